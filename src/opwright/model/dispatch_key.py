@@ -353,19 +353,17 @@ def learn_key(name: str, device: str, *, needs_flag: bool, before: str) -> None:
 
     Its files are made before those of the key named `before`, or last. Runs for other inputs leave it out.
     """
-    known = next((known for known in devices() if known.name == device), None)
-    if known is not None and known.flag and not needs_flag:
-        known = Device(
-            device, has_guard=known.has_guard, guard_headers=known.guard_headers, export_macro=known.export_macro
-        )
+    row = next((row for row in devices() if row.name == device), None)
+    if row is not None and row.flag and not needs_flag:
+        row = Device(device, has_guard=row.has_guard, guard_headers=row.guard_headers, export_macro=row.export_macro)
     LEARNED_KEYS.add(name)
     keys = {other: key for other, key in KEYS.items() if other != name}
     KEYS.clear()
     for other, key in keys.items():
         if other == before:
-            KEYS[name] = DispatchKey(name, known)
+            KEYS[name] = DispatchKey(name, row)
         KEYS[other] = key
-    KEYS.setdefault(name, DispatchKey(name, known))
+    KEYS.setdefault(name, DispatchKey(name, row))
 
 
 def key_named(name: str) -> DispatchKey:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from opwright.model.dispatch_key import KEYS, dispatch_keys, learn_key
+from opwright.model.dispatch_key import KEYS, devices, dispatch_keys, learn_key
 from opwright.release.store import GENERATOR
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
@@ -43,14 +43,15 @@ LISTS: Final = {
 
 _MODEL: Final = "torchgen/model.py"
 _KEYS: Final = "dispatch_keys"
-_DEVICE_FUNCTIONS: Final = {"is_cuda_dispatch_key": "CUDA", "is_xpu_dispatch_key": "XPU"}
+#: The function that tells the keys of a device.
+_OF_DEVICE: Final = "is_{}_dispatch_key"
 _NEXT_STATEMENT: Final = lazy_pattern(r"^[^\s#)\]}]", re.MULTILINE)
 
 
 class TreeKey(NamedTuple):
     """A dispatch key that entries of a tree may name.
 
-    `is_of` is a device whose keys the generator names in a function (`CUDA`), or empty. `needs_flag` tells that the
+    `is_of` is the device whose keys the generator tells by a function, or empty. `needs_flag` tells that the
     main program names the key, as it does with keys that some runs leave out.
     """
 
@@ -113,7 +114,9 @@ def generator_keys(inputs: Inputs) -> tuple[TreeKey, ...]:
     if source is None or program is None:
         return ()
     of_device = {
-        key: device for function, device in _DEVICE_FUNCTIONS.items() for key in _keys_in(source.text, function)
+        key: device.name
+        for device in devices()
+        for key in _keys_in(source.text, _OF_DEVICE.format(device.name.lower()))
     }
     flagged = frozenset(_keys_in(program.text, None))
     return tuple([TreeKey(name, of_device.get(name, ""), name in flagged) for name in _keys_in(source.text, _KEYS)])
@@ -130,8 +133,7 @@ def learn_keys(facts: TreeFacts) -> None:
     dispatchable = frozenset([key.name for key in dispatch_keys()])
     for number, key in enumerate(facts.keys):
         if key.name not in dispatchable:
-            known = KEYS.get(key.name)
-            device = known.backend if known is not None else key.is_of
+            device = KEYS[key.name].backend if key.name in KEYS else key.is_of
             later = (other.name for other in facts.keys[number + 1 :] if other.name in dispatchable)
             learn_key(key.name, device, needs_flag=key.needs_flag, before=next(later, ""))
 
