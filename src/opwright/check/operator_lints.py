@@ -8,6 +8,8 @@ from functools import cache
 
 from opwright.check.lint import Operators
 from opwright.check.places import name_span, schema_part_span
+from opwright.coverage.records import MetaSupport
+from opwright.coverage.report import NO_META_KERNELS, meta_support
 from opwright.dialects.names import CPP_WORDS
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.source import codes
@@ -83,8 +85,6 @@ def check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
         # The loader of library files knows their declared outputs, and reports this itself.
         return
     # Few runs select this lint, and the modules are large.
-    from opwright.coverage.records import MetaSupport
-    from opwright.coverage.report import NO_META_KERNELS, meta_support
 
     in_python = operators.has_meta_kernel
     for function in operators.functions:

@@ -14,8 +14,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import Final
 
+from opwright import __version__
+from opwright.build.user_files import finish_killed_runs
+from opwright.check.code_filter import CodeFilter, is_prefix
+from opwright.check.formats.github import render_github
+from opwright.check.formats.json_text import render_json
+from opwright.check.formats.sarif import render_sarif
+from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
+from opwright.cli import console
 from opwright.cli.arguments import (
     add_allow_path_argument,
     add_input_arguments,
@@ -23,20 +32,18 @@ from opwright.cli.arguments import (
     not_empty,
     open_named_inputs,
 )
+from opwright.cli.color import wants_color
+from opwright.cli.streams import say
+from opwright.plugins.active import ACTIVE
+from opwright.release.inputs import Inputs
+from opwright.run.checked_files import CheckedFiles, expand_folders
+from opwright.run.findings import Findings, find
+from opwright.run.fixing import fix_files, write_changes
+from opwright.source.code_pages import code_names
 from opwright.source.codes import UNKNOWN_CODE
-
-# Modules that do the work are imported when the command runs.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from opwright.check.code_filter import CodeFilter
-    from opwright.check.settings import Settings
-    from opwright.release.inputs import Inputs
-    from opwright.run.checked_files import CheckedFiles
-    from opwright.run.findings import Findings
-    from opwright.source.diagnostic import Diagnostic, Diagnostics
-    from opwright.source.text import SourceFile
+from opwright.source.diagnostic import Diagnostic, Diagnostics, did_you_mean
+from opwright.source.render import render_short, render_terminal
+from opwright.source.text import SourceFile
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github")
 _FAIL_ON: Final = ("warning", "error", "never")
@@ -87,9 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the report, or the fixes."""
-    from opwright.build.user_files import finish_killed_runs
-    from opwright.cli import console
-
     finish_killed_runs()
     if arguments.stdin_filename is not None and arguments.fix:
         sys.stderr.write("opwright check: error: --fix cannot change standard input; use --diff\n")
@@ -126,18 +130,11 @@ class _Checker:
 
     def check(self, files: CheckedFiles) -> Findings:
         """What is wrong with the files."""
-        from opwright.run.findings import find
-
         return find(files, self._codes, self.open_release)
 
 
 def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Settings, CodeFilter]:
     """The settings of the project, and the selection of codes from them and from the arguments."""
-    from opwright.check.settings import NO_SETTINGS, find_settings, load_settings
-    from opwright.plugins.active import ACTIVE
-    from opwright.source.diagnostic import Diagnostics
-    from opwright.source.text import SourceFile
-
     path = None if arguments.isolated else arguments.config or find_settings(os.getcwd())
     file = None if path is None else SourceFile.read(path)
     settings = NO_SETTINGS
@@ -158,10 +155,6 @@ def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Setting
 
 def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
     """The codes of an option. Those that do not exist go to the sink."""
-    from opwright.check.code_filter import is_prefix
-    from opwright.source.code_pages import code_names
-    from opwright.source.diagnostic import did_you_mean
-
     codes = tuple([code.strip().upper() for text in texts for code in text.split(",") if code.strip()])
     for code in codes:
         if not is_prefix(code):
@@ -172,14 +165,9 @@ def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
 
 def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
     """The files to check: those of the arguments, else of the settings, else of a release."""
-    from opwright.check.settings import matching_files
-    from opwright.run.checked_files import CheckedFiles, expand_folders
-
     paths = tuple(expand_folders(arguments.files))
     texts: tuple[SourceFile, ...] = ()
     if arguments.stdin_filename is not None:
-        from opwright.source.text import SourceFile
-
         texts = (SourceFile.decode(arguments.stdin_filename, sys.stdin.buffer.read()),)
         paths += (arguments.stdin_filename,)
     backends, libraries = tuple(arguments.backend), tuple(arguments.library)
@@ -202,22 +190,12 @@ def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
 
 
 def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
-    from opwright.cli.color import wants_color
-    from opwright.source.render import render_short, render_terminal
-
     match arguments.format:
         case "json":
-            from opwright.check.formats.json_text import render_json
-
             text = render_json(diagnostics)
         case "sarif":
-            from opwright import __version__
-            from opwright.check.formats.sarif import render_sarif
-
             text = render_sarif(diagnostics, __version__)
         case "github":
-            from opwright.check.formats.github import render_github
-
             text = render_github(diagnostics)
         case "short":
             text = render_short(diagnostics)
@@ -229,8 +207,6 @@ def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnosti
 
 def _say_summary(findings: Findings, fixed: int = 0) -> None:
     """Say on standard error how many findings there are, and how many of them have a fix."""
-    from opwright.cli.streams import say
-
     kinds = [diagnostic.severity.value for diagnostic in findings.diagnostics]
     counts = [_count(kinds.count(kind), kind) for kind in ("error", "warning", "note") if kind in kinds]
     parts = [f"{', '.join(counts) or 'no findings'} in {_count(findings.file_count, 'file')}"]
@@ -249,8 +225,6 @@ def _count(number: int, noun: str) -> str:
 
 
 def _status(arguments: argparse.Namespace, settings: Settings, diagnostics: Sequence[Diagnostic]) -> int:
-    from opwright.cli import console
-
     fail_on = arguments.fail_on or settings.fail_on
     fatal = {"warning": ("error", "warning"), "error": ("error",), "never": ()}[fail_on]
     return console.FAULTS if any(own.severity.value in fatal for own in diagnostics) else console.SUCCESS
@@ -258,9 +232,6 @@ def _status(arguments: argparse.Namespace, settings: Settings, diagnostics: Sequ
 
 def _fix(arguments: argparse.Namespace, checker: _Checker, files: CheckedFiles) -> int:
     """Apply all fixes and report what is left, or print the changes."""
-    from opwright.cli import console
-    from opwright.run.fixing import fix_files, write_changes
-
     outcome = fix_files(files, checker.check)
     if arguments.diff:
         text = "".join([change.diff for change in outcome.changes])

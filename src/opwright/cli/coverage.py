@@ -13,6 +13,7 @@ import argparse
 import sys
 from typing import Final
 
+from opwright.cli import console
 from opwright.cli.arguments import (
     add_allow_path_argument,
     add_input_arguments,
@@ -20,20 +21,27 @@ from opwright.cli.arguments import (
     not_empty,
     open_named_inputs,
 )
-
-# Modules that do the work are imported when the command runs.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from opwright.coverage.records import CoverageReport, OperatorRecord
-    from opwright.source.diagnostic import Diagnostics
+from opwright.coverage.formats import csv_text, json_text, page, plain_text
+from opwright.coverage.query import Query
+from opwright.coverage.records import (
+    BackwardStatus,
+    CoverageReport,
+    MetaSupport,
+    OperatorRecord,
+    OperatorStatus,
+    TrapKind,
+)
+from opwright.model.external_backend import Fallback
+from opwright.run.coverage import load_coverage
+from opwright.run.request import Request
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
 
 _FORMATS: Final = ("text", "json", "csv", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
-
     parser.add_argument(
         "names", metavar="NAME", nargs="*", help="list these operators; patterns such as `conv*` do too"
     )
@@ -84,9 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the report, or write it."""
-    from opwright.cli import console
-    from opwright.coverage.query import Query
-
     query = Query(
         tuple(arguments.names),
         tuple(arguments.only),
@@ -108,8 +113,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is_whole: bool) -> str:
-    from opwright.coverage.formats import csv_text, json_text, page, plain_text
-
     match form:
         case "json":
             return json_text.render(report, records)
@@ -122,11 +125,6 @@ def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is
 
 
 def _report(arguments: argparse.Namespace, sink: Diagnostics) -> CoverageReport:
-    from opwright.model.external_backend import Fallback
-    from opwright.run.coverage import load_coverage
-    from opwright.run.request import Request
-    from opwright.source.text import SourceFile
-
     request = Request(
         inputs=open_named_inputs(arguments, sink),
         folders={},

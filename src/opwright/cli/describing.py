@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Final
 import opwright
 from opwright.actions.collected import PartFiles, collect_parts, path_below, torch_root
 from opwright.actions.description import Action, Description, Word, WordPlace, outputs_digest
+from opwright.actions.json_document import json_text
+from opwright.actions.meson import meson_files
+from opwright.actions.ninja import ninja_text
+from opwright.actions.starlark import bazel_text, buck_text
+from opwright.build.writer import Writer
 from opwright.release.view import NATIVE_FUNCTIONS
-from opwright.run.request import OutputShard
+from opwright.run.request import OutputShard, Request
 from opwright.source.codes import NOT_DESCRIBABLE, NOT_HERMETIC
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Diagnostics, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,8 +26,6 @@ if TYPE_CHECKING:
     from opwright.build.file_spec import FileSpec
     from opwright.build.plan import PlannedFile
     from opwright.release.inputs import Inputs
-    from opwright.run.request import Request
-    from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["check_hermetic", "describe"]
 
@@ -108,8 +111,6 @@ def describe(
     description = _description(arguments, parser, request, files, sink)
     target = arguments.describe_to
     if arguments.describe == "meson":
-        from opwright.actions.meson import meson_files
-
         folder = target or os.curdir
         texts = meson_files(description, os.path.relpath(os.curdir, folder).replace(os.sep, "/"))
         named = {os.path.join(folder, *path.split("/")): text for path, text in texts.items()}
@@ -118,8 +119,6 @@ def describe(
     if target is None:
         sys.stdout.write("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
     else:
-        from opwright.build.writer import Writer
-
         with Writer() as writer:
             for path, text in named.items():
                 writer.write(os.path.abspath(path), text.encode())
@@ -127,10 +126,6 @@ def describe(
 
 def _text(form: str, description: Description) -> str:
     """The text of a description in a form that has one file."""
-    from opwright.actions.json_document import json_text
-    from opwright.actions.ninja import ninja_text
-    from opwright.actions.starlark import bazel_text, buck_text
-
     return {"bazel": bazel_text, "buck": buck_text, "json": json_text, "ninja": ninja_text}[form](description)
 
 

@@ -12,35 +12,34 @@ The exit status is 0 if nothing breaks, 1 if something does, or if an input has 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+from opwright.cli import console
 from opwright.cli.arguments import (
     add_allow_path_argument,
     add_download_arguments,
     ask_whole_download,
     not_empty,
 )
-
-# Modules that do the work are imported when the command runs.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from opwright.diff.backend import BackendTask
-    from opwright.diff.outputs import OutputComparison, OutputSide
-    from opwright.diff.records import Comparison, OperatorChange
-    from opwright.run.diff import LoadedSide
-    from opwright.source.diagnostic import Diagnostics
+from opwright.diff.backend import BackendTask, backend_tasks, named_operators
+from opwright.diff.compare import compare
+from opwright.diff.formats import json_report, markdown_report, output_markdown, output_report, text_report
+from opwright.diff.outputs import OutputComparison, OutputSide, compare_outputs
+from opwright.diff.records import Audience, Comparison, OperatorChange
+from opwright.release.fetch import Consent
+from opwright.run.diff import LoadedSide, load_backend_side, load_side
+from opwright.run.diff_outputs import generated_side, output_side
+from opwright.source.diagnostic import Diagnostics
 
 _FORMATS: Final = ("text", "markdown", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    from opwright.diff.records import Audience
-
     side = "a release such as 2.13.0, `auto`, a wheel, a folder of inputs, a file of operators, or a dump"
     parser.add_argument("old", metavar="OLD", type=not_empty, help=f"what to compare: {side}")
     parser.add_argument("new", metavar="NEW", type=not_empty, help="what to compare with, the same")
@@ -113,12 +112,6 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the report, or write it."""
-    from opwright.cli import console
-    from opwright.diff.compare import compare
-    from opwright.diff.records import Audience
-    from opwright.release.fetch import Consent
-    from opwright.run.diff import load_side
-
     if arguments.output:
         return _compare_outputs(arguments)
     consent = Consent(ask_whole_download(arguments), arguments.require_hashes)
@@ -159,9 +152,6 @@ def _write(arguments: argparse.Namespace, text: str) -> None:
 
 def _compare_outputs(arguments: argparse.Namespace) -> int:
     """Compare generated files, and give the exit status."""
-    from opwright.cli import console
-    from opwright.diff.outputs import compare_outputs
-
     if len(arguments.python) > 2:
         sys.stderr.write("opwright diff: error: `--python` is given once or twice\n")
         return console.USAGE
@@ -181,8 +171,6 @@ def _compare_outputs(arguments: argparse.Namespace) -> int:
 
 
 def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison) -> str:
-    from opwright.diff.formats import output_markdown, output_report
-
     in_full = arguments.all or bool(arguments.names)
     match arguments.format:
         case "json":
@@ -195,10 +183,6 @@ def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison)
 
 def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:
     """The files in a folder, unless it has inputs; else those that an Opwright generates."""
-    import os
-
-    from opwright.run.diff_outputs import generated_side, output_side
-
     native = ("native/native_functions.yaml", "aten/src/ATen/native/native_functions.yaml")
     if os.path.isdir(spec) and not any(os.path.isfile(os.path.join(spec, name)) for name in native):
         return output_side(spec)
@@ -214,8 +198,6 @@ def _tasks(
     """What a backend has to do, and the operators that it names; None without a backend."""
     if arguments.backend is None:
         return None, None
-    from opwright.diff.backend import backend_tasks, named_operators
-    from opwright.run.diff import load_backend_side
 
     sides = [load_backend_side(arguments.backend, loaded, sink, tuple(arguments.allow_path)) for loaded in (old, new)]
     sink.raise_if_errors()
@@ -231,8 +213,6 @@ def _render(
     changes: Sequence[OperatorChange],
     tasks: Sequence[BackendTask] | None,
 ) -> str:
-    from opwright.diff.formats import json_report, markdown_report, text_report
-
     match arguments.format:
         case "json":
             return json_report.render(comparison, changes, tasks)

@@ -14,17 +14,19 @@ import argparse
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 
+from opwright.build.processes import usable_processes
+from opwright.build.writer import write_report
+from opwright.cli import console
 from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
-
-# Modules that do the work are imported when the command runs.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from opwright.dump.data import JsonValue
-    from opwright.release.inputs import Inputs
-    from opwright.source.diagnostic import Diagnostics
+from opwright.dialects.table import yaml_names
+from opwright.dump.data import JsonValue
+from opwright.dump.document import dumped_files, parse_dump, render_dump
+from opwright.release.inputs import Inputs
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.prefetch import prefetching
+from opwright.source.text import SourceFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,9 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the dump, or write it, or write its files."""
-    from opwright.cli import console
-    from opwright.dump.document import render_dump
-
     if arguments.dump is not None:
         return _write_files(arguments)
     if arguments.file is not None:
@@ -103,11 +102,6 @@ def _document(arguments: argparse.Namespace, sink: Diagnostics) -> dict[str, Jso
 @contextlib.contextmanager
 def _prefetching(inputs: Inputs) -> Iterator[None]:
     """A context in which another process reads the files of a release, if there is a second processor."""
-    from opwright.build.processes import usable_processes
-    from opwright.dialects.table import yaml_names
-    from opwright.source.diagnostic import Fault
-    from opwright.source.prefetch import prefetching
-
     files = []
     for name in yaml_names(("derivatives", "deprecated")):
         # Files that cannot be read are reported when they are loaded.
@@ -119,11 +113,6 @@ def _prefetching(inputs: Inputs) -> Iterator[None]:
 
 def _write_files(arguments: argparse.Namespace) -> int:
     """Print a file of a dump, or write all of them."""
-    from opwright.build.writer import write_report
-    from opwright.cli import console
-    from opwright.dump.document import dumped_files, parse_dump
-    from opwright.source.text import SourceFile
-
     if arguments.dump == "-":
         file = SourceFile("<standard input>", sys.stdin.read())
     else:

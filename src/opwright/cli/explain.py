@@ -19,6 +19,7 @@ import re
 import sys
 from typing import Final
 
+from opwright.cli import console
 from opwright.cli.arguments import (
     add_allow_path_argument,
     add_input_arguments,
@@ -28,7 +29,13 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.color import wants_color, wants_links
 from opwright.cli.parser import terminal_columns
+from opwright.cli.plugin_use import activate_installed
 from opwright.cli.streams import say
+from opwright.explain.records import SECTIONS
+from opwright.plugins.active import active_plugins
+from opwright.source.code_pages import all_codes, code_names, find_code, is_plugin_code
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.text import SourceFile
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
@@ -39,7 +46,6 @@ if TYPE_CHECKING:
     from opwright.explain.loading import Explained, ExplainRequest
     from opwright.explain.paint import Painter
     from opwright.model.native_function import NativeFunction
-    from opwright.source.diagnostic import Diagnostics
 
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.
@@ -48,8 +54,6 @@ _COLUMNS: Final = 80
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    from opwright.explain.records import SECTIONS
-
     parser.add_argument(
         "names",
         metavar="NAME",
@@ -80,9 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _sections(text: str) -> tuple[str, ...]:
     """The type of a list of sections."""
-    from opwright.explain.records import SECTIONS
-    from opwright.source.diagnostic import did_you_mean
-
     names = tuple([name.strip() for name in text.split(",") if name.strip()])
     for name in names:
         if name not in SECTIONS:
@@ -95,13 +96,9 @@ def _sections(text: str) -> tuple[str, ...]:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the explanations."""
-    from opwright.cli import console
-
     codes = [name for name in arguments.names if _CODE.fullmatch(name)]
     names = [name for name in arguments.names if name not in codes]
     if not arguments.names:
-        from opwright.source.code_pages import all_codes
-
         for code in all_codes():
             print(f"{code.code}  {code.title}")
     statuses = [_print_code(code) for code in codes]
@@ -112,15 +109,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _print_code(text: str) -> int:
     """Print the page of a code, and give the exit status."""
-    from opwright.cli import console
-    from opwright.plugins.active import active_plugins
-    from opwright.source.code_pages import code_names, find_code, is_plugin_code
-    from opwright.source.diagnostic import did_you_mean
-
     match = find_code(text)
     if match is None and is_plugin_code(text):
-        from opwright.cli.plugin_use import activate_installed
-
         activate_installed(active_plugins())
         match = find_code(text)
     if match is None:
@@ -133,9 +123,7 @@ def _print_code(text: str) -> int:
 
 def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the explanations of operators, and give the exit status."""
-    from opwright.cli import console
     from opwright.explain.explanation import explain
-    from opwright.explain.records import SECTIONS
     from opwright.explain.text import render, render_overloads
     from opwright.schema.function import SchemaKind
 
@@ -175,7 +163,6 @@ def _painter() -> Painter:
 
 def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> ExplainRequest:
     from opwright.explain.loading import ExplainRequest
-    from opwright.source.text import SourceFile
 
     inputs = open_named_inputs(arguments, sink)
     return ExplainRequest(
@@ -211,7 +198,6 @@ def _unknown(name: str, request: ExplainRequest) -> str:
     """The message for an operator that does not exist, with the nearest name."""
     from opwright.explain.loading import operator_names
     from opwright.explain.names import plain_name
-    from opwright.source.diagnostic import did_you_mean
 
     operators = operator_names(request.inputs)
     plain = plain_name(name, ("aten",)).removeprefix("aten::")

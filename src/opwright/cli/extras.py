@@ -7,9 +7,11 @@ import json
 import os
 import sys
 
-from opwright.build.runs import real_folder, real_path
+from opwright.build.runs import Run, real_folder, real_path
 from opwright.build.writer import Writer, touch_file
+from opwright.cli.progress import progress
 from opwright.source.codes import OTHER_OUTPUTS, OUTPUT_DIFFERS, OVERWRITES
+from opwright.source.diagnostic import Diagnostics, Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +21,9 @@ if TYPE_CHECKING:
     from opwright.build.plain_files import Status
     from opwright.build.plan import Plan
     from opwright.build.provenance import FileOrigin
-    from opwright.build.runs import Run
     from opwright.build.staging import Journal
     from opwright.run.generation import Generation, Outcome
     from opwright.run.session import Session
-    from opwright.source.diagnostic import Diagnostics
 
 __all__ = [
     "check_declared",
@@ -72,8 +72,6 @@ def write_outputs(
 
     `facts` are kept in the manifest.
     """
-    from opwright.cli.progress import progress
-
     stamps = session.stamps
     check_extras(arguments, generation, session.run, stamps)
     with progress(arguments.color) as report:
@@ -139,7 +137,6 @@ def _inputs(stamps: InputStamps | None) -> list[str]:
 def check_declared(digest: str, out: str, plan: Plan) -> None:
     """Raises Fault (E0618) if the outputs below a folder are not those that a build system declares by their digest."""
     from opwright.actions.description import outputs_digest
-    from opwright.source.diagnostic import Fault
 
     top = os.path.realpath(out)
     paths = [os.path.relpath(planned.target, top) for planned in plan.outputs]
@@ -174,8 +171,6 @@ def check_overwrites(
 
     Raises Fault (E0613) for the path of an input, an output, another of these files, or the state of the `run`.
     """
-    from opwright.source.diagnostic import Fault
-
     named = [(flag, path, real_path(path)) for flag, path in files]
     folders = tuple(f"{real_folder(folder)}/" for folder in generation.request.folders.values())
     taken: dict[str, str] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 
 import opwright
@@ -60,8 +61,6 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
 
     If the program `is_process`, it may continue in a child, so that what plug-ins do is confirmed.
     """
-    import sys
-
     words = list(sys.argv[1:] if argv is None else argv)
     command = words[0] if words and words[0] in COMMANDS else None
     if command is None:

@@ -12,6 +12,9 @@ import argparse
 import os
 import shlex
 
+from opwright.cli import console
+from opwright.extension.project import write_project
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
@@ -29,8 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the project, and print its files and the next commands."""
     del sink
-    from opwright.cli import console
-    from opwright.extension.project import write_project
 
     for path in write_project(arguments.kind, arguments.name, arguments.folder, force=arguments.force):
         print(os.path.normpath(path))

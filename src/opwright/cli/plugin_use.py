@@ -9,8 +9,11 @@ import os
 from opwright.cli.arguments import is_isolated, settle_plugins
 from opwright.cli.streams import say
 from opwright.plugins.active import ACTIVE, Permission
+from opwright.plugins.head_names import head_names
 from opwright.plugins.settings import name_span
 from opwright.plugins.use import ensure_active
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
+from opwright.source.text import SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +66,6 @@ def activate_for_help(words: Sequence[str]) -> None:
 
     Says on standard error which do not load.
     """
-    from opwright.source.diagnostic import Fault, FaultsFound
-
     asked = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "--plugin"]
     arguments = argparse.Namespace(plugin=asked, no_plugins="--no-plugins" in words)
     ACTIVE.permission = Permission(no_plugins=arguments.no_plugins)
@@ -85,7 +86,6 @@ def activate_for_help(words: Sequence[str]) -> None:
 def activate_installed(named: Sequence[Plugin]) -> tuple[list[Plugin], list[str]]:
     """Activate the installed plug-ins beside those that are named; gives them, and a text for each that fails."""
     from opwright.plugins.discovery import PluginName, installed_plugins, load_plugin
-    from opwright.source.diagnostic import Fault, FaultsFound
 
     unnamed: list[Plugin] = []
     failures: list[str] = []
@@ -116,7 +116,6 @@ def _load_named(arguments: argparse.Namespace, *, are_needed: bool) -> list[Plug
         return []
     from opwright.plugins.discovery import load_plugin
     from opwright.plugins.permission import permitted_names, refusal
-    from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
 
     permission = ACTIVE.permission
     permission.uses_trust = not is_isolated(arguments)
@@ -155,10 +154,6 @@ def _names(arguments: argparse.Namespace) -> list[PluginName]:
 
 def _head_names(arguments: argparse.Namespace) -> list[PluginName]:
     """The plug-ins that the heads of the library and backend files of a command name."""
-    from opwright.plugins.head_names import head_names
-    from opwright.source.diagnostic import Fault
-    from opwright.source.text import SourceFile
-
     asked = vars(arguments)
     backends = asked.get("backend") or []
     paths = [*(asked.get("library") or []), *([backends] if isinstance(backends, str) else backends)]

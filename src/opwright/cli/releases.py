@@ -13,7 +13,9 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
+from opwright.release.fetch import cached_versions, offered_versions
 from opwright.release.rules import Change, Rules, series_followed
+from opwright.release.user_cache import cache_folder
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
 from opwright.source.codes import BAD_RELEASE
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -49,9 +51,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _listing(offline: bool) -> Iterator[str]:
     """The table of releases, newest first."""
-    from opwright.release.fetch import cached_versions, offered_versions
-    from opwright.release.user_cache import cache_folder
-
     complaint = ""
     offered: tuple[str, ...] = ()
     if not offline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 from opwright.build.runs import Run
 from opwright.cli.color import AUTO, wants_color
@@ -98,8 +99,6 @@ def _asks_for_installed(arguments: argparse.Namespace) -> bool:
 
 def _installed_torch() -> str | None:
     """Where the installed PyTorch's generator is, without importing it."""
-    from importlib.util import find_spec
-
     try:
         spec = find_spec("torchgen")
     except (ImportError, ValueError):

@@ -12,23 +12,23 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from collections.abc import Mapping
+from typing import Final
 
+from opwright.build.runs import Run
+from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, open_named_inputs
+from opwright.cli.extras import list_or_check, write_outputs
 from opwright.cli.runs import current_manifest, run_of
+from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, program_families
+from opwright.emit.stubs.namespaces import namespaces
+from opwright.release.inputs import Inputs
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 from opwright.run.session import Session, run_facts
-
-# Modules that do the work are imported only if there is work.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Final
-
-    from opwright.build.runs import Run
-    from opwright.release.inputs import Inputs
-    from opwright.run.generation import Generation
-    from opwright.run.request import Request
-    from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
 
 _PROGRAM: Final = "stubs"
 
@@ -115,10 +115,6 @@ def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int]
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs) -> Request:
-    from opwright.emit.emitter import Options
-    from opwright.run.request import Request
-    from opwright.source.text import SourceFile
-
     return Request(
         inputs=inputs,
         folders=build_folders(arguments.out, _FAMILIES),
@@ -139,10 +135,6 @@ def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) ->
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the stubs, and print a summary."""
-    from opwright.cli import console
-    from opwright.cli.extras import list_or_check, write_outputs
-    from opwright.emit.stubs.namespaces import namespaces
-
     started = time.perf_counter()
     session = Session(_run(arguments))
     generation = _load(session, arguments, sink)

@@ -16,15 +16,12 @@ from typing import Final, TypeAlias
 
 from opwright.build.manifest import manifest_facts, manifest_paths
 from opwright.build.plain_files import read_below, read_plain_file, stays_below
+from opwright.build.provenance import FileOrigin, LineOrigin
 from opwright.build.runs import STATE_FOLDER
 from opwright.cli import console
 from opwright.source.codes import NO_PROVENANCE, NO_SUCH_LINE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.numbers import read_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from opwright.build.provenance import FileOrigin
 
 __all__ = ["add_arguments", "run"]
 
@@ -164,8 +161,6 @@ def folder_origins(folder: str, is_wanted: Callable[[str, int], bool]) -> dict[s
 
 def _origins_of_entries(provenance: bytes, is_wanted: Callable[[str, int], bool]) -> dict[str, FileOrigin]:
     """The origins in a provenance file that are of wanted entries. Raises an error of Python if it is damaged."""
-    from opwright.build.provenance import FileOrigin, LineOrigin
-
     data = json.loads(provenance)
     entries = {number: entry for number, entry in enumerate(data["entries"]) if is_wanted(entry[0], entry[1])}
     origins = {}

@@ -20,6 +20,8 @@ from opwright.emit.autograd.variable_type import falls_back
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import registered_units, section_files
 from opwright.emit.emitter import Job, per_job
+from opwright.emit.library.parts import library_parts
+from opwright.emit.library.sources import source_sections
 from opwright.model.derivatives import DEFAULT_KEY
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.external_backend import Implementation
@@ -173,8 +175,6 @@ def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
     if not job.libraries:
         return
     # Only runs for libraries import what makes their files.
-    from opwright.emit.library.parts import library_parts
-    from opwright.emit.library.sources import source_sections
 
     for part in library_parts(job):
         functions = {function.name.text: function for function in part.functions}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Final, Generic, TypeVar, cast
 
@@ -229,7 +230,6 @@ class Dialect(Generic[Model]):
         """Whether the files of this dialect have a JSON Schema."""
         if self.json_schema is not None or not self.package:
             return self.json_schema is not None
-        from importlib.util import find_spec  # Only programs that print schemas need it.
 
         return find_spec(f"{self.package}.json_schema") is not None
 

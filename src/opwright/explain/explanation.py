@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from opwright.explain.dispatch import dispatch_records
+from opwright.explain.gradients import derivative_record
 from opwright.explain.loading import Explained
 from opwright.explain.names import qualified_name
+from opwright.explain.python_calls import python_records
 from opwright.explain.records import SECTIONS, Explanation
 from opwright.explain.schemas import operation_record, place_of, schema_record
+from opwright.explain.signatures import signature_records
+from opwright.explain.symbols import planned_symbols, written_symbols
 from opwright.model.native_function import NativeFunction
 
 if TYPE_CHECKING:
@@ -56,24 +61,14 @@ def _add_section(
         case "operation":
             return explanation._replace(operation=operation_record(function))
         case "dispatch":
-            from opwright.explain.dispatch import dispatch_records
-
             return explanation._replace(dispatch=dispatch_records(function, job))
         case "signatures":
-            from opwright.explain.signatures import signature_records
-
             return explanation._replace(signatures=signature_records(function, job))
         case "derivative":
-            from opwright.explain.gradients import derivative_record
-
             return explanation._replace(derivative=derivative_record(function, job))
         case "python":
-            from opwright.explain.python_calls import python_records
-
             return explanation._replace(python=python_records(function, job))
         case "symbols":
-            from opwright.explain.symbols import planned_symbols, written_symbols
-
             symbols = planned_symbols(function, job, explained.families) if origins is None else None
             return explanation._replace(symbols=symbols or written_symbols(function, origins or {}))
     raise ValueError(f"no section {section}")

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.plugins.active import ACTIVE
+from opwright.plugins.discovery import load_plugin
 from opwright.plugins.head_names import head_names
 from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import open_inputs
@@ -47,7 +48,6 @@ def _named_plugins(files: Iterable[SourceFile]) -> tuple[Plugin, ...]:
     names = [name for file in files for name in head_names(file)]
     if not names or ACTIVE.permission.no_plugins:
         return ()
-    from opwright.plugins.discovery import load_plugin
 
     return tuple(dict.fromkeys(map(load_plugin, names)))
 

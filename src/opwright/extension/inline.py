@@ -10,21 +10,20 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from opwright.build.lock import FolderLock
 from opwright.build.manifest import tool_identity
+from opwright.extension.generated import GeneratedCode, write_code
 from opwright.extension.objects import compile_objects, short_hash
 from opwright.extension.steps import BuildStep, StepFailed, run_steps
 from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
 from opwright.release.user_cache import cache_folder
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
+from opwright.source.render import render_report
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line
-
-if TYPE_CHECKING:
-    from opwright.extension.generated import GeneratedCode
 
 __all__ = ["BuildFailed", "inline"]
 
@@ -57,8 +56,6 @@ class BuildFailed(FaultsFound):
         self.output = output
 
     def __str__(self) -> str:
-        from opwright.source.render import render_report
-
         return "\n" + render_report(self.diagnostics, color=False) + ("\n" + self.output if self.output else "")
 
 
@@ -124,8 +121,6 @@ def _reported_mistakes() -> Iterator[None]:
 
 def _build(texts: _Texts, toolchain: Toolchain, folder: str, *, verbose: bool) -> None:
     """Make the folder with the shared object and the Python modules, complete or not at all."""
-    from opwright.extension.generated import write_code
-
     top = os.path.dirname(folder)
     os.makedirs(top, exist_ok=True)
     derivatives = None if texts.derivatives is None else SourceFile(DERIVATIVES_NAME, texts.derivatives)

@@ -10,6 +10,7 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.dialects.dialect import BackendReader
 from opwright.dialects.extra_keys import ExtraKey
+from opwright.dialects.own_keys import own_keys
 from opwright.emit.extensions import EmitExtensions, Extension
 from opwright.emit.kernel_conventions import KernelConvention
 from opwright.emit.kernel_selectors import KernelSelector
@@ -47,8 +48,6 @@ def extra_keys(plugins: Iterable[Plugin], sink: Diagnostics) -> dict[str, tuple[
 
 def _can_stand(key: ExtraKey, plugin: Plugin, sink: Diagnostics) -> bool:
     """Whether a key has a place, and a name that Opwright does not use there."""
-    from opwright.dialects.own_keys import own_keys  # It imports the fields of several dialects.
-
     if not key.where:
         message, help = f"plug-in `{plugin.name}` declares the key `{key.name}` of no place", "give it `where`"
     elif key.name in own_keys(key.where):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from opwright.source.codes import WRONG_NAMES
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +26,6 @@ def project_plugins(path: str, data: bytes) -> list[str]:
     if names is None:
         return []
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        from opwright.source.diagnostic import Fault
-
         message = f"`plugins` of `[tool.opwright]` in `{os.path.basename(path)}` is not a list of names"
         raise Fault.at(WRONG_NAMES, message, name_span(path, "plugins"), help='write `plugins = ["NAME"]`')
     folder = os.path.relpath(os.path.dirname(os.path.abspath(path)))
@@ -34,7 +35,6 @@ def project_plugins(path: str, data: bytes) -> list[str]:
 def named_plugins(path: str) -> list[PluginName]:
     """The plug-ins that a project file names. Raises Fault if they are no list of texts, or it cannot be read."""
     from opwright.plugins.discovery import PluginName
-    from opwright.source.text import SourceFile
 
     data = SourceFile.read(path).text.encode()
     return [PluginName(text, name_span(path, text), path) for text in project_plugins(path, data)]
@@ -62,10 +62,7 @@ def _is_path(name: str) -> bool:
 
 def name_span(path: str, name: str) -> Span | None:
     """The place of a name in a file; None if it cannot be found."""
-    import re
-
     from opwright.plugins.faults import shown_path
-    from opwright.source.text import SourceFile
 
     file = SourceFile.read(shown_path(path))
     match = re.search(rf"(?<![\w./]){re.escape(name)}(?![\w/])", file.text)

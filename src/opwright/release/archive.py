@@ -7,6 +7,7 @@ unpacks nothing to disk.
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -69,8 +70,6 @@ class FileBytes:
     __slots__ = ("path", "size")
 
     def __init__(self, path: str) -> None:
-        import os
-
         self.path = path
         self.size = os.stat(path).st_size
 

@@ -6,19 +6,19 @@ The rules are pip's: global files, then the user's, then the environment's (`sys
 
 from __future__ import annotations
 
+import configparser
 import math
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from opwright.release.addresses import BadAddressError, parse_trusted_host
+from opwright.release.addresses import BadAddressError, TrustedHost, parse_trusted_host
 from opwright.source.codes import BAD_PIP_SETTINGS
 from opwright.source.diagnostic import Fault, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opwright.release.addresses import TrustedHost
 
 __all__ = ["IndexSettings", "load_index_settings"]
 
@@ -129,8 +129,6 @@ def _user_files(environ: Mapping[str, str]) -> list[str]:
 
 def _file_values(path: str) -> dict[str, str]:
     """The settings in one file; empty if the file does not exist."""
-    import configparser
-
     parser = configparser.RawConfigParser()
     try:
         with open(path, encoding="utf-8") as stream:

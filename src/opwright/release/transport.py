@@ -6,16 +6,18 @@ import errno
 import hashlib
 import http.client
 import io
+import netrc
 import ssl
 import tempfile
 import time
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from opwright.release.addresses import BadAddressError, is_secure, is_trusted, parse_address
+from opwright.release.addresses import Address, BadAddressError, is_secure, is_trusted, parse_address
 from opwright.release.view import THREE_WAYS
 from opwright.source.codes import DOWNLOAD_ALTERED, DOWNLOAD_SHORT, INDEX_SILENT, INSECURE_INDEX, NO_SPACE, WRITE_FAILED
 from opwright.source.diagnostic import Fault
@@ -26,11 +28,9 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator, Sequence
     from email.message import Message
-    from typing import Any, TypeVar
 
     from _typeshed import WriteableBuffer
 
-    from opwright.release.addresses import Address
     from opwright.release.pip_settings import IndexSettings
 
     _Result = TypeVar("_Result")
@@ -382,12 +382,8 @@ def _redirect_target(response: http.client.HTTPResponse, address: Address) -> Ad
 
 def _credentials(address: Address) -> str | None:
     """The Authorization header for an address, from the address itself or the user's netrc file."""
-    from base64 import b64encode
-
     user, password = address.user, address.password
     if user is None:
-        import netrc
-
         try:
             credentials = netrc.netrc().authenticators(address.host)
         except (OSError, netrc.NetrcParseError, ValueError):

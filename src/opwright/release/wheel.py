@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING
 
-from opwright.release.archive import Archive, BadArchiveError, DamagedMemberError, FileBytes
+from opwright.release.archive import Archive, BadArchiveError, ByteSource, DamagedMemberError, FileBytes
 from opwright.source.codes import BAD_WHEEL, DOWNLOAD_ALTERED, INPUT_MISSING
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from opwright.release.archive import ByteSource
 
 __all__ = ["Wheel"]
 
@@ -97,7 +97,6 @@ class Wheel:
     def _check_digest(self, name: str, content: bytes) -> None:
         """Compares a member with the wheel's RECORD, which contains no digest of itself."""
         import hashlib
-        from base64 import urlsafe_b64encode
 
         if name == f"{self._info_folder}/RECORD":
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from opwright.source.codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
 
 TYPE_CHECKING = False
@@ -184,8 +186,6 @@ def kernel_count_header(count: int | None) -> str:
 
 def prim_ops_in(source: str, path: str, files: Files) -> int:
     """How many kernels a C++ file has in its array `prim_ops`, which ends at the first line that starts with `};`."""
-    import re
-
     start = re.search(r"static\s+Kernel\s+prim_ops\s*\[\s*\]\s*=\s*\{", source)
     end = -1 if start is None else source.find("\n};", start.end())
     if start is None or end < 0:

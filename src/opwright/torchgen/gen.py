@@ -19,6 +19,7 @@ from opwright.cli.parser import Parser
 from opwright.cli.runs import current_manifest, drop_in_run_of, files_besides, write_edit
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
+from opwright.model.dispatch_key import devices
 from opwright.run.session import Session
 
 # Modules that do the work are imported only if there is work.
@@ -170,8 +171,6 @@ def _write_lists(arguments: argparse.Namespace, generation: Generation, journal:
 
 def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The devices with a library of their own, whose files have a list of their own."""
-    from opwright.model.dispatch_key import devices
-
     chosen = chosen_devices(arguments)
     listed = [device for device in devices() if not device.flag or device.flag in chosen]
     return tuple([device.name for device in listed if device.export_macro])

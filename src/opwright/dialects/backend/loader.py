@@ -13,6 +13,7 @@ from opwright.dialects.backend.head_checks import check_empty, check_names, chec
 from opwright.dialects.backend.hook_checks import check_hooks
 from opwright.dialects.backend.inherited_entries import inherited_entries
 from opwright.dialects.backend.operators import OperatorIndex
+from opwright.dialects.backend.own_operators import load_own_operators
 from opwright.dialects.backend.section_checks import check_groups, check_kernels, check_manual, check_symint
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.structured_checks import check_derived_overloads
@@ -50,7 +51,6 @@ def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[
     if not any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values()):
         return {}
     # Few files have any, and loading them needs many modules.
-    from opwright.dialects.backend.own_operators import load_own_operators
 
     return load_own_operators(heads, context)
 

@@ -14,6 +14,7 @@ from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
+from opwright.source.yaml import load_yaml
 
 _OPERATOR: Final = lazy_pattern(r"\s*((?:\w+::)*\w+)")
 
@@ -67,8 +68,6 @@ class CrossReport:
     def _entry(self, function: UnlinkedFunction) -> Mapping:
         """The node of a function's entry."""
         if self._entries is None:
-            from opwright.source.yaml import load_yaml
-
             root = load_yaml(function.entry.file)
             items = root.items if isinstance(root, Sequence) else []
             self._entries = _by_start([item for item in items if isinstance(item, Mapping)])
