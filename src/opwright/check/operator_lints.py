@@ -1,10 +1,11 @@
-"""Lints of operators: their schemas, groups, kernels and tags."""
+"""Lints of operators (their schemas, groups, kernels and tags) and of what a backend does to their gradients."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from opwright.check.lint import Operators
 from opwright.check.places import name_span, schema_part_span
@@ -17,13 +18,35 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.yaml import load_yaml
 
+if TYPE_CHECKING:
+    from opwright.coverage.records import OperatorRecord
+
 __all__ = [
     "check_alias_annotations",
+    "check_backward",
+    "check_composites",
     "check_cpp_keywords",
     "check_functional_forms",
     "check_meta_kernels",
     "check_tags",
 ]
+
+
+def check_composites(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
+    """Report kernels that take the gradients of composite operators away (W2212)."""
+    _report(records, "composite_override", codes.GRADIENT_TAKEN_AWAY, sink)
+
+
+def check_backward(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
+    """Report operators whose backward formulas need operators that the backend lacks (W2213)."""
+    _report(records, "backward", codes.BACKWARD_LACKS, sink)
+
+
+def _report(records: Iterable[OperatorRecord], kind: str, code: str, sink: Diagnostics) -> None:
+    for record in records:
+        for trap in record.traps:
+            if trap.kind.name == kind:
+                sink.warning(code, trap.message, trap.span, help=trap.help)
 
 
 def check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:

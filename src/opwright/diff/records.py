@@ -78,10 +78,6 @@ class Comparison(NamedTuple):
     new: str
     changes: tuple[OperatorChange, ...]
 
-    def of_kind(self, kind: ChangeKind) -> list[OperatorChange]:
-        """The changes of one kind."""
-        return [change for change in self.changes if change.kind is kind]
-
     def breaking(self, audiences: Iterable[Audience]) -> list[OperatorChange]:
         """The changes that break one of these audiences."""
         chosen = frozenset(audiences)

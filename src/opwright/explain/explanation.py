@@ -1,25 +1,67 @@
-"""Makes explanations of overloads."""
+"""Makes explanations of overloads, with their dispatch tables."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from opwright.explain.dispatch import dispatch_records
+from opwright.coverage.dispatch import DeviceKernels, Dispatch
+from opwright.coverage.dispatch_table import Serving, TableRow, dispatch_table
+from opwright.coverage.records import shown_name
+from opwright.coverage.registrations import RegistrationKind, registrations
+from opwright.emit.emitter import Job
 from opwright.explain.gradients import derivative_record
 from opwright.explain.loading import Explained
 from opwright.explain.names import qualified_name
 from opwright.explain.python_calls import python_records
-from opwright.explain.records import SECTIONS, Explanation
+from opwright.explain.records import SECTIONS, DispatchRecord, Explanation
 from opwright.explain.schemas import operation_record, place_of, schema_record
 from opwright.explain.signatures import signature_records
 from opwright.explain.symbols import planned_symbols, written_symbols
+from opwright.model.dispatch_key import UNDEFINED, key_named
+from opwright.model.external_backend import Fallback
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 
 if TYPE_CHECKING:
     from opwright.build.provenance import FileOrigin
 
 __all__ = ["explain"]
+
+
+def dispatch_records(function: NativeFunction, job: Job) -> tuple[DispatchRecord, ...]:
+    """The dispatch table of an overload, with the fallbacks of the job's backends."""
+    does = RegistrationKind.cpu_fallback.value
+    fallbacks = {backend.key.name: does for backend in job.backends if backend.options.fallback is Fallback.cpu}
+    rows = dispatch_table(function, registrations(job, function), None, fallbacks)
+    # Composite kernels are the same for all devices without a kernel, so any such device will do.
+    other_device = Dispatch(DeviceKernels(UNDEFINED, {}, {}), job.catalog, job.rules)
+    return tuple(_records(rows, function, other_device))
+
+
+def _records(rows: Iterable[TableRow], function: NativeFunction, dispatch: Dispatch) -> Iterator[DispatchRecord]:
+    for row in rows:
+        registration = row.registration
+        by_hand = row.key.by_hand if function.library is PYTORCH else ()
+        if registration is None:
+            text = row.key.does or row.serving.value
+            yield DispatchRecord(row.key.name, row.serving.name, "", "", text, "", "", by_hand)
+            continue
+        callee = registration.through
+        if callee is None and row.serving is Serving.composite:
+            callee = dispatch.callee(function, key_named(row.registered_for))
+        through = "" if callee is None else shown_name(callee)
+        is_by_hand = registration.kind is RegistrationKind.by_hand
+        yield DispatchRecord(
+            row.key.name,
+            row.serving.name,
+            row.registered_for,
+            registration.kind.name,
+            registration.kind.value,
+            registration.kernel,
+            through,
+            by_hand if is_by_hand or row.serving in (Serving.kernel, Serving.composite) else (),
+        )
 
 
 def explain(

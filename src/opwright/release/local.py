@@ -1,11 +1,10 @@
-"""The inputs of a PyTorch on this machine: a source tree, the installed package, a wheel file."""
+"""The inputs of a PyTorch on this machine: a source tree, the installed package, a wheel, named files."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from opwright.release.named_files import FilesStore
 from opwright.release.store import FolderStore
 from opwright.release.view import NATIVE_FUNCTIONS, THREE_WAYS, Inputs, check_has_inputs
 from opwright.source.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH
@@ -15,6 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["from_files", "from_installed", "from_source_path", "from_wheel"]
+
+
+class FilesStore(FolderStore):
+    """Inputs in two folders, except those with a path of their own: `files` maps names to paths."""
+
+    __slots__ = ("_files",)
+
+    def __init__(self, aten: str, autograd: str, root: str | None, files: Mapping[str, str]) -> None:
+        super().__init__(aten, autograd, root)
+        self._files = files
+
+    def display_path(self, name: str) -> str:
+        """The file's path on disk."""
+        return self._files.get(name) or super().display_path(name)
 
 
 def from_source_path(folder: str | os.PathLike[str]) -> Inputs:

@@ -16,7 +16,7 @@ from opwright.model.derivatives import (
     SavedKind,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.foreach import DERIVATIVE_OF_INPLACE, WITH_ONE_TENSOR, WITHOUT_ALPHA
+from opwright.release.operator_names.autograd import DERIVATIVE_OF_INPLACE, WITH_ONE_TENSOR, WITHOUT_ALPHA
 from opwright.schema.function import Argument, make_argument
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import TENSOR_LIST, ListType

@@ -14,7 +14,7 @@ from opwright.convention import dispatcher
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.vmap import MIXED_RETURNS
+from opwright.release.operator_names.functionalization import MIXED_RETURNS
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
 

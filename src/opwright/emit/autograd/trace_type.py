@@ -25,7 +25,7 @@ from opwright.emit.autograd.kernels import (
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.tracing import RECORDED_AS, TRACED_BY_CALLEES
+from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES
 from opwright.schema.function import Argument, Arguments, SchemaKind
 
 _KEYS: Final = "ks & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Tracer)"

@@ -12,14 +12,10 @@ from opwright.emit.aten.register.helpers import registration_headers, registrati
 from opwright.emit.aten.register.hooks import operator_class_definition
 from opwright.emit.aten.register.registration import dispatch_key_definitions, wrapper_definition, wrapper_of
 from opwright.emit.aten.units import kernel_argument
+from opwright.emit.backend.additions import at_entry, wrapper_facts
 from opwright.emit.backend.autocast import autocast_registrations, has_policies
 from opwright.emit.backend.dispatch_functions import has_dispatch_functions
-from opwright.emit.backend.fallbacks import (
-    FALLBACK_HEADER,
-    calls_fallback,
-    fallback_function,
-    fallback_registrations,
-)
+from opwright.emit.backend.fallbacks import FALLBACK_HEADER, calls_fallback, fallback_function, fallback_registrations
 from opwright.emit.backend.kernel_checks import checks
 from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers, meta_registrations
 from opwright.emit.backend.section_file import SectionFile
@@ -28,16 +24,49 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, One
 from opwright.emit.library.autocast import AUTOCAST_HEADER
 from opwright.emit.registrations import ChangedRegistrations, Registration, print_registrations
 from opwright.model.library import PYTORCH
-from opwright.source.diagnostic import Diagnostic
+from opwright.source.diagnostic import Diagnostic, Fault
 from opwright.syntax.cpp import include_line, quoted_include_line
+
+
+def changed_registrations(
+    wrapped: Sequence[tuple[KernelWrapper, Registration]], others: Sequence[Registration], file: SectionFile, job: Job
+) -> ChangedRegistrations:
+    """The registrations of wrappers, and then the others. A change that fails is not tried again."""
+    changed: list[Registration] = []
+    faults: list[Diagnostic] = []
+    failed: set[object] = set()
+    for wrapper, registration in (*wrapped, *[(None, other) for other in others]):
+        facts = None if wrapper is None else wrapper_facts(wrapper, file, job)
+        registrations = [registration]
+        for extension in job.extensions.registration_changes:
+            if extension in failed:
+                continue
+            try:
+                results = [extension.value(each, facts) for each in registrations]
+            except Fault as fault:
+                failed.add(extension)
+                entry = None if wrapper is None else file.entry_of(wrapper.function)
+                faults.append(fault.diagnostic if entry is None else at_entry(fault.diagnostic, entry))
+                continue
+            registrations = [each for result in results for each in _as_sequence(result)]
+        changed += registrations
+    return ChangedRegistrations(changed, tuple(faults))
+
+
+def _as_sequence(result: Registration | Sequence[Registration]) -> Sequence[Registration]:
+    # A registration is a tuple itself.
+    return (result,) if isinstance(result, Registration) else result
+
 
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).
 SOURCE_TEMPLATE: Final = "backend/RegisterDispatchKey.cpp"
 
 #: The slots of the template of a unit that stay slots in the template of a file.
 _KEPT_SLOTS: Final = ("dispatch_anonymous_definitions", "static_init_dispatch_registrations", "dispatch_namespace")
+
 #: The slots without text, the second one unless a backend has functions that call kernels without the dispatcher.
 _UNUSED_SLOTS: Final = ("deferred_dispatch_registrations", "dispatch_namespaced_definitions")
+
 #: The slots that the template of a file has of its own.
 _FILE_SLOTS: Final = (
     "generated_comment",
@@ -47,6 +76,7 @@ _FILE_SLOTS: Final = (
     "ops_headers",
     "dispatch_helpers",
 )
+
 _HOOKS_HEADER: Final = "opwright/hooks.h"
 
 
@@ -107,7 +137,6 @@ def _changed_registrations(job: Job, file: SectionFile) -> ChangedRegistrations:
     if not job.extensions.registration_changes:
         return ChangedRegistrations([*registrations, *others])
     # Few runs have plug-ins.
-    from opwright.emit.backend.registration_changes import changed_registrations
 
     return changed_registrations(list(zip(wrappers, registrations, strict=True)), others, file, job)
 

@@ -10,7 +10,7 @@ from opwright.emit.emitter import Job, per_job
 from opwright.emit.torch_stubs.declarations import generated_hints
 from opwright.emit.torch_stubs.hand_written import WrittenHint, written_hints
 from opwright.model.docstring import Docstring
-from opwright.release.operator_names.stub_files import WITHOUT_GENERATED_HINTS
+from opwright.release.operator_names.python_bindings import WITHOUT_GENERATED_HINTS
 
 __all__ = [
     "WRITTEN",

@@ -1,4 +1,4 @@
-"""Operators that autograd's emitters treat specially."""
+"""Operators that derivatives, autograd's emitters and tracing treat specially."""
 
 from __future__ import annotations
 
@@ -8,17 +8,65 @@ from opwright.release.name_table import NameMap, Names, NameTable
 
 __all__ = [
     "COMPOSED_VIEWS",
+    "DERIVATIVE_OF_INPLACE",
     "DTYPE_CHANGING_VIEWS",
     "FOREACH_WITHOUT_DERIVATIVES",
     "HAND_WRITTEN",
     "NEVER_DIFFERENTIATED",
+    "RECORDED_AS",
     "REPLACES_TENSORS",
     "RESHAPED_IN_PLACE",
     "SHARED_RESULTS",
     "SHARED_STORAGES",
     "STORAGE_OF_BASE",
+    "TRACED_BY_CALLEES",
     "VIEWS",
+    "WITHOUT_ALPHA",
+    "WITH_ONE_TENSOR",
 ]
+
+TRACED_BY_CALLEES: Final = NameTable(
+    "Operators that get no tracing kernel, so that a trace shows the operators that they call.",
+    Names(
+        "convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
+        "A trace records `_convolution`, the operator that every convolution calls.",
+    ),
+    Names("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", "A trace records the matrix products of a cell."),
+    Names("_coalesced", "It has no meaning in a graph: it only marks its result as coalesced."),
+    form="root",
+)
+
+RECORDED_AS: Final = NameMap(
+    "In-place operators without functional form, each with the operator that a trace records in its place.",
+    Names("zero", "`zero_` does not read its argument's values, so it makes a new tensor.", value="zeros_like"),
+    Names("fill", "`fill_` does not read its argument's values, so it makes a new tensor.", value="full_like"),
+    form="root",
+)
+
+DERIVATIVE_OF_INPLACE: Final = NameTable(
+    "Operators over lists that take the derivative of an in-place operator.",
+    Names("_foreach_zero_", "`zero_` has no functional form with a derivative."),
+    form="overload",
+)
+
+WITH_ONE_TENSOR: Final = NameTable(
+    "Operators over lists with one tensor argument that applies to all items.",
+    Names(
+        "_foreach_add.Tensor _foreach_mul.Tensor _foreach_div.Tensor",
+        "The tensor holds one number, so its name replaces the argument's in the formula.",
+    ),
+    form="overload",
+)
+
+WITHOUT_ALPHA: Final = NameTable(
+    "Operators over lists without the last argument, `alpha`, of the operator that they apply to each item.",
+    Names(
+        """_foreach_add.Scalar _foreach_add.ScalarList _foreach_add_.Scalar _foreach_add_.ScalarList
+        _foreach_sub.Scalar _foreach_sub.ScalarList _foreach_sub_.Scalar _foreach_sub_.ScalarList""",
+        "The caller can multiply the numbers by `alpha`, which therefore is 1.",
+    ),
+    form="overload",
+)
 
 VIEWS: Final = NameMap(
     "Operators whose outputs are views that autograd tracks, each with the argument that is the base.",

@@ -1,4 +1,4 @@
-"""Operators that functionalization treats specially."""
+"""Operators that functionalization or the plumbing of vmap treats specially."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = ["CUMULATIVE_OUT", "NOT_FUNCTIONALIZED", "REGISTERED_BY_HAND", "SINGLE_OUTPUTS"]
+__all__ = ["CUMULATIVE_OUT", "MIXED_RETURNS", "NOT_FUNCTIONALIZED", "REGISTERED_BY_HAND", "SINGLE_OUTPUTS"]
+
+MIXED_RETURNS: Final = NameTable(
+    "Operators that get plumbing although they return more than tensors: the other values are passed on unchanged.",
+    Names(
+        "_scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention",
+        "The sizes and the random state that they return have no batch dimension.",
+    ),
+    Names(
+        "_scaled_dot_product_flash_attention_quantized",
+        "The random state that it returns has no batch dimension.",
+    ),
+    form="unambiguous",
+)
 
 NOT_FUNCTIONALIZED: Final = NameTable(
     "Operators that write to arguments and are not functionalized, since no functional form follows from their schema.",
