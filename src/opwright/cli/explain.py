@@ -7,6 +7,7 @@
   opwright explain acme::scale --library acme.yaml  an operator of a library
   opwright explain add.out --backend acme.yaml      with the kernels of a backend
   opwright explain add.out --out build              with the lines of generated code
+  opwright explain add.out --passes                 what each stage from the entry to files makes of it
   opwright explain E0312                            what a code means, and how to fix the error
 
 `--out` names the folder of `opwright generate --provenance FILE`. Without names, all codes are listed."""
@@ -65,7 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--section", metavar="LIST", type=_sections, help=f"print only these, separated by commas. {listed}"
     )
     parser.add_argument("--all", action="store_true", help="explain each overload of an operator")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="the form (default: text)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=("text", "json"), default="text", help="the form (default: text)")
+    form.add_argument("--passes", action="store_true", help="print the operator after each stage from entry to files")
     parser.add_argument(
         "--out", metavar="DIR", type=not_empty, help="the output folder of a run with `--provenance`, for lines"
     )
@@ -124,6 +127,7 @@ def _print_code(text: str) -> int:
 def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the explanations of operators, and give the exit status."""
     from opwright.explain.explanation import explain
+    from opwright.explain.passes import passes_text
     from opwright.explain.text import render, render_overloads
     from opwright.schema.function import SchemaKind
 
@@ -139,6 +143,8 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
             ordered = sorted(matches, key=lambda match: (match[0].is_synthesized, match[0].kind is SchemaKind.out))
             listed = [explain(function, explained, ()) for function, explained in ordered]
             texts.append(render_overloads(name, listed, painter))
+        elif arguments.passes:
+            texts += [passes_text(function, explained) for function, explained in matches]
         else:
             origins = None if arguments.out is None else _origins(arguments.out, [match[0] for match in matches])
             wanted = [explain(function, explained, sections, origins) for function, explained in matches]

@@ -24,7 +24,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 
-__all__ = ["defined_symbols", "planned_symbols", "written_symbols"]
+__all__ = ["defined_symbols", "is_of_unit", "planned_symbols", "written_symbols"]
 
 #: The head of a function that is defined here: its name before a bracket. It starts a line.
 _FUNCTION: Final = re.compile(r"(?:[\w:]+[\w:<>,&*\s]*?[\s&*])?((?:\w+::)*~?\w+)\s*\(")
@@ -77,7 +77,7 @@ def planned_symbols(function: NativeFunction, job: Job, families: Sequence[str])
     records: list[SymbolRecord] = []
     for emitter in emitters(job, families):
         units = emitter.units(job)
-        chosen = [number for number, unit in enumerate(units) if _is_of_unit(function, unit)]
+        chosen = [number for number, unit in enumerate(units) if is_of_unit(function, unit)]
         if not chosen:
             continue
         for spec in file_specs(emitter, units):
@@ -88,7 +88,7 @@ def planned_symbols(function: NativeFunction, job: Job, families: Sequence[str])
     return tuple(dict.fromkeys(records))
 
 
-def _is_of_unit(function: NativeFunction, unit: object) -> bool:
+def is_of_unit(function: NativeFunction, unit: object) -> bool:
     """Whether a unit is about an overload; those of libraries are about many operators."""
     return function in (functions_of_unit if function.library is PYTORCH else all_functions_of_unit)(unit)
 
