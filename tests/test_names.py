@@ -14,17 +14,6 @@ from tests.test_layering import absolute, modules
 # Locals that say nothing of what they hold.
 EMPTY_WORDS = {"one", "ones", "found", "made", "said", "kept", "known", "thing", "things", "stuff", "foo", "obj", "val"}
 
-# Past forms of irregular verbs that are no adjective and no infinitive too; all others end in `ed`.
-IRREGULAR_PARTICIPLES = {
-    *("bound", "bought", "brought", "built", "chosen", "done", "drawn", "fed", "found", "given"),
-    *("gone", "held", "kept", "known", "led", "left", "lent", "lost", "made", "meant"),
-    *("met", "paid", "said", "seen", "sent", "shown", "sold", "spent", "spelled", "swept"),
-    *("taken", "told", "torn", "thrown", "undone", "written"),
-}
-
-# Words that end like a participle and are a verb, a noun or an adjective of the field.
-PLAIN_WORDS = {"deprecated", "embed", "exceed", "feed", "need", "proceed", "reversed", "seed", "sorted", "structured"}
-
 
 def test_locals_say_what_they_hold() -> None:
     """No parameter and no local variable has a name that would fit any value."""
@@ -119,38 +108,3 @@ def test_a_module_goes_by_one_name() -> None:
     wrong = {word: targets for word, targets in by_word.items() if len(targets) > 1}
     wrong |= {module: words for module, words in by_module.items() if len(words) > 1}
     assert wrong == {}
-
-
-def test_functions_are_no_bare_participles() -> None:
-    """A function that acts is called by a verb, one that tells a fact by a noun; `loaded` is neither."""
-    wrong = [
-        f"{name}:{node.lineno} {node.name}"
-        for name, tree in modules().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and is_participle(node.name.strip("_"))
-    ]
-    assert not wrong
-
-
-def is_participle(word: str) -> bool:
-    """Whether a name is the past form of a verb and nothing else."""
-    if word in PLAIN_WORDS or "_" in word.replace("_and_", ""):
-        return False
-    return word.rpartition("_")[2] in IRREGULAR_PARTICIPLES or re.search("[a-z]{2}ed$", word) is not None
-
-
-@pytest.mark.parametrize(
-    ("word", "answer"),
-    [
-        ("loaded", True),
-        ("made", True),
-        ("joined_and_finished", True),
-        ("load", False),
-        ("loaded_rules", False),
-        ("is_loaded", False),
-        ("deprecated", False),
-    ],
-)
-def test_participles_are_seen(word: str, answer: bool) -> None:
-    """The check knows past forms, and leaves questions, nouns and words of the field alone."""
-    assert is_participle(word) is answer

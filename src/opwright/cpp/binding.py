@@ -26,7 +26,7 @@ class Binding:
     binding once per argument, so hashing and comparing tuples of bindings is quick.
     """
 
-    __slots__ = ("argument", "declaration", "default", "definition", "name", "role", "type", "wanted")
+    __slots__ = ("argument", "declaration", "default", "definition", "is_self", "name", "role", "type", "wanted")
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Binding:
         self.wanted: Final = WantedBinding(role, type)
         self.definition: Final = f"{type.text} {name}"
         self.declaration: Final = self.definition if default is None else f"{self.definition}={default}"
+        self.is_self: Final = name == "self"
 
     def __repr__(self) -> str:
         return f"<binding {self.declaration}>"
