@@ -76,8 +76,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.file is not None:
         sys.stderr.write("opwright dump: error: `--file` needs `--from`\n")
         return console.USAGE
-    from opwright.build.writer import write_report
-
     text = render_dump(_document(arguments, sink))
     if arguments.out is None:
         sys.stdout.write(text)

@@ -329,8 +329,8 @@ _ROWS: Final = (
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),
         checks=(
-            *map(Check, (".library.checks:check_shapes", ".library.cpp_checks:check_cpp")),
-            *map(Check, (".library.stable_checks:check_stable", ".library.shim_checks:check_c_shims")),
+            *map(Check, (".library.checks:check_shapes", ".library.checks:check_cpp")),
+            *map(Check, (".library.checks:check_stable", ".library.checks:check_c_shims")),
         ),
         by_default=False,
         serves_libraries=True,

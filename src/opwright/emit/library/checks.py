@@ -2,18 +2,209 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
+from opwright.convention.shared_types import NoCppType
+from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.nearest import schema_span
 from opwright.emit.emitter import Job
+from opwright.emit.library.c_shims import library_shims, shim_refusal
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.python.fakes import has_fake
+from opwright.emit.library.stable import TAGS_SINCE
 from opwright.model.dispatch_key import META
-from opwright.model.native_function import NativeFunction
-from opwright.schema.function import SchemaKind
-from opwright.source.codes import NO_SHAPES
-from opwright.source.diagnostic import Diagnostics
+from opwright.model.library import Autocast
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
+from opwright.schema.function import SchemaKind, required_argument
+from opwright.source.codes import (
+    ARGUMENT_NAME,
+    NO_C_FORM,
+    NO_CONVERSION,
+    NO_SHAPES,
+    SAME_SYMBOL,
+    STABLE_FIELD,
+    STABLE_RELEASE,
+    STABLE_TYPE,
+    STRUCTURED_CONST_REF,
+    UNCLEAR_WRITE,
+)
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import Span
 
 __all__ = ["check_shapes"]
+
+#: The first release whose stable API has generators of random numbers.
+_GENERATORS_SINCE: Final = (2, 13)
+
+#: The tags that loading gives an entry by the form of its schema; no user asks for them.
+_TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
+
+
+class _Feature(NamedTuple):
+    """Something that needs the native interface: where an entry asks for it, and what it is."""
+
+    word: str
+    what: str
+
+
+def check_stable(job: Job, sink: Diagnostics) -> None:
+    """Report what the operators of libraries with the stable interface cannot have."""
+    for library in job.libraries:
+        if library.is_stable:
+            derived = {entry.function for entry in library.derivatives.matched.functions if entry.infos}
+            for function in library.catalog.functions:
+                _check_function(function, library.oldest_release, sink)
+                if function in derived:
+                    _report_field(function, _Feature("func", "the derivative of"), sink)
+
+
+def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
+    if function.is_synthesized:
+        message = f"`{function.name}` is synthesized from another overload, which needs `abi: native`"
+        sink.error(
+            STABLE_FIELD, message, word_span(function, "autogen"), help="remove it from `autogen`, or write a kernel"
+        )
+        return
+    for feature in _features(function):
+        _report_field(function, feature, sink)
+    for argument in function.arguments.all:
+        if stable.argument_type(argument.type) is None:
+            message = f"the stable C++ API has no type for `{argument.type}`"
+            sink.error(
+                STABLE_TYPE, message, word_span(function, str(argument)), help=_TYPE_HELP.get(argument.type.text, "")
+            )
+    for result in function.schema.returns:
+        if stable.return_type(result.type) is None:
+            message = f"the stable C++ API has no type for a result `{result.type}`"
+            sink.error(STABLE_TYPE, message, word_span(function, "func"))
+    _check_release(function, oldest, sink)
+
+
+_TYPE_HELP: Final = {"Scalar": "write `float` or `int`", "Scalar?": "write `float?` or `int?`"}
+
+
+def _features(function: NativeFunction) -> Iterator[_Feature]:
+    fields = function.library_fields
+    if function.structured or function.structured_delegate is not None:
+        word = "structured_delegate" if function.structured_delegate is not None else "structured"
+        yield _Feature(word, "the structured kernel of")
+    if fields.autocast != Autocast():
+        yield _Feature("autocast", "the autocast policy of")
+    if fields.batch_rule:
+        yield _Feature("batch_rule", "the batching rule of")
+    if function.is_view:
+        yield _Feature("func", "the view")
+
+
+def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> None:
+    message = f"{feature.what} `{function.name}` needs `abi: native`"
+    sink.error(STABLE_FIELD, message, word_span(function, feature.word))
+
+
+def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
+    """Report what came after the oldest release that the library serves."""
+    tags = sorted(function.tags - _TAGS_BY_FORM)
+    if tags and oldest < TAGS_SINCE:
+        message = f"PyTorch {oldest[0]}.{oldest[1]} cannot register tags through the stable C++ API"
+        sink.error(STABLE_RELEASE, message, word_span(function, "tags"), help=_since(TAGS_SINCE))
+    for argument in function.arguments.all:
+        if argument.type.text.startswith("Generator") and oldest < _GENERATORS_SINCE:
+            message = f"PyTorch {oldest[0]}.{oldest[1]} has no generators in the stable C++ API"
+            sink.error(STABLE_RELEASE, message, word_span(function, str(argument)), help=_since(_GENERATORS_SINCE))
+
+
+def _since(release: tuple[int, int]) -> str:
+    return f'write `torch: ">={release[0]}.{release[1]}"` in the head'
+
+
+def word_span(function: NativeFunction, word: str) -> Span:
+    """The span of a word of an entry; that of the entry if it does not occur."""
+    entry = function.entry
+    start = entry.text.find(word)
+    return entry if start < 0 else Span(entry.file, entry.start + start, entry.start + start + len(word))
+
+
+#: What generated functions of the native C++ interface call parameters, variables and types of their own.
+_OWN_NAMES: Final = frozenset(("T", "dispatchKeySet", "ks", "op", "tmp_output"))
+
+
+def check_cpp(job: Job, sink: Diagnostics) -> None:
+    """Report entries whose generated C++ would not compile, at the argument or the field that is the cause."""
+    for library in job.libraries:
+        for function in library.catalog.functions:
+            if function.is_synthesized:
+                continue
+            _check_names(function, library.is_stable, sink)
+            if not library.is_stable:
+                _check_const_refs(function, sink)
+                _check_types(function, sink)
+
+
+def _check_names(function: NativeFunction, is_stable: bool, sink: Diagnostics) -> None:
+    for argument in function.arguments.all:
+        fault = ""
+        if argument.name in CPP_WORDS:
+            fault = "is a C++ keyword"
+        elif argument.name in _OWN_NAMES and not is_stable:
+            fault = "is a name that generated functions use themselves"
+        elif argument.name == "out" and not argument.is_write and _has_made_out(function):
+            fault = "is that of the tensor of the synthesized out overload"
+        if fault:
+            message = f"argument name `{argument.name}` {fault}"
+            sink.error(ARGUMENT_NAME, message, word_span(function, argument.text), help="rename the argument")
+
+
+def _has_made_out(function: NativeFunction) -> bool:
+    """Whether an out overload is synthesized from a function."""
+    group = function.group
+    return isinstance(group, NativeFunctionsGroup) and group.out.is_synthesized
+
+
+def _check_const_refs(function: NativeFunction, sink: Diagnostics) -> None:
+    if not function.style & TypeStyle.CONST_REF_MUTABLES:
+        return
+    field = "use_const_ref_for_mutable_tensors"
+    if function.kind is SchemaKind.inplace and function.in_structured_group:
+        message = f"the structured kernel of `{function.name}` cannot write to a constant reference"
+        sink.error(STRUCTURED_CONST_REF, message, word_span(function, field), help=f"remove `{field}`")
+    for argument in function.arguments.all:
+        if argument.is_write and argument.type.text == "Tensor?":
+            message = f"`{function.name}` writes to the optional tensor `{argument.name}`"
+            help = f"write `{required_argument(argument)}`"
+            sink.error(UNCLEAR_WRITE, message, word_span(function, argument.text), help=help)
+
+
+def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
+    try:
+        dispatcher.signature(function)
+    except NoCppType as type:
+        message = f"C++ has no type for the values of type `{type}` in the lists of `{function.name}`"
+        sink.error(NO_CONVERSION, message, schema_span(function), help="choose another type, such as `int`")
+
+
+def check_c_shims(job: Job, sink: Diagnostics) -> None:
+    """Report shims of the same name, and note operators that can have no shim because of a type."""
+    owners: dict[str, NativeFunction] = {}
+    for shims in library_shims(job):
+        for function in shims.functions:
+            for device in shims.devices:
+                symbol = f"aoti_torch_{device}_{function.name.name}"
+                owner = owners.setdefault(symbol, function)
+                if owner.library is not function.library:
+                    names = f"`{owner.namespace}::{owner.name}` and `{function.namespace}::{function.name}`"
+                    message = f"{names} both export `{symbol}`"
+                    also = (Label(schema_span(owner), "the first one", False),)
+                    help = "rename one of the operators, or remove `c_shims` from one of the libraries"
+                    sink.error(SAME_SYMBOL, message, schema_span(function), also=also, help=help)
+    for library in job.libraries:
+        for function in library.catalog.functions if library.c_shims else ():
+            reason = shim_refusal(function)
+            if reason and not function.is_synthesized:
+                sink.note(NO_C_FORM, f"no C shim for `{function.name}`: {reason}", schema_span(function))
 
 
 def check_shapes(job: Job, sink: Diagnostics) -> None:

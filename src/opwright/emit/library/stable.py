@@ -1,6 +1,6 @@
 """The files of libraries with the stable C++ interface: one binary serves a release of PyTorch and all later ones.
 
-PyTorch's stable API registers schemas and kernels. `stable_checks` reports what it cannot express; shapes for tracing
+PyTorch's stable API registers schemas and kernels. `checks` reports what it cannot express; shapes for tracing
 are registered in Python (`emit/library/python/fakes.py`).
 """
 
