@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas cases kills lsp-soak clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas cases kills lsp-soak renames clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -162,6 +162,11 @@ kills: $(REFERENCE)
 lsp-soak: COUNT ?= 2000
 lsp-soak: $(REFERENCE)
 	$(VENV)/bin/python -m tests.lsp.soak --count $(COUNT)
+
+# Renames of COUNT random arguments of PyTorch's operators: what a check and the generated code say before and after.
+renames: COUNT ?= 1000
+renames: $(REFERENCE)
+	$(VENV)/bin/python -m tests.lsp.renames --count $(COUNT)
 
 clean:
 	rm -rf build .cache

@@ -155,3 +155,20 @@ def test_large_texts_with_and_without_trailing_blanks_are_indented_alike() -> No
     uneven = ["void f() {  \n  g();\n  \n}\n", "", "h();\n\n\n"] * 2000
     assert indent_lines(even, "    ") == indent_lines(uneven, "    ")
     assert "\n    \n" not in indent_lines(even, "    ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "${a.__class__}",
+        "${__import__('os').abort()}",
+        "$(abort) `abort`",
+        "{{ 7 * 7 }} {% raw %} <% abort %> #{abort} %(a)s {a}",
+        "${a",
+    ],
+)
+@pytest.mark.parametrize("place", ["template", "slot"])
+def test_templates_are_text(place: str, text: str) -> None:
+    """What other languages of templates would compute stays as it is, and what is filled in is not filled again."""
+    template, value = (f"{text} | ${{b}}\n", "b") if place == "template" else ("${a} | b\n", text)
+    assert rendered(template, {"a": value, "b": "b"}) == f"{text} | b\n"
