@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 import opwright
+from opwright.cli.main import main
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog
@@ -229,3 +231,20 @@ def test_what_a_tree_teaches_is_of_this_tree(known_keys: list[str]) -> None:
         assert {"E0303", "E0310"} <= {diagnostic.code for diagnostic in sink}
     load_inputs(edited("2.15.0a0", NEXT))
     assert {key.name for key in ignored_keys(Rules(parse_version("2.13")))} >= {"Tachyon", "SparseMTIA"}
+
+
+def test_actions_for_a_tree_read_what_shows_its_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Described actions name no release, and list the version and the generator's files; for a release they name it."""
+    words: dict[str, list[str]] = {}
+    listed: dict[str, set[str]] = {}
+    for version in ("2.14.0a0", "2.14.0"):
+        top = tmp_path / version
+        tree(top, version, {})
+        source = ("--source-path", str(top / "aten/src/ATen"), "--only", "declarations_yaml", "--out", str(top / "out"))
+        assert main(["generate", *source, "--describe", "json"]) == 0
+        (action,) = json.loads(capsys.readouterr().out)["actions"]
+        words[version] = action["arguments"]
+        listed[version] = set(action["torch_files"])
+    assert ["--release" in given for given in words.values()] == [False, True]
+    assert ["version.txt" in paths for paths in listed.values()] == [True, False]
+    assert "torchgen/gen.py" in listed["2.14.0a0"]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from opwright.release.recorded import RecordedInputs
+from opwright.release.store import TREE_VERSION
 from opwright.release.view import NATIVE_FUNCTIONS, Inputs
 from opwright.run.generation import Generation
 from opwright.source.named_tuple import NamedTuple
@@ -67,6 +68,8 @@ def collect_parts(
     read = _template_sources(generation, recorded, frozenset().union(*templates.values()))
     # Some families check their templates before they make any file.
     shared = loaded | recorded.reads.difference(*[source.inputs for source in read.values()]) | set(_MARKS)
+    if generation.job.rules.tree is not None:
+        shared |= {TREE_VERSION}
     own_folder = None if request.templates is None else os.path.abspath(request.templates)
     named.update(path for path in map(os.path.abspath, files()) if os.path.dirname(path) != own_folder)
     return generation, {

@@ -161,7 +161,10 @@ def _description(
 
     generation, parts = collect_parts(request, all_files, part_of, sink)
     words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]
-    words += [Word("--release"), Word(arguments.release or str(generation.version)), Word("--hermetic")]
+    # The version of a tree between releases does not say which rules the generator in it follows.
+    if generation.job.rules.tree is None:
+        words += [Word("--release"), Word(arguments.release or str(generation.version))]
+    words += [Word("--hermetic")]
     words += [Word("--no-plugins")] if arguments.no_plugins else []
     actions = [
         _action(name, part, [*words, *_part_words(arguments, name, count)], root, out) for name, part in parts.items()

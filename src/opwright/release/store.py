@@ -30,6 +30,7 @@ __all__ = [
     "PACKAGED",
     "SHIM_TABLES",
     "STUB_TEMPLATES",
+    "TREE_VERSION",
     "FolderStore",
     "InputPaths",
     "Store",
@@ -46,8 +47,10 @@ SHIM_TABLES = "aoti/fallback_ops.py"
 """The operators that have a C shim, as tables in a Python module of the generator."""
 #: The header that declares the functions that derivative formulas call besides operators; some inputs lack it.
 FORMULA_HELPERS = "autograd/FunctionsManual.h"
+#: The file with the version of a source tree.
+TREE_VERSION = "version.txt"
 #: The beginning of the names of inputs outside the generator's folders, which are their paths in the wheel.
-MEMBERS = ("torch/", "torchgen/")
+MEMBERS = ("torch/", "torchgen/", TREE_VERSION)
 #: The modules that give docstrings to functions and methods.
 DOCSTRING_MODULES = ("torch/_torch_docs.py", "torch/_tensor_docs.py")
 #: The templates of the stub files of torch, which only source trees have.
@@ -75,7 +78,7 @@ GENERATOR = (
     "autograd/gen_trace_type.py",
     "autograd/gen_variable_type.py",
 )
-VERSION_FILES = ("version.txt", "torch/version.py")
+VERSION_FILES = (TREE_VERSION, "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"
 _SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
