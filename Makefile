@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas cases kills lsp-soak renames clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas shapes cases kills lsp-soak renames clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -143,6 +143,11 @@ hostile: $(REFERENCE)
 written-schemas: COUNT ?= 100000
 written-schemas: $(REFERENCE)
 	$(VENV)/bin/python -m tests.schema.written_texts --count $(COUNT)
+
+# The code of every shape of library entry that `opwright check` accepts, read by the C++ compiler: of all pairs of what
+# an entry can say, or of the COUNT rows with most of them; SEED makes other rows.
+shapes: $(REFERENCE)
+	$(VENV)/bin/python -m tests.shapes --processes $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 # COUNT package indexes with damaged answers, read by the client: the full 10,000, or fewer.
 fuzz-index: COUNT ?= 10000

@@ -62,25 +62,39 @@ class Compiler:
         return flags + [f"-I{folder}" for folder in folders]
 
     def _run(self, *arguments: str | Path) -> None:
+        errors = self._errors(*arguments)
+        assert not errors, errors[:6000]
+
+    def _errors(self, *arguments: str | Path) -> str:
+        """What the compiler says where it fails, after the command; empty where it does not."""
         nice = ["nice"] if shutil.which("nice") else []
         command = [*nice, self.program, *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT)
-        assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr[:6000]}"
+        return f"{' '.join(command)}\n{done.stderr}" if done.returncode else ""
 
     def check_syntax(self, source: Path) -> None:
         """Fails with the compiler's message where a file is not valid C++ with the headers there are."""
-        self._run(*self.flags(), "-x", "c++", "-fsyntax-only", source)
+        errors = self.syntax_errors(source)
+        assert not errors, errors[:6000]
+
+    def syntax_errors(self, source: Path) -> str:
+        """What the compiler says where a file is not valid C++; empty where it is."""
+        return self._errors(*self._flags_with_prefix(), "-x", "c++", "-fsyntax-only", source)
 
     def object(self, source: Path) -> Path:
         """Compiles a file; beside the object is the list of the headers that were read."""
         target = self.folder / f"{source.stem}.o"
-        flags = self.flags()
-        if self.prefix is not None:
-            flags += ["-include", str(self._precompiled(self.prefix).with_suffix(""))]
-        self._run(*flags, "-MD", "-c", source, "-o", target)
+        self._run(*self._flags_with_prefix(), "-MD", "-c", source, "-o", target)
         return target
 
-    def _precompiled(self, header: Path) -> Path:
+    def _flags_with_prefix(self) -> list[str]:
+        return [
+            *self.flags(),
+            *(["-include", str(self.precompiled(self.prefix).with_suffix(""))] if self.prefix is not None else []),
+        ]
+
+    def precompiled(self, header: Path) -> Path:
+        """A header that is compiled, once, into the folder."""
         target = self.folder / f"{header.name}.gch"
         if not target.exists():
             shutil.copy(header, self.folder)

@@ -77,11 +77,11 @@ def test_functions_of_the_author_are_not_doubted() -> None:
 
 
 def test_linear_operators_call_themselves() -> None:
-    """The forward formula of a linear operator calls the library's own function."""
+    """The forward formula of a linear operator calls the library's own operator."""
     formulas = "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n  result: auto_linear\n"
     (acme, _), _ = loaded(formulas)
     (info,) = acme.derivatives.matched.infos
-    assert [forward.formula for forward in info.forward_derivatives] == ["acme::scale(self_t, factor)"]
+    assert [forward.formula for forward in info.forward_derivatives] == ["acme::_ops::scale::call(self_t, factor)"]
 
 
 def test_a_missing_file_is_reported_in_the_head(tmp_path: Path) -> None:

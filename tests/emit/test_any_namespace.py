@@ -364,7 +364,7 @@ def test_gradients_are_recorded_around_a_redispatch_in_the_library() -> None:
     text = variable_type.definition(wrapper(scale, DEFAULT_KEY), _job())
     assert "  auto _tmp = ([&]() {\n    at::AutoDispatchBelowADInplaceOrView guard;\n" in text
     assert "    return acme::_ops::scale::redispatch(ks & c10::after_autograd_keyset, self_, by);\n" in text
-    assert "acme::scale(self_t, by)" in text
+    assert "acme::_ops::scale::call(self_t, by)" in text
     assert "throw_error_for_complex_autograd" not in text
     text = variable_type.definition(wrapper(join, DEFAULT_KEY), _job())
     assert '"Trying to use forward AD with acme::join that does not support it because there is no formula' in text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections import Counter
 from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
@@ -24,15 +26,25 @@ HEADS: Final = {
 }
 
 #: How often pairs that were refused are tried again, with more and more ordinary values beside them.
-_ORDINARY: Final = (0.0, 0.0, 0.0, 0.2, 0.4, 0.6, 0.8)
+_ORDINARY: Final = (0.0, 0.2, 0.4, 0.6)
+
+#: What stands before the message of a check that ended with a traceback.
+TRACEBACK: Final = "traceback"
+
+#: How many rows one library has while they are checked.
+_BATCH: Final = 300
 
 
 class Matrix(NamedTuple):
-    """The rows that were accepted, by number, and the code that refuses each pair that no row has."""
+    """The rows that were accepted, by number, and the code that refuses each pair that no row has.
+
+    `tried` are the rows that were checked. `crashes` has the error of each that ended the check with a traceback.
+    """
 
     rows: Mapping[int, Row]
     refused: Mapping[Pair, str]
-    tried: int
+    tried: Mapping[int, Row]
+    crashes: Mapping[int, str]
 
     @property
     def covered(self) -> int:
@@ -86,54 +98,111 @@ def refusals(folder: Path, head: str, entries: Mapping[int, Entries]) -> dict[in
     return refused
 
 
-def make_matrix(folder: Path, head: str, seed: int = 0) -> Matrix:
-    """Rows with every pair that some row with it is accepted for.
+def _refusals_of_batch(batch: tuple[Path, str, Mapping[int, Row]]) -> dict[int, str]:
+    folder, head, rows = batch
+    return _refusals_and_tracebacks(folder, head, {number: entries_of(number, row) for number, row in rows.items()})
 
-    First each pair is tried with ordinary values beside it, which shows the pairs that are refused for themselves.
-    """
-    random = Random(seed)
-    everything = all_pairs(FACTORS)
-    accepted: dict[int, Row] = {}
-    codes: dict[Pair, str] = {}
-    missing = dict.fromkeys(everything)
 
-    def attempt(taste: Taste) -> dict[Pair, None]:
-        """The missing pairs that rows of a taste have, when they are accepted."""
-        first = len(tried)
-        tried.extend(rows_with(missing, FACTORS, taste))
-        rows = dict(enumerate(tried[first:], first))
-        refused = refusals(folder, head, {number: entries_of(number, row) for number, row in rows.items()})
-        covered: dict[Pair, None] = {}
-        for number, row in rows.items():
-            own = [pair for pair in pairs_of(row) if pair in missing]
+def _refusals_and_tracebacks(folder: Path, head: str, entries: Mapping[int, Entries]) -> dict[int, str]:
+    """The same, with the last line of the traceback in place of the code where the check ends with one."""
+    try:
+        return refusals(folder, head, entries)
+    except Exception as error:
+        if len(entries) == 1:
+            return dict.fromkeys(entries, f"{TRACEBACK} {type(error).__name__}: {error}")
+        halves = list(entries)[::2], list(entries)[1::2]
+        return {
+            number: code
+            for half in halves
+            for number, code in _refusals_and_tracebacks(
+                folder, head, {number: entries[number] for number in half}
+            ).items()
+        }
+
+
+class _Attempts:
+    """The rows that were tried, and what became of them."""
+
+    def __init__(self, folder: Path, head: str, processes: int) -> None:
+        self._folder: Final = folder
+        self._head: Final = head
+        self._processes: Final = processes
+        self.missing: Final = dict.fromkeys(all_pairs(FACTORS))
+        self.accepted: Final[dict[int, Row]] = {}
+        self.codes: Final[dict[Pair, str]] = {}
+        self.tried: Final[dict[int, Row]] = {}
+        self.crashes: Final[dict[int, str]] = {}
+
+    def add(self, rows: list[Row]) -> set[Pair]:
+        """Check rows; gives the pairs of those that are accepted."""
+        numbered = dict(enumerate(rows, len(self.tried)))
+        self.tried.update(numbered)
+        refused = self._check(numbered)
+        self.crashes.update({number: code for number, code in refused.items() if code.startswith(TRACEBACK)})
+        covered: set[Pair] = set()
+        for number, row in numbered.items():
             if number in refused:
-                codes.update(dict.fromkeys(own, refused[number]))
+                self.codes.update(dict.fromkeys(pairs_of(row), refused[number]))
             else:
-                accepted[number] = row
-                covered.update(dict.fromkeys(own))
+                self.accepted[number] = row
+                covered.update(pairs_of(row))
+        for pair in covered:
+            self.missing.pop(pair, None)
         return covered
 
-    tried: list[Row] = []
-    ordinary = attempt(Taste(random, ordinary=1.0))
-    odd = [pair for pair in everything if pair not in ordinary]
+    def _check(self, rows: Mapping[int, Row]) -> dict[int, str]:
+        numbers = list(rows)
+        batches = [
+            (
+                self._folder / str(first),
+                self._head,
+                {number: rows[number] for number in numbers[first : first + _BATCH]},
+            )
+            for first in range(0, len(numbers), _BATCH)
+        ]
+        refused: dict[int, str] = {}
+        with multiprocessing.get_context("fork").Pool(self._processes) as pool:
+            for own in pool.imap_unordered(_refusals_of_batch, batches):
+                refused.update(own)
+        return refused
+
+
+def make_matrix(folder: Path, head: str, seed: int = 0, processes: int = 1) -> Matrix:
+    """Few rows with every pair that some row with it is accepted for.
+
+    First each pair is tried with ordinary values beside it, which shows the pairs that are refused for themselves.
+    Then those that are accepted are put into rows with many of them, and those that were refused are tried with other
+    values.
+    """
+    random = Random(seed)
+    attempts = _Attempts(folder, head, processes)
+    left = dict.fromkeys(attempts.missing)
+    attempts.add(rows_with(left, FACTORS, Taste(random, ordinary=1.0)))
+    odd = frozenset(attempts.missing)
     for share in _ORDINARY:
-        avoided = frozenset(odd) if share < 1 else frozenset()
-        for pair in attempt(Taste(random, share, avoided)):
-            missing.pop(pair)
-    for pair in ordinary:
-        missing.pop(pair, None)
-    return Matrix(_needed(accepted), {pair: codes[pair] for pair in missing}, len(tried))
+        taste = Taste(random, share, odd)
+        dense = dict.fromkeys([pair for pair in left if pair not in odd])
+        for pair in attempts.add(rows_with(dense, FACTORS, taste) + rows_with(attempts.missing, FACTORS, taste)):
+            left.pop(pair, None)
+    refused = {pair: attempts.codes[pair] for pair in attempts.missing}
+    return Matrix(_needed(attempts.accepted), refused, attempts.tried, attempts.crashes)
 
 
 def _needed(rows: Mapping[int, Row]) -> dict[int, Row]:
-    """Few of the rows with all of their pairs: always the one with the most that are missing."""
+    """Few of the rows with all of their pairs: always the one that has the most that are missing."""
     left = {number: set(pairs_of(row)) for number, row in rows.items()}
+    most = [(-len(pairs), number) for number, pairs in left.items()]
+    heapify(most)
+    covered: set[Pair] = set()
     chosen: dict[int, Row] = {}
-    while left:
-        number = max(left, key=lambda number: len(left[number]))
-        covered = left.pop(number)
+    while most:
+        count, number = heappop(most)
+        left[number] -= covered
+        if len(left[number]) < -count:
+            # What rows that were chosen since have is not missing anymore.
+            if left[number]:
+                heappush(most, (-len(left[number]), number))
+            continue
         chosen[number] = rows[number]
-        for pairs in left.values():
-            pairs -= covered
-        left = {number: pairs for number, pairs in left.items() if pairs}
+        covered |= left[number]
     return chosen

@@ -194,4 +194,7 @@ def return_name(function: NativeFunction, index: int, *, fallback: str = "result
     if result.name is not None:
         clashes = any(result.name == argument.name for argument in schema.arguments.all)
         return result.name + "_return" if clashes else result.name
-    return fallback if len(schema.returns) == 1 else f"{fallback}{index}"
+    name = fallback if len(schema.returns) == 1 else f"{fallback}{index}"
+    # No argument of PyTorch's own operators has this name.
+    clashes = function.library is not PYTORCH and any(name == argument.name for argument in schema.arguments.all)
+    return f"{name}_return" if clashes else name

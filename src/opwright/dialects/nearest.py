@@ -23,6 +23,7 @@ __all__ = [
     "nearest_overload",
     "renamed_overload",
     "schema_span",
+    "word_span",
 ]
 
 SAME_ARGUMENTS: Final = "the functional, in-place and out overloads of an operation have the same arguments and results"
@@ -169,6 +170,13 @@ def schema_span(function: UnlinkedFunction) -> Span:
     entry = function.entry
     start = entry.file.text.find(str(function.schema), entry.start, entry.end)
     return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))
+
+
+def word_span(function: UnlinkedFunction, word: str) -> Span:
+    """The span of a word of an entry; that of the entry if it does not occur."""
+    entry = function.entry
+    start = entry.text.find(word)
+    return entry if start < 0 else Span(entry.file, entry.start + start, entry.start + start + len(word))
 
 
 def _argument_span(function: UnlinkedFunction, text: str) -> Span:

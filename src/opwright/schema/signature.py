@@ -65,7 +65,7 @@ def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
     arguments = schema.arguments
     seen = {result.annotation for result in schema.returns}
     first = (arguments.self_arg,) if arguments.self_arg is not None else ()
-    for candidate in (*first, *arguments.out, *arguments.post_self):
+    for candidate in (*first, *arguments.out, *arguments.pre_self, *arguments.post_self):
         if candidate.is_write and candidate.annotation not in seen:
             yield candidate
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from opwright.convention.dispatcher import returned_arguments
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
-from opwright.schema.signature import signature_key
+from opwright.schema.signature import signature_key, unreturned_writes
 
-__all__ = ["functional_form", "is_functionalized_by_pytorch"]
+__all__ = ["functional_form", "is_functionalized_by_pytorch", "written_results"]
 
 
 def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
@@ -38,3 +39,11 @@ def functional_form(function: NativeFunction, functions: Iterable[NativeFunction
     functional = [other for other in operation if other.kind is SchemaKind.functional and not other.is_view]
     key = signature_key(function.schema)
     return next((other for other in functional if signature_key(other.schema) == key), None)
+
+
+def written_results(function: NativeFunction, results: Sequence[str]) -> dict[str, str]:
+    """The result of the functional form that becomes the value of each written argument, in the order of arguments."""
+    schema = function.schema
+    names = [*returned_arguments(schema), *[argument.name for argument in unreturned_writes(schema)]]
+    values = dict(zip(names, results, strict=True))
+    return {argument.name: values[argument.name] for argument in function.arguments.all if argument.is_write}

@@ -8,6 +8,7 @@ from opwright.convention import dispatcher, native, shared_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
+from opwright.emit.aten.functional_forms import written_results
 from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -46,10 +47,19 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
         arguments = _with_dtype_of_out(arguments, wanted, function.arguments.out[0].name)
     results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), OUTPUT)
     returned = dispatcher.returned_arguments(function.schema)
-    fresh = returned.count(None)
-    names = [argument.name for argument in function.arguments.all if argument.is_write]
-    written = list(zip(names, results[fresh:], strict=True))
-    return WriteKernel(function, functional, signature, passed, arguments, returned, results[:fresh], written)
+    fresh = [result for name, result in zip(returned, results, strict=False) if name is None]
+    written = list(written_results(function, results).items())
+    return WriteKernel(function, functional, signature, passed, arguments, returned, fresh, written)
+
+
+def returned_values(returned: Sequence[str | None], fresh: Sequence[str]) -> list[str]:
+    """The values that a kernel returns: arguments and new values, each at its place.
+
+    >>> returned_values(["self", None], ["output_0"])
+    ['self', 'output_0']
+    """
+    new = iter(fresh)
+    return [next(new) if name is None else name for name in returned]
 
 
 def _with_dtype_of_out(arguments: Sequence[str], wanted: Sequence[Binding], out: str) -> list[str]:
@@ -72,15 +82,10 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
     schema = function.schema
     inner = ", ".join([plan.inner.text for plan in kernel.passed])
     assignment = f"{kernel.signature.returns.value.text} {OUTPUT} = " if schema.returns else ""
-    values = _values(kernel, dispatcher.fresh_results(kernel.returned, OUTPUT))
+    values = returned_values(kernel.returned, dispatcher.fresh_results(kernel.returned, OUTPUT))
     return f"""\
          {assignment}{function.library.operators}::{function.name.unambiguous}::call({inner});
          {dispatcher.return_statement(schema.returns, values, function.style)}"""
-
-
-def _values(kernel: WriteKernel, fresh: Sequence[str]) -> list[str]:
-    """The values that a kernel returns: the aliased arguments, then the new values."""
-    return [name for name in kernel.returned if name is not None] + list(fresh)
 
 
 def _updates(kernel: WriteKernel) -> str:
@@ -101,7 +106,7 @@ def _updates(kernel: WriteKernel) -> str:
         for name, result in kernel.written
     ]
     function = kernel.function
-    values = _values(kernel, outputs)
+    values = returned_values(kernel.returned, outputs)
     statements.append("    " + dispatcher.return_statement(function.schema.returns, values, function.style))
     return "\n".join(statements)
 

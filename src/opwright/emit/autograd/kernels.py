@@ -84,9 +84,10 @@ def _argument_names(arguments: Arguments) -> str:
 def declared_results(function: NativeFunction) -> str:
     """The variables that take what the operator returns, as they are declared: `auto result`."""
     returns = function.schema.returns
+    names = public_api.return_names(function)
     if len(returns) == 1:
-        return f"auto {returns[0].name or 'result'}"
-    return f"auto [{', '.join(public_api.return_names(function))}]"
+        return f"auto {(returns[0].name or 'result') if function.library is PYTORCH else names[0]}"
+    return f"auto [{', '.join(names)}]"
 
 
 def returned_value(function: NativeFunction) -> str:

@@ -9,10 +9,11 @@ from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
 from opwright.dialects.names import CPP_WORDS
-from opwright.dialects.nearest import schema_span
+from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.c_shims import library_shims, shim_refusal
 from opwright.emit.library.meta_kernels import has_meta_kernel
+from opwright.emit.library.passing_checks import check_passing, has_listed_values
 from opwright.emit.library.python.fakes import has_fake
 from opwright.emit.library.stable import TAGS_SINCE
 from opwright.model.dispatch_key import META
@@ -33,7 +34,6 @@ from opwright.source.codes import (
 )
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.span import Span
 
 __all__ = ["check_shapes"]
 
@@ -121,13 +121,6 @@ def _since(release: tuple[int, int]) -> str:
     return f'write `torch: ">={release[0]}.{release[1]}"` in the head'
 
 
-def word_span(function: NativeFunction, word: str) -> Span:
-    """The span of a word of an entry; that of the entry if it does not occur."""
-    entry = function.entry
-    start = entry.text.find(word)
-    return entry if start < 0 else Span(entry.file, entry.start + start, entry.start + start + len(word))
-
-
 #: What generated functions of the native C++ interface call parameters, variables and types of their own.
 _OWN_NAMES: Final = frozenset(("T", "dispatchKeySet", "ks", "op", "tmp_output"))
 
@@ -142,6 +135,8 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
             if not library.is_stable:
                 _check_const_refs(function, sink)
                 _check_types(function, sink)
+        if not library.is_stable:
+            check_passing(library, sink)
 
 
 def _check_names(function: NativeFunction, is_stable: bool, sink: Diagnostics) -> None:
@@ -184,6 +179,10 @@ def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
     except NoCppType as type:
         message = f"C++ has no type for the values of type `{type}` in the lists of `{function.name}`"
         sink.error(NO_CONVERSION, message, schema_span(function), help="choose another type, such as `int`")
+    for argument in function.arguments.all:
+        if has_listed_values(argument.type):
+            message = f"PyTorch's dispatcher cannot hold the values of `{argument.type}`"
+            sink.error(NO_CONVERSION, message, word_span(function, argument.text), help="take `int[]` or `SymInt[]`")
 
 
 def check_c_shims(job: Job, sink: Diagnostics) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.convention import dispatcher, native
 from opwright.emit.aten.functionalized_views import ViewKernel, view_kernel
-from opwright.emit.aten.functionalized_writes import WriteKernel, write_kernel
+from opwright.emit.aten.functionalized_writes import WriteKernel, returned_values, write_kernel
 from opwright.emit.aten.unwrap_plan import KEY_SET, OUTPUT, UnwrapPlan
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
@@ -60,7 +60,7 @@ def _plain_call(kernel: WriteKernel) -> str:
     function = kernel.function
     arguments = ", ".join([plan.inner.text for plan in kernel.passed])
     fresh = dispatcher.fresh_results(kernel.returned, OUTPUT)
-    values = [name for name in kernel.returned if name is not None] + fresh
+    values = returned_values(kernel.returned, fresh)
     result = f"auto {OUTPUT} = " if fresh else ""
     returned = dispatcher.return_statement(function.schema.returns, values, function.style) or "return;"
     return f"""\
@@ -73,8 +73,8 @@ def _updates(kernel: WriteKernel) -> str:
     """The statements that give arguments their new values, and return."""
     function = kernel.function
     lines = [f"  {SUPPORT}::update({name}, {result});" for name, result in kernel.written]
-    values = [name for name in kernel.returned if name is not None]
-    values += [f"at::functionalization::impl::to_functional_tensor({result})" for result in kernel.fresh]
+    fresh = [f"at::functionalization::impl::to_functional_tensor({result})" for result in kernel.fresh]
+    values = returned_values(kernel.returned, fresh)
     returned = dispatcher.return_statement(function.schema.returns, values, function.style)
     return "\n".join([*lines, f"  {returned}"] if returned else lines)
 

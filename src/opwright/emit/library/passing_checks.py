@@ -1,0 +1,145 @@
+"""Checks that the generated kernels of an operator can handle what it takes and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.dialects.nearest import SAME_ARGUMENTS, schema_span, word_span
+from opwright.emit.aten.functional_forms import functional_form
+from opwright.emit.aten.vmap import plumbing_kind
+from opwright.model.derivatives import DifferentiableFunction
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.model.operator_library import OperatorLibrary
+from opwright.schema.function import SchemaKind
+from opwright.schema.types import ListType, OptionalType, Type
+from opwright.source.codes import ARGUMENT_NAME, NO_CONVERSION, NO_FUNCTIONAL
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["check_passing"]
+
+#: The tensors that a list of arguments has one by one, as PyTorch's support code for generated kernels takes them.
+_TENSORS: Final = frozenset(("Tensor", "Tensor?"))
+
+
+class _Feature(NamedTuple):
+    """Code that is generated for an operator: its name, what the user does to have none, and the results it takes.
+
+    `results` is None if any result serves.
+    """
+
+    name: str
+    help: str
+    results: frozenset[str] | None
+
+
+_COMPOSITE: Final = "give the operator a kernel for `CompositeImplicitAutograd`"
+_RULE: Final = _Feature("a batching rule", "remove `batch_rule`", frozenset(("Tensor", "Tensor[]")))
+_DERIVATIVE: Final = _Feature("a derivative", "remove the derivative", frozenset(("Tensor", "Tensor?", "Tensor[]")))
+_FORWARD: Final = _Feature("a forward formula", "remove the formula", frozenset(("Tensor", "Tensor[]")))
+_VIEW: Final = _Feature("a view", _COMPOSITE, None)
+_MADE: Final = _Feature("a synthesized overload", "remove `autogen`", frozenset(("Tensor", "Tensor[]")))
+_WRITE: Final = _Feature(
+    "functionalization", "name a kernel for `Functionalize`, or " + _COMPOSITE, frozenset(("Tensor", "Tensor[]"))
+)
+
+
+def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
+    """Report arguments and results that generated kernels cannot handle, at the argument, once for each overload."""
+    differentiable = {own.function: own for own in library.derivatives.matched.functions}
+    functions = library.catalog.functions
+    for function in functions:
+        if function.is_synthesized:
+            continue
+        derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
+        _check_group(function, sink)
+        _check_names(derivative, sink)
+        features = list(_features(derivative, functions))
+        if features or function.declared_outputs or not function.arguments.writes:
+            _check_alias_sets(function, sink)
+        for feature in features:
+            if _check_types(function, feature, sink):
+                break
+
+
+def _features(derivative: DifferentiableFunction, functions: tuple[NativeFunction, ...]) -> Iterator[_Feature]:
+    """What is generated for an overload that takes its tensors one by one."""
+    function, group = derivative.function, derivative.function.group
+    if function.library_fields.batch_rule and plumbing_kind(function) is not None:
+        yield _RULE
+    if any(derivative.forward.values()):
+        yield _FORWARD
+    if derivative.has_derivatives:
+        yield _DERIVATIVE
+    if function.has_composite_implicit:
+        return
+    if isinstance(function.view_group, ViewGroup) and not function.view_group.composite:
+        yield _VIEW
+    if isinstance(group, NativeFunctionsGroup) and (group.out.is_synthesized or group.functional.is_synthesized):
+        yield _MADE
+    is_functional = function.kind is SchemaKind.functional
+    if not is_functional and functional_form(function, functions) is not None:
+        yield _WRITE
+
+
+def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> bool:
+    for argument in function.arguments.all:
+        if argument.type.is_tensor_like and not _is_passed(argument.type):
+            message = f"generated code for {feature.name} cannot pass on `{argument.type} {argument.name}`"
+            at = word_span(function, argument.text)
+            sink.error(NO_CONVERSION, message, at, help=f"take `Tensor[]` or `Tensor?[]`, or {feature.help}")
+            return True
+    for result in function.schema.returns:
+        if result.type.is_tensor_like and feature.results is not None and result.type.text not in feature.results:
+            message = f"generated code for {feature.name} cannot make a result `{result.type}`"
+            help = f"return `Tensor` or `Tensor[]`, or {feature.help}"
+            sink.error(NO_CONVERSION, message, schema_span(function), help=help)
+            return True
+    return False
+
+
+def _is_passed(type: Type) -> bool:
+    return type.text in _TENSORS or (isinstance(type, ListType) and type.elem.text in _TENSORS)
+
+
+def _check_alias_sets(function: NativeFunction, sink: Diagnostics) -> None:
+    """A result that has an alias set is an argument, or a view of one."""
+    annotations = [argument.annotation for argument in function.arguments.all if argument.annotation is not None]
+    sets = {"*"}.union(*[(*annotation.before, *annotation.after) for annotation in annotations])
+    for result in function.schema.returns:
+        if result.annotation is not None and not sets.issuperset(result.annotation.before):
+            message = f"`{function.name}` returns `{result.text}`, and no argument has this annotation"
+            help = "give it to the tensor that the operator returns, or return a new `Tensor`"
+            sink.error(NO_CONVERSION, message, schema_span(function), help=help)
+
+
+def _check_group(function: NativeFunction, sink: Diagnostics) -> None:
+    """A structured kernel serves the overloads of an operation."""
+    if function.structured and function.group is None:
+        message = f"`{function.name}` is structured, and has no functional overload"
+        sink.error(NO_FUNCTIONAL, message, schema_span(function), help=SAME_ARGUMENTS)
+
+
+def _check_names(derivative: DifferentiableFunction, sink: Diagnostics) -> None:
+    """Formulas call the gradient of the result `grad`."""
+    words = frozenset[str]().union(*[info.words for info in derivative.infos.values()])
+    for argument in derivative.function.arguments.all:
+        if argument.name == "grad" and "grad" in words:
+            message = "argument name `grad` is that of the gradient of the result in formulas"
+            at = word_span(derivative.function, argument.text)
+            sink.error(ARGUMENT_NAME, message, at, help="rename the argument")
+
+
+def has_listed_values(type: Type) -> bool:
+    """Whether values of a type are in a list that PyTorch's dispatcher cannot hold: of indices, or of symbols in lists.
+
+    >>> from opwright.schema import parse_schema
+    >>> schema = parse_schema("f(SymInt[] a, SymInt[2]? b, SymInt?[] c, SymInt[][] d, DeviceIndex[] e) -> ()")
+    >>> [has_listed_values(argument.type) for argument in schema.arguments.all]
+    [False, False, True, True, True]
+    """
+    listed = type.elem if isinstance(type, OptionalType) else type
+    if not isinstance(listed, ListType):
+        return False
+    return listed.innermost.text == "DeviceIndex" or (listed.is_symint_like and listed.elem.text != "SymInt")
