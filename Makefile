@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas shapes cases kills lsp-soak renames clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -162,6 +162,12 @@ cases: $(REFERENCE)
 kills: COUNT ?= 500
 kills: $(REFERENCE)
 	$(VENV)/bin/python -m tests.kills --count $(COUNT)
+
+# COUNT random edits of PyTorch's inputs, each followed by a run and a fresh run that must agree; SEED chooses others.
+edits: COUNT ?= 2000
+edits: SEED ?= 0
+edits: $(REFERENCE)
+	$(VENV)/bin/python -m tests.edits --count $(COUNT) --seed $(SEED)
 
 # A session of COUNT edits of PyTorch's operators with the language server: its memory, and whether diagnostics settle.
 lsp-soak: COUNT ?= 2000

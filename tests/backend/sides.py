@@ -82,7 +82,7 @@ def opwright_program(name: str) -> Program:
 
 def is_partial(context: LoadContext) -> bool:
     """Whether a run loads only the operators in its scope."""
-    return any(entries.is_partial for entries in context.known_entries.values())
+    return bool(context.chosen_items)
 
 
 #: What a line with diagnostics begins with.

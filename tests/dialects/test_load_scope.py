@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.model.catalog import Catalog, PartialCatalog
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.items import chosen_items, split_items
+from opwright.source.items import split_items
 from opwright.source.text import SourceFile
 
 ENTRIES = """\
@@ -88,9 +87,9 @@ def whole(native: SourceFile, tags: SourceFile) -> Catalog:
 
 def load_part(file: SourceFile, tags: SourceFile, scope: LoadScope) -> Catalog:
     """The operators of a file that are in a scope."""
-    items, sink = chosen_items(file, {}, scope.choose), Diagnostics()
+    items, sink = scope.items(file), Diagnostics()
     assert items is not None
-    catalog = load_catalog(KnownEntries(file, "", {}, items, is_partial=True), tags, sink)
+    catalog = load_catalog(items, tags, sink)
     assert not len(sink)
     return catalog
 

@@ -91,6 +91,8 @@ def unedited(made: WholeProject) -> dict[str, bytes]:
     return files_of(made.out)
 
 
+# `tests/edits` finds most of what this finds, in less time.
+@pytest.mark.thorough
 @pytest.mark.parametrize("edit", EDITS)
 def test_edits_give_what_a_fresh_run_gives(
     made: WholeProject, unedited: dict[str, bytes], edit: str, tmp_path: Path

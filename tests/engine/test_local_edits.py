@@ -112,7 +112,7 @@ def test_a_mistake_is_reported_by_a_run_with_all_operators(project: LocalProject
     assert project.loads_few()
 
 
-@pytest.mark.parametrize("suffix", [".inputs", ".spans", ".entries"])
+@pytest.mark.parametrize("suffix", [".inputs", ".spans"])
 def test_damaged_state_only_costs_time(project: LocalProject, suffix: str, tmp_path: Path) -> None:
     """Where what is kept cannot be trusted, all operators are loaded."""
     for path in state_files(project, suffix):

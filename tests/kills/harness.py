@@ -28,9 +28,6 @@ __all__ = ["Kills", "Tally"]
 PROCESSES = 4
 EDITED_TEMPLATES = ("Function.h", "NativeFunction.h", "Operator.h", "Operators.cpp", "TensorBody.h")
 
-#: What only a run after an edit leaves, whether or not a killed run came before it.
-_KEPT_LATER = ".entries"
-
 Files = Mapping[str, bytes]
 
 
@@ -161,7 +158,7 @@ class Kills:
         """What is not as an undisturbed run leaves it."""
         expected, names = self._expected[program.name, state]
         faults = [f"after the next run {path} differs" for path in _differing(_files(program.folders), expected)]
-        left = [path for path in sorted(_names(program.folders) - names) if not path.endswith(_KEPT_LATER)]
+        left = sorted(_names(program.folders) - names)
         faults += [f"{path} is left" for path in left]
         return faults
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from opwright.source import prefetch
 from opwright.source.diagnostic import Fault
-from opwright.source.items import ChangedItems, changed_items, chosen_items, runs_of, split_items
+from opwright.source.items import ChosenItems, runs_of, split_items
 from opwright.source.nodes import Sequence
-from opwright.source.prefetch import prefetching, read_changed
+from opwright.source.prefetch import prefetching, read_items
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.source.test_prefetch import FAULTS, FILES, shape
@@ -20,7 +20,7 @@ def read_all(text: str) -> list[object] | None:
     """The items of a text, each read alone; None if one of them cannot be."""
     file = SourceFile("ops.yaml", text)
     items = split_items(text)
-    nodes = read_changed(ChangedItems(file, items, items)) if items else None
+    nodes = read_items(ChosenItems(file, items)) if items else None
     return None if nodes is None else [shape(node) for node in nodes]
 
 
@@ -116,25 +116,15 @@ def test_no_text_has_other_items(text: str) -> None:
     assert items is None or items == read_whole(text)
 
 
-def test_changed_items_are_those_that_nothing_is_known_of() -> None:
-    """Of a file with few changes only the changed items count; a file with many is better read whole."""
-    file = SourceFile("ops.yaml", FILES["many"])
-    texts = [text for _, text in split_items(file.text)]
-    changed = changed_items(file, dict.fromkeys(texts[:7] + texts[8:], "known") | {texts[9]: ""})
-    assert changed is not None
-    assert [text for _, text in changed.changed] == [texts[7], texts[9]]
-    assert changed_items(file, dict.fromkeys(texts[::2], "known")) is None
-
-
 @pytest.mark.forks
-def test_the_second_process_reads_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changed items come from the process that prefetches, which does not read the others."""
+def test_the_second_process_reads_only_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chosen items come from the process that prefetches, which does not read the others."""
     file = SourceFile("ops.yaml", FILES["many"])
     items = split_items(file.text)
-    some = ChangedItems(file, items, items[3:5])
+    some = ChosenItems(file, items[3:5])
     with prefetching([some]):
         monkeypatch.setattr(prefetch, "encode_runs", lambda *_: pytest.fail("an item was read here too"))
-        nodes = read_changed(some)
+        nodes = read_items(some)
     whole = read_whole(file.text)
     assert nodes is not None
     assert whole is not None
@@ -147,10 +137,9 @@ def test_items_in_runs_are_those_of_the_whole_file() -> None:
     whole = read_whole(file.text)
     assert whole is not None
     for keep in (2, 3, 7, 1):
-        some = chosen_items(file, {}, lambda items, keep=keep: [item for item in items if item[0] % keep == 0])  # type: ignore[misc]
-        assert some is not None
+        some = ChosenItems(file, [item for item in split_items(file.text) if item[0] % keep == 0])
         numbers = [number for number, item in enumerate(split_items(file.text)) if item in some.items]
-        nodes = read_changed(some)
+        nodes = read_items(some)
         assert nodes is not None
         assert [shape(node) for node in nodes] == [whole[number] for number in numbers]
     assert max(map(len, runs_of(split_items(file.text)))) == 100

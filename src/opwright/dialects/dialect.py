@@ -18,13 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
     from opwright.dialects.extra_keys import ExtraKey
-    from opwright.dialects.known_entries import KnownEntries
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction
     from opwright.release.inputs import Inputs
     from opwright.release.rules import Rules
     from opwright.source.diagnostic import Diagnostics
+    from opwright.source.items import ChosenItems
     from opwright.source.nodes import Mapping as MappingNode
     from opwright.source.nodes import Node
 
@@ -74,10 +74,10 @@ class LoadContext(NamedTuple):
     the run leaves out. `strict` makes errors of mistakes that the reference accepts; `tolerant` makes warnings of those
     that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the files of
     the dialect name by their paths, and `allowed_paths` are files and folders outside of the project that they may
-    name. `known_entries` has the entries that an earlier run kept, by the name of the
-    dialect. With `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys`
-    are the keys that plug-ins declare, by the place where they stand, and `backend_readers` read vendors' own files.
-    If the run `lacks_plugins` that files name, other keys may be theirs.
+    name. `chosen_items` has the entries of a run that does not load all, by the name of the dialect. With
+    `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys` are the keys
+    that plug-ins declare, by the place where they stand, and `backend_readers` read vendors' own files. If the run
+    `lacks_plugins` that files name, other keys may be theirs.
     """
 
     sink: Diagnostics
@@ -91,7 +91,7 @@ class LoadContext(NamedTuple):
     only_reports: bool = False
     read_file: Callable[[str], SourceFile] = SourceFile.read
     allowed_paths: tuple[str, ...] = ()
-    known_entries: Mapping[str, KnownEntries] = MappingProxyType({})
+    chosen_items: Mapping[str, ChosenItems] = MappingProxyType({})
     extra_keys: Mapping[str, tuple[ExtraKey, ...]] = MappingProxyType({})
     backend_readers: tuple[BackendReader, ...] = ()
     lacks_plugins: bool = False

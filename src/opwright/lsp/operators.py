@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
 from opwright.dialects.tags.loader import load_tags
@@ -17,7 +16,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.items import chosen_items, split_items
+from opwright.source.items import split_items
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -111,9 +110,9 @@ def load_in_scope(native: SourceFile, inputs: Inputs, names: Iterable[str], sink
 
     A file that cannot be split is loaded whole. Raises Fault and FaultsFound.
     """
-    items = chosen_items(native, {}, LoadScope(names).choose)
-    entries = {} if items is None else {NATIVE_FUNCTIONS.name: KnownEntries(native, "", {}, items, is_partial=True)}
-    catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules_of(inputs), inputs, known_entries=entries))
+    items = LoadScope(names).items(native)
+    entries = {} if items is None else {NATIVE_FUNCTIONS.name: items}
+    catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules_of(inputs), inputs, chosen_items=entries))
     assert catalog is not None, "the file was read"
     return catalog
 

@@ -203,13 +203,11 @@ InfoByKey = Mapping[str, DifferentiabilityInfo]
 class Derivatives(NamedTuple):
     """The contents of `derivatives.yaml`: the infos by function, in its order, and the dispatch keys that it names.
 
-    The infos made for copying forms of views come last. `entries` are the offsets of the entries that gave no
-    diagnostic, by their functions.
+    The infos made for copying forms of views come last.
     """
 
     infos: Mapping[NativeFunction, InfoByKey]
     keys: frozenset[str]
-    entries: Mapping[NativeFunction, int]
 
 
 class DifferentiableFunction(NamedTuple):
@@ -247,7 +245,7 @@ class MatchedDerivatives(NamedTuple):
         return self.file.keys
 
 
-NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), Derivatives({}, frozenset(), {}))
+NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), Derivatives({}, frozenset()))
 
 
 def autograd_keys() -> tuple[str, ...]:

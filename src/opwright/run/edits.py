@@ -17,9 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.build.edited_files import NotLocal
-from opwright.build.kept_entries import load_entries
 from opwright.build.kept_inputs import kept_inputs
-from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
 from opwright.emit.registry import dialects_of, families_with, has_local_units
 from opwright.model.catalog import PartialCatalog
@@ -28,7 +26,7 @@ from opwright.release.tree import rules_of
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.items import ChangedItems, split_items
+from opwright.source.items import ChosenItems, split_items
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -74,32 +72,34 @@ class InputEdit(NamedTuple):
     `before` has them as the last run read them, `now` as they are.
     """
 
-    before: Mapping[str, KnownEntries]
-    now: Mapping[str, KnownEntries]
+    before: Mapping[str, ChosenItems]
+    now: Mapping[str, ChosenItems]
 
 
 class ComparedFile(NamedTuple):
-    """A file as the last run read it and as it is, with the items of both, and the rows that runs kept of items."""
+    """A file as the last run read it and as it is, with the items of both."""
 
     dialect: str
     before: SourceFile
     now: SourceFile
     items_before: list[ItemText]
     items: list[ItemText]
-    context: str
-    rows: Mapping[str, str]
 
     def changed_texts(self) -> list[tuple[str, str]]:
         """The texts of the items that changed, as they were and as they are."""
         pairs = zip(self.items_before, self.items, strict=True)
         return [(before, now) for (_, before), (_, now) in pairs if before != now]
 
-    def entries(self, source: SourceFile, operations: Collection[str]) -> KnownEntries:
-        """The entries that are about some operations, or about what cannot be told, as they were or as they are."""
-        items = self.items if source is self.now else self.items_before
-        chosen = [item for item in items if self.is_about(item[1], operations)]
-        new = [item for item in chosen if not self.rows.get(item[1])]
-        return KnownEntries(source, self.context, self.rows, ChangedItems(source, chosen, new), is_partial=True)
+    def entries_before(self, operations: Collection[str]) -> ChosenItems:
+        """The entries that are about some operations, or about what cannot be told, as they were."""
+        chosen = [item for item in self.items_before if self.is_about(item[1], operations)]
+        return ChosenItems(self.before, chosen, changed=())
+
+    def entries_now(self, operations: Collection[str]) -> ChosenItems:
+        """The same entries as they are."""
+        pairs = zip(self.items_before, self.items, strict=True)
+        changed = [item for before, item in pairs if before[1] != item[1]]
+        return ChosenItems(self.now, [item for item in self.items if self.is_about(item[1], operations)], changed)
 
     def is_about(self, text: str, operations: Collection[str]) -> bool:
         """Whether an entry is about one of some operations, or about what cannot be told."""
@@ -144,9 +144,7 @@ def compare_inputs(run: Run, manifest: Manifest, stamps: InputStamps, inputs: In
     texts = kept_inputs(run, str(facts.get("inputs")))
     if texts is None or texts.keys() != files.keys():
         return None
-    compared = [
-        _compare(run, manifest.tool, name, SourceFile(file.path, texts[name]), file) for name, file in files.items()
-    ]
+    compared = [_compare(name, SourceFile(file.path, texts[name]), file) for name, file in files.items()]
     usable = [file for file in compared if file is not None]
     return usable if len(usable) == len(compared) else None
 
@@ -161,13 +159,12 @@ def _changed_files(before: InputStamps, now: InputStamps) -> set[str] | None:
     return {path for path, old, new in pairs if old is not None and new is not None and old[-1] != new[-1]}
 
 
-def _compare(run: Run, tool: str, dialect: str, before: SourceFile, now: SourceFile) -> ComparedFile | None:
+def _compare(dialect: str, before: SourceFile, now: SourceFile) -> ComparedFile | None:
     """The items of a file; None if an edit may have done more than change some of them in place."""
     items_before, items = split_items(before.text), split_items(now.text)
     if len(items) != len(items_before) or not items:
         return None
-    context, rows = load_entries(run, tool, dialect) or ("", {})
-    return ComparedFile(dialect, before, now, items_before, items, context, rows)
+    return ComparedFile(dialect, before, now, items_before, items)
 
 
 def find_edit(files: Sequence[ComparedFile], witnesses: Iterable[str]) -> InputEdit | None:
@@ -178,14 +175,13 @@ def find_edit(files: Sequence[ComparedFile], witnesses: Iterable[str]) -> InputE
     operations = _edited_operations(files, witnesses)
     if operations is None:
         return None
-    before = {file.dialect: file.entries(file.before, operations) for file in files}
-    return InputEdit(before, {file.dialect: file.entries(file.now, operations) for file in files})
+    before = {file.dialect: file.entries_before(operations) for file in files}
+    return InputEdit(before, {file.dialect: file.entries_now(operations) for file in files})
 
 
 def _edited_operations(files: Iterable[ComparedFile], witnesses: Iterable[str]) -> set[str] | None:
     """The operations that a run after the edit has to load; None if it has to load all."""
     operators = set(witnesses)
-    derivatives: list[ComparedFile] = []
     count = 0
     for file in files:
         for before, now in file.changed_texts():
@@ -196,15 +192,8 @@ def _edited_operations(files: Iterable[ComparedFile], witnesses: Iterable[str]) 
             operators.add(name)
         if file.dialect == DERIVATIVES.name:
             operators.update(_keyed_operators(file))
-            derivatives.append(file)
-    operations = set(map(_operation, operators))
-    for file in derivatives:
-        # Without rows, the formulas of all entries would be checked.
-        if not file.rows:
-            return None
-        while not operations.issuperset(called := _called_operations(file, operations)):
-            operations |= called
-    return operations
+            operators.update(_called_operators(file))
+    return set(map(_operation, operators))
 
 
 def _keyed_operators(derivatives: ComparedFile) -> Iterator[str]:
@@ -218,11 +207,11 @@ def _keyed_operators(derivatives: ComparedFile) -> Iterator[str]:
                 yield name
 
 
-def _called_operations(derivatives: ComparedFile, operations: Collection[str]) -> set[str]:
-    """What words name in the entries that a run has to check, because nothing is known of them; some are operators."""
-    items = derivatives.items_before + derivatives.items
-    new = {text for _, text in items if not derivatives.rows.get(text) and derivatives.is_about(text, operations)}
-    return {_operation(word.removesuffix(_SYMBOLIC)) for text in new for word in _WORD.findall(text)}
+def _called_operators(derivatives: ComparedFile) -> Iterator[str]:
+    """What words name in the entries that changed, whose formulas a run checks; some of them are operators."""
+    for _, text in derivatives.changed_texts():
+        for word in _WORD.findall(text):
+            yield word.removesuffix(_SYMBOLIC)
 
 
 @cache

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from opwright.build.previous_build import EmitterState, PreviousBuild
     from opwright.build.provenance import FileOrigin
     from opwright.build.staging import Journal
-    from opwright.dialects.known_entries import KnownEntries
     from opwright.emit.emitter import Job
+    from opwright.source.items import ChosenItems
 
 __all__ = ["Generation", "Outcome", "import_modules", "template_path"]
 
@@ -99,29 +99,29 @@ class Outcome(NamedTuple):
 
 
 def _load_job(
-    request: Request, rules: Rules, sink: Diagnostics, known_entries: Mapping[str, KnownEntries], *, later: bool
+    request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems], *, later: bool
 ) -> Job:
     """The job of a request, which is checked."""
-    job = load_job(request, rules, sink, known_entries)
+    job = load_job(request, rules, sink, chosen_items)
     check_job(job, request, sink)
     load_late_dialects(job, request, sink, later=later)
     return job
 
 
 def _load_partial_job(
-    load: Callable[[Diagnostics, Mapping[str, KnownEntries]], Job],
+    load: Callable[[Diagnostics, Mapping[str, ChosenItems]], Job],
     sink: Diagnostics,
-    known_entries: Mapping[str, KnownEntries],
+    chosen_items: Mapping[str, ChosenItems],
 ) -> Job | None:
     """The job with the operators in the scope of the run; None if the run has no scope, or needs all operators.
 
     It needs them to report errors, so that a run with errors reports all those of the inputs.
     """
-    if not any(entries.is_partial for entries in known_entries.values()):
+    if not chosen_items:
         return None
     own = Diagnostics()
     try:
-        job = load(own, known_entries)
+        job = load(own, chosen_items)
     except (PartialCatalog, Fault, FaultsFound):
         return None
     if own.has_errors:
@@ -130,17 +130,12 @@ def _load_partial_job(
     return job
 
 
-def _whole(known_entries: Mapping[str, KnownEntries]) -> dict[str, KnownEntries]:
-    """The known entries of files that are not read in part."""
-    return {name: entries for name, entries in known_entries.items() if not entries.is_partial}
-
-
 class Generation:
     """A run with its inputs loaded, which can plan and write its outputs.
 
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs. With
-    `later`, the processes that make the Python files load and check what only these files need. Entries among the
-    `known_entries`, by the names of dialects, are not read again. A run whose `job` is loaded already loads nothing.
+    `later`, the processes that make the Python files load and check what only these files need. Of the dialects among
+    the `chosen_items`, it loads only these, if they are enough. A run whose `job` is loaded already loads nothing.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("declarations_yaml",))
@@ -154,7 +149,7 @@ class Generation:
         sink: Diagnostics | None = None,
         *,
         later: bool = False,
-        known_entries: Mapping[str, KnownEntries] | None = None,
+        chosen_items: Mapping[str, ChosenItems] | None = None,
         job: Job | None = None,
     ) -> None:
         if not request.tolerant:
@@ -166,8 +161,7 @@ class Generation:
         self.version: Final[Version] = rules.version
         if job is None:
             load = partial(_load_job, request, rules, later=later)
-            known_entries = known_entries or {}
-            job = _load_partial_job(load, self.sink, known_entries) or load(self.sink, _whole(known_entries))
+            job = _load_partial_job(load, self.sink, chosen_items or {}) or load(self.sink, {})
         self.sink.raise_if_errors()
         self.job: Final = with_libraries(job, request, self.sink)
         self._templates: Final = Templates(self.read_template, self._comment)
@@ -241,12 +235,11 @@ class Generation:
         report: Report | None = None,
         processes: int = 1,
         journal: Journal | None = None,
-        finish: Callable[[], None] | None = None,
     ) -> Outcome:
         """Write the outputs that differ, rendering only what changed since the previous build.
 
         If there is much to do, or much to compare with the previous build, several processes share the work. The
-        journal gets the staging folders. Each process calls `finish` when its files are made.
+        journal gets the staging folders.
         """
         self._engine.journal = journal
         # Formatted files do not have the chunks of their units.
@@ -256,14 +249,10 @@ class Generation:
         work = len(tasks) * len(self.job.catalog)
         if processes < 2 or work < _WORTH_SHARING * (1 if build.previous is None else _MAKING):
             summary = self._engine.write(tasks, statuses, build.previous, report)
-            if finish is not None:
-                finish()
             return Outcome(summary, statuses, build.states(), build.fragment_counts())
         reported = len(self.sink)
 
         def process_notes() -> tuple[dict[str, EmitterState], dict[str, FragmentCounts], Sequence[Diagnostic]]:
-            if finish is not None:
-                finish()
             return build.states(), build.fragment_counts(), self.sink.since(reported)
 
         summary, statuses, notes = self._engine.write_shared(processes, tasks, process_notes, build.previous, report)

@@ -57,8 +57,8 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.dialects.known_entries import KnownEntries
     from opwright.run.request import Request
+    from opwright.source.items import ChosenItems
 
 __all__ = [
     "check_job",
@@ -125,8 +125,8 @@ def _load_catalog(context: LoadContext) -> Catalog:
     return catalog
 
 
-def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: Mapping[str, KnownEntries]) -> Job:
-    """The job of a request. Faults go to `sink`. Entries among the `known_entries` are not read again.
+def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems]) -> Job:
+    """The job of a request. Faults go to `sink`. Of the dialects among the `chosen_items`, it loads only these.
 
     Derivatives and deprecated signatures are loaded when they are asked for.
     """
@@ -150,7 +150,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, known_entries: M
         tolerant=request.tolerant,
         read_file=request.read_file,
         allowed_paths=request.allowed_paths,
-        known_entries=known_entries,
+        chosen_items=chosen_items,
     )
     context = with_plugins(context)
     catalog = _load_catalog(context)

@@ -33,14 +33,13 @@ if TYPE_CHECKING:
     from opwright.build.plan import PlannedFile
     from opwright.build.previous_build import BuildState, PreviousBuild
     from opwright.build.staging import Journal
-    from opwright.dialects.known_entries import KnownEntries
     from opwright.dialects.native_functions.scope import LoadScope
     from opwright.emit.emitter import Job
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
-    from opwright.run.known_entries import EntryKeeper
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
+    from opwright.source.items import ChosenItems
     from opwright.source.prefetch import Wanted
     from opwright.source.text import SourceFile
 
@@ -159,7 +158,6 @@ class Session:
     """
 
     __slots__ = (
-        "_known",
         "_state",
         "_state_checksum",
         "facts",
@@ -177,7 +175,6 @@ class Session:
         self.keeps_state: Final = keeps_state
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
-        self._known: Mapping[str, KnownEntries] = {}
         self._state: BuildState | None = None
         self._state_checksum = ""
         self.facts: Mapping[str, str | int] = {}
@@ -231,8 +228,7 @@ class Session:
         files that the run reads besides the release's inputs. With a `scope`, it loads only the operators in it.
         """
         from opwright.build.processes import usable_processes
-        from opwright.emit.registry import dialects_of, takes_all_operators
-        from opwright.run.known_entries import load_known
+        from opwright.emit.registry import takes_all_operators
         from opwright.source.prefetch import prefetching
 
         # Nothing is left of an attempt to load few operators but the stamps.
@@ -241,13 +237,12 @@ class Session:
             self.take_stamps(inputs, besides)
         families = self.run.families
         several = usable_processes(self.jobs) > 1
+        chosen: dict[str, ChosenItems] = {}
         prefetched: list[Wanted] = []
         if takes_all_operators(families):
-            chosen = None if scope is None else scope()
-            if self.keeps_state:
-                self._known = load_known(self.run, tool_identity(), inputs, dialects_of(families), chosen)
-            if not _are_few(self._known.values()):
-                prefetched = _prefetched_files(inputs, families, self._known.values())
+            chosen = {} if scope is None else _items_in_scope(inputs, scope())
+            if not _are_few(chosen.values()):
+                prefetched = _prefetched_files(inputs, families, chosen.values())
         with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
             with self._stage("import modules"):
                 from opwright.run.generation import Generation, import_modules
@@ -255,7 +250,7 @@ class Session:
                 import_modules(families)
             with self._stage("load and check inputs"):
                 whole = request(sink)._replace(read_file=self._read_file)
-                generation = Generation(whole, sink, later=True, known_entries=self._known)
+                generation = Generation(whole, sink, later=True, chosen_items=chosen)
         self.job = generation.job
         return generation
 
@@ -392,11 +387,8 @@ class Session:
             processes = usable_processes(self.jobs)
             with self._stage("read the previous build"):
                 previous = self._previous_build(manifest)
-            keeper = self._entry_keeper(generation)
             with self._stage("render and write files"):
-                outcome = generation.write_after(
-                    previous, report, processes, journal, None if keeper is None else keeper.keep_derivatives
-                )
+                outcome = generation.write_after(previous, report, processes, journal)
             with self._stage("write what else is asked for"):
                 extras = write_extras(outcome, journal) if write_extras is not None else {}
             self.facts = run_facts(generation, outcome)
@@ -410,9 +402,6 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    # A first run may be the only one. Runs after an edit in place need no kept operators.
-                    if keeper is not None and manifest is not None:
-                        keeper.keep_operators()
                     state_facts = self._state_facts(outcome, generation.request.inputs)
                     all_facts = {**(facts or {}), **state_facts, **self.facts}
                     left, sources = filter(os.path.lexists, stale), generation.source_outputs()
@@ -438,15 +427,6 @@ class Session:
                 for path, text in texts.items():
                     writer.write(real_path(path), text.encode())
             self.remember(sink, writer.statuses, {})
-
-    def _entry_keeper(self, generation: Generation) -> EntryKeeper | None:
-        """What keeps the entries that the run loads for the next run; None if it keeps none."""
-        from opwright.emit.registry import takes_all_operators
-        from opwright.run.known_entries import EntryKeeper
-
-        if self.stamps is None or not takes_all_operators(self.run.families):
-            return None
-        return EntryKeeper(self.run, tool_identity(), generation, self._known)
 
     def remember(
         self,
@@ -522,26 +502,39 @@ def shim_headers(folders: Mapping[str, str]) -> list[str]:
 _WORTH_PREFETCHING: Final = 1000
 
 
-def _are_few(known_entries: Iterable[KnownEntries]) -> bool:
+def _items_in_scope(inputs: Inputs, scope: LoadScope) -> dict[str, ChosenItems]:
+    """The entries of operators in a scope, by the name of their dialect; nothing if the file has to be read whole."""
+    from opwright.dialects.table import NATIVE_FUNCTIONS
+    from opwright.source.diagnostic import Fault
+
+    with contextlib.suppress(Fault):
+        items = scope.items(inputs.read_text(NATIVE_FUNCTIONS.inputs[0]))
+        if items is not None:
+            return {NATIVE_FUNCTIONS.name: items}
+    # Loading reports a file that cannot be read.
+    return {}
+
+
+def _are_few(chosen: Iterable[ChosenItems]) -> bool:
     """Whether a run loads so few entries that this process reads them, beside the other files that it reads."""
-    return any(entries.is_partial and len(entries.items.changed) < _WORTH_PREFETCHING for entries in known_entries)
+    return any(len(items.items) < _WORTH_PREFETCHING for items in chosen)
 
 
-def _prefetched_files(inputs: Inputs, families: Iterable[str], known_entries: Iterable[KnownEntries]) -> list[Wanted]:
+def _prefetched_files(inputs: Inputs, families: Iterable[str], chosen: Iterable[ChosenItems]) -> list[Wanted]:
     """The YAML files that these families need, without those that cannot be read; loading reports them.
 
-    Of files with known entries, only the items that changed.
+    Of files with chosen items, only these.
     """
     from opwright.dialects.table import yaml_names
     from opwright.emit.registry import dialects_of
     from opwright.source.diagnostic import Fault
 
-    changed = {entries.file: entries.items for entries in known_entries}
+    parts = {items.file: items for items in chosen}
     files: list[Wanted] = []
     for name in yaml_names(dialects_of(families)):
         with contextlib.suppress(Fault):
             file = inputs.read_text(name)
-            files.append(changed.get(file, file))
+            files.append(parts.get(file, file))
     return files
 
 

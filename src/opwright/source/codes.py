@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+# Programs import this before they know whether there is anything to do.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 #: The first two digits of codes -> what they are about.
 RANGES: Final = {

@@ -1,4 +1,4 @@
-"""The items of a YAML list, found without parsing it, so that a run parses only the items that changed.
+"""The items of a YAML list, found without parsing it, so that a run parses only the items that it needs.
 
 The inputs of PyTorch are lists whose items start lines. The text of an item runs from one line that starts with a dash
 to the next such line. If each of these texts parses alone, as a list of one item, the whole file has the same items: in
@@ -13,56 +13,36 @@ from opwright.source.span import SourceText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from typing import Final, TypeAlias
 
     from opwright.source.decode import EncodedItems
     from opwright.source.encode import Strings
+    from opwright.source.text import SourceFile
 
     ItemText: TypeAlias = "tuple[int, str]"
     """The offset of an item after its dash, and its text from there to the line of the next item."""
 
-__all__ = ["ChangedItems", "changed_items", "chosen_items", "encode_runs", "runs_of", "split_items"]
+__all__ = ["ChosenItems", "encode_runs", "runs_of", "split_items"]
 
 _DASH = "\n- "
 
 _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
 """What ends a line in YAML besides a line feed, so that an item could begin after it."""
 
-_WORTH_SPLITTING = 4
-"""If more than one in so many items changed, parsing the whole file takes no longer."""
-
-
 _LONGEST_RUN = 100
 """The most items that are parsed at once, so that another process can use the first ones meanwhile."""
 
 
-class ChangedItems:
-    """The items of a file that a run uses, by default all, and those of them of which nothing is known."""
+class ChosenItems:
+    """The items of a file that a run loads, and those that changed since an earlier run loaded them."""
 
     __slots__ = ("changed", "file", "items")
 
-    def __init__(self, file: SourceText, items: list[ItemText], changed: list[ItemText]) -> None:
+    def __init__(self, file: SourceFile, items: list[ItemText], changed: Iterable[ItemText] | None = None) -> None:
         self.file: Final = file
         self.items: Final = items
-        self.changed: Final = changed
-
-
-def changed_items(file: SourceText, known_texts: Mapping[str, object]) -> ChangedItems | None:
-    """The items of whose texts nothing is known; None if the whole file is better parsed."""
-    items = split_items(file.text)
-    changed = [item for item in items if not known_texts.get(item[1])]
-    return ChangedItems(file, items, changed) if len(changed) * _WORTH_SPLITTING < len(items) else None
-
-
-def chosen_items(
-    file: SourceText, known_texts: Mapping[str, object], choose: Callable[[list[ItemText]], list[ItemText]]
-) -> ChangedItems | None:
-    """The same, but of the items that `choose` chooses of all; None if the file is not split."""
-    items = split_items(file.text)
-    chosen = choose(items)
-    changed = [item for item in chosen if not known_texts.get(item[1])]
-    return ChangedItems(file, chosen, changed) if items else None
+        self.changed: Final = items if changed is None else list(changed)
 
 
 def split_items(text: str) -> list[ItemText]:

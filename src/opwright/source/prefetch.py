@@ -16,7 +16,7 @@ import marshal
 from opwright.source.child import Child
 from opwright.source.decode import decode_items
 from opwright.source.diagnostic import Fault
-from opwright.source.items import ChangedItems, encode_runs, runs_of
+from opwright.source.items import ChosenItems, encode_runs, runs_of
 from opwright.source.nodes import Sequence
 
 TYPE_CHECKING = False
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from opwright.source.nodes import Node
     from opwright.source.span import SourceText
 
-    Wanted: TypeAlias = "SourceText | ChangedItems"
-    """What is prefetched: a file, or those of its items that changed."""
+    Wanted: TypeAlias = "SourceText | ChosenItems"
+    """What is prefetched: a file, or some of its items."""
 
-__all__ = ["keep_trees", "prefetching", "read_changed", "read_tree", "stream_tree"]
+__all__ = ["keep_trees", "prefetching", "read_items", "read_tree", "stream_tree"]
 
 _NUMBER_BYTES = 4
 _PIPE_BYTES = 2**20
@@ -75,11 +75,11 @@ def stream_tree(file: SourceText) -> Node:
     return _load(file) if prefetcher is None or not first else _StreamedList(file, first, prefetcher)
 
 
-def read_changed(items: ChangedItems) -> list[Node] | None:
-    """The nodes of the items that changed; None if one of them does not parse alone."""
+def read_items(items: ChosenItems) -> list[Node] | None:
+    """The nodes of items; None if one of them does not parse alone."""
     nodes: list[Node] = []
     try:
-        for run, received in zip(runs_of(items.changed), _read_runs(items), strict=False):
+        for run, received in zip(runs_of(items.items), _read_runs(items), strict=False):
             if len(received) != len(run):
                 return None
             nodes += received
@@ -88,7 +88,7 @@ def read_changed(items: ChangedItems) -> list[Node] | None:
     return nodes
 
 
-def _read_runs(items: ChangedItems) -> Iterator[list[Node]]:
+def _read_runs(items: ChosenItems) -> Iterator[list[Node]]:
     """The nodes of each run: of those that the other process reads, and then of the others.
 
     Raises Fault or ValueError where a run does not parse alone.
@@ -98,7 +98,7 @@ def _read_runs(items: ChangedItems) -> Iterator[list[Node]]:
     while prefetcher is not None and (received := prefetcher.next_items(items)) is not None:
         yield received
         count += len(received)
-    for encoded in encode_runs(items.file, items.changed[count:]):
+    for encoded in encode_runs(items.file, items.items[count:]):
         yield decode_items(items.file, encoded)
 
 
@@ -136,7 +136,7 @@ def _load(file: SourceText) -> Node:
 def prefetching(files: Row[Wanted]) -> Iterator[None]:
     """Within the context, another process reads these files, in this order; `read_tree` takes what it sends.
 
-    Of a file whose items are known except for a few, it reads only these, which `read_changed` takes.
+    Of a file of which a run needs some items, it reads only these, which `read_items` takes.
 
     When the context ends, what was not yet used is kept for this process and for copies of it. The caller knows that
     this process can be copied.
@@ -183,7 +183,7 @@ class _Prefetcher:
         items = marshal.loads(chunks.pop(0))
         if items is None:
             return None
-        return decode_items(file.file if isinstance(file, ChangedItems) else file, items)
+        return decode_items(file.file if isinstance(file, ChosenItems) else file, items)
 
     def receive_all(self) -> None:
         """Receive all messages that are still to come."""
@@ -224,11 +224,11 @@ def _send_items(files: Row[Wanted], results: IO[bytes]) -> None:
 def _encoded_chunks(file: Wanted) -> Iterator[EncodedItems | None]:
     """The items of a file, some at a time, and an empty chunk at the end; None where the first process must read on.
 
-    Of items that changed, a chunk has those that follow each other.
+    Of some items, a chunk has those that follow each other.
     """
     try:
-        if isinstance(file, ChangedItems):
-            yield from encode_runs(file.file, file.changed)
+        if isinstance(file, ChosenItems):
+            yield from encode_runs(file.file, file.items)
             return
         # Imported here: a run without a second process does not need it.
         from opwright.source.encode import encode_items

@@ -23,7 +23,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.prefetch import read_changed, read_tree
+from opwright.source.prefetch import read_items, read_tree
 from opwright.source.text import SourceFile
 
 #: Constants that a call may pass, with their types.
@@ -34,10 +34,10 @@ _CALL: Final = re.compile(r"(\w+)(?:\.\w+)?\((.*)\)")
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[DeprecatedSignature, ...]:
     """The deprecated signatures of the functions that have a Python binding, which the context holds."""
-    known_entries, may_lack = context.known_entries.get(DEPRECATED.name), context.operators.may_lack
-    if known_entries is None:
+    items, may_lack = context.chosen_items.get(DEPRECATED.name), context.operators.may_lack
+    if items is None:
         return load_deprecated(files[0], context.functions, context.sink, may_lack=may_lack)
-    nodes = read_changed(known_entries.items)
+    nodes = read_items(items)
     if nodes is None:
         raise PartialCatalog
     return _load_entries(nodes, context.functions, context.sink, may_lack)

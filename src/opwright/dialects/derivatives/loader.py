@@ -7,7 +7,6 @@ from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.derivatives.entry import FIELDS, load_formulas
-from opwright.dialects.derivatives.entry_rows import DerivativeRows, context_start, context_text
 from opwright.dialects.derivatives.fields import DIFFERENTIABILITY, DISPATCH, NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
@@ -15,9 +14,8 @@ from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.outputs import Differentiability, read_differentiability
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.table import DERIVATIVES, dialect_help
-from opwright.model.catalog import Catalog
+from opwright.model.catalog import Catalog, PartialCatalog
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     Derivatives,
@@ -31,61 +29,37 @@ from opwright.release.store import FORMULA_HELPERS
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
+from opwright.source.items import ChosenItems
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.prefetch import read_changed, read_tree
+from opwright.source.prefetch import read_items, read_tree
 from opwright.source.text import SourceFile
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
     """The derivatives of a release's operators, with the helpers that the release declares."""
-    known_entries = context.known_entries.get(DERIVATIVES.name)
-    derivatives = None if known_entries is None else _load_changed(known_entries, context)
-    if derivatives is not None:
-        return derivatives
-    helpers = _helpers(context)
+    helpers = helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
+    items = context.chosen_items.get(DERIVATIVES.name)
+    if items is not None:
+        return _load_chosen(items, context, helpers)
     return load_derivatives(files[0], context.operators, context.sink, strict=context.strict, helpers=helpers)
 
 
-def _helpers(context: LoadContext) -> FormulaHelpers:
-    return helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
+def _load_chosen(items: ChosenItems, context: LoadContext, helpers: FormulaHelpers) -> Derivatives:
+    """The derivatives that chosen entries give. Raises PartialCatalog if all have to be read.
 
-
-def _load_changed(entries: KnownEntries, context: LoadContext) -> Derivatives | None:
-    """The derivatives that entries give, of which only the changed ones are read; None if all have to be read."""
-    if not _rows_hold(entries, context):
-        return None
-    nodes = read_changed(entries.items)
+    The formulas of entries that did not change are not checked again. They may call operators that are not loaded.
+    """
+    nodes = read_items(items)
     if nodes is None:
-        return None
-    own = Diagnostics()
-    # Only entries that changed are checked.
-    helpers = _helpers(context) if nodes else FormulaHelpers(frozenset(), {})
-    checker = FormulaChecker(context.operators, helpers, own, strict=context.strict)
-    functions = FunctionIndex(context.operators)
-    loader = _Loader(functions, checker, own, context.strict)
-    reader = DerivativeRows(entries.file, functions, loader.node_name)
-    changed = iter(nodes)
-    try:
-        for start, text in entries.items.items:
-            row = entries.rows.get(text)
-            if row:
-                loader.take_known(*reader.infos(row, start), start)
-            else:
-                for node in _mappings([next(changed)], own):
-                    loader.add(node)
-    except (ValueError, KeyError, IndexError):
-        return None
-    context.sink.extend(own)
+        raise PartialCatalog
+    checker = FormulaChecker(context.operators, helpers, context.sink, strict=context.strict)
+    loader = _Loader(FunctionIndex(context.operators), checker, context.sink, context.strict)
+    changed = set(items.changed)
+    for item, node in zip(items.items, nodes, strict=True):
+        checker.trusts = item not in changed
+        for entry in _mappings([node], context.sink):
+            loader.add(entry)
     return loader.derivatives()
-
-
-def _rows_hold(entries: KnownEntries, context: LoadContext) -> bool:
-    """Whether the rows of entries are those that reading the entries gives."""
-    if entries.is_partial:
-        # Only runs after an edit load a part. The run before took the same entries without a message, and the names of
-        # operators, which are the rest of the context, are the same.
-        return entries.context.startswith(context_start(context.rules, strict=context.strict))
-    return entries.context == context_text(context.operators, context.rules, context.inputs, strict=context.strict)
 
 
 def load_derivatives(
@@ -167,7 +141,6 @@ class _Loader:
 
     __slots__ = (
         "_checker",
-        "_entries",
         "_functions",
         "_infos",
         "_is_strict",
@@ -183,7 +156,6 @@ class _Loader:
         self._functions: Final = functions
         self._sink: Final = sink
         self._used_names: Final[dict[str, int]] = {}
-        self._entries: Final[dict[NativeFunction, int]] = {}
         self._named: Final[dict[NativeFunction, Scalar]] = {}
         self._infos: Final[dict[NativeFunction, InfoByKey]] = {}
         self._keys: Final[set[str]] = set()
@@ -191,22 +163,10 @@ class _Loader:
     def derivatives(self) -> Derivatives:
         """What all entries together give."""
         infos = {**self._infos, **dict(_copying_views(self._infos))}
-        return Derivatives(infos, frozenset(self._keys), self._entries)
-
-    def take_known(self, function: NativeFunction, by_key: InfoByKey, start: int) -> None:
-        """Takes what an entry loads into, and its offset.
-
-        Raises ValueError if the function has an entry already: reporting that needs the nodes of both.
-        """
-        if function in self._infos:
-            raise ValueError(f"`{function.name}` has two entries")
-        self._infos[function] = by_key
-        self._entries[function] = start
-        self._keys.update(by_key)
+        return Derivatives(infos, frozenset(self._keys))
 
     def add(self, node: Mapping) -> None:
-        """Reads an entry. Raises ValueError if an entry for its function was taken as known."""
-        reported = len(self._sink)
+        """Reads an entry."""
         report = EntryReport(node, self._sink, strict=self._is_strict)
         check_unique_keys(node, self._sink)
         named = node.get(NAME)
@@ -227,8 +187,6 @@ class _Loader:
         if report.failed:
             return
         self._take(function, named, by_key, report)
-        if len(self._sink) == reported:
-            self._entries[function] = node.start
 
     def _check_expressions(self, node: Mapping) -> None:
         """Checks the formulas of an entry whose function does not exist."""
@@ -242,8 +200,6 @@ class _Loader:
 
     def _take(self, function: NativeFunction, named: Scalar, by_key: InfoByKey, report: EntryReport) -> None:
         earlier = self._named.get(function)
-        if earlier is None and function in self._infos:
-            raise ValueError(f"`{function.name}` has two entries, one of them known")
         if earlier is not None:
             report.doubt(
                 codes.DERIVATIVES_REPEATED_ENTRY,
@@ -251,7 +207,6 @@ class _Loader:
                 named.span,
                 also=[Label(earlier.span, "the first one", primary=False)],
             )
-            self._entries.pop(function, None)
         self._named[function] = named
         self._infos[function] = by_key
 

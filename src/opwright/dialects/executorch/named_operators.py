@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog, PartialCatalog
@@ -15,7 +14,6 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_schema
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.items import chosen_items
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -93,14 +91,13 @@ class NamedOperators:
         """Load the operators that PyTorch generates, from the entries of their operations."""
         if not names or file.has_anchors:
             return
-        scope = LoadScope([name.partition("::")[2].partition(".")[0] for name in names])
-        items = chosen_items(file, {}, scope.choose)
+        items = LoadScope([name.partition("::")[2].partition(".")[0] for name in names]).items(file)
         if items is None:
             return
         own = Diagnostics()
-        entries = {NATIVE_FUNCTIONS.name: KnownEntries(file, "", {}, items, is_partial=True)}
+        entries = {NATIVE_FUNCTIONS.name: items}
         try:
-            catalog = NATIVE_FUNCTIONS.load_inputs(self._context._replace(sink=own, known_entries=entries))
+            catalog = NATIVE_FUNCTIONS.load_inputs(self._context._replace(sink=own, chosen_items=entries))
         except (PartialCatalog, Fault, FaultsFound):
             return
         if catalog is None or own.has_errors:

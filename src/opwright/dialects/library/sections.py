@@ -99,7 +99,7 @@ def _with_fields(entry: Mapping, given: dict[str, tuple[Scalar, Node]]) -> Mappi
         for name, field in given.items()
         if name not in own and not (has_no_kernels and name == DISPATCH_FIELD.name)
     ]
-    return Mapping(entry.file, entry.start, entry.end, [*own_fields, *added])
+    return entry.replace(entries=[*own_fields, *added])
 
 
 def _join_fields(

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import NATIVE_FUNCTION
-from opwright.dialects.known_entries import KnownEntries
 from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
-from opwright.dialects.native_functions.entry_rows import RowReader, context_text
 from opwright.dialects.native_functions.groups import Linked, link
 from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
@@ -28,9 +26,10 @@ from opwright.schema.signature import signature_key
 from opwright.source import codes
 from opwright.source.codes import TAGS_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.items import ChosenItems
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Sequence
-from opwright.source.prefetch import read_changed, stream_tree
+from opwright.source.prefetch import read_items, stream_tree
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
@@ -50,13 +49,12 @@ def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
     """The catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
     tags = TAGS.files(context.inputs)[0]
     extra_keys = context.extra_keys_at(NATIVE_FUNCTION)
-    # Rows that an earlier run kept do not have the values of extra keys.
-    native = files[0] if extra_keys else context.known_entries.get(NATIVE_FUNCTIONS.name, files[0])
+    native = context.chosen_items.get(NATIVE_FUNCTIONS.name, files[0])
     return _load_operators(native, tags, _Shared(context.sink, context.rules, context.ignored_keys, extra_keys))
 
 
 def load_catalog(
-    native: SourceFile | KnownEntries,
+    native: SourceFile | ChosenItems,
     tags: SourceFile,
     sink: Diagnostics,
     rules: Rules | None = None,
@@ -71,10 +69,10 @@ def load_catalog(
     return _load_operators(native, tags, _Shared(sink, rules, ignored_keys))
 
 
-def _load_operators(native: SourceFile | KnownEntries, tags: SourceFile, shared: _Shared) -> Catalog:
+def _load_operators(native: SourceFile | ChosenItems, tags: SourceFile, shared: _Shared) -> Catalog:
     own, rules = Diagnostics(), shared.rules
     known_tags = load_tags(tags, own, of_tree=rules is not None and rules.tree is not None)
-    is_partial = isinstance(native, KnownEntries) and native.is_partial
+    is_partial = isinstance(native, ChosenItems)
     report = CrossReport(own)
     context = _entry_context(frozenset(known_tags), shared, all_tags=not own.has_errors)
     loaded = _load_file(native, context, report, own)
@@ -128,12 +126,12 @@ def link_entries(entries: list[UnlinkedFunction], report: CrossReport, *, tag_by
 
 
 def _load_file(
-    native: SourceFile | KnownEntries, context: EntryContext, report: CrossReport, sink: Diagnostics
+    native: SourceFile | ChosenItems, context: EntryContext, report: CrossReport, sink: Diagnostics
 ) -> list[UnlinkedFunction] | None:
     """The functions of all entries without faults; None if the file is not YAML, which is reported."""
     try:
-        if isinstance(native, KnownEntries):
-            functions = _load_changed(native, context, report) or _load_all(native.file, context, report)
+        if isinstance(native, ChosenItems):
+            functions = _load_chosen(native, context, report) or _load_all(native.file, context, report)
         else:
             functions = _load_all(native, context, report)
     except Fault as fault:
@@ -143,24 +141,10 @@ def _load_file(
     return functions
 
 
-def _load_changed(entries: KnownEntries, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """The functions of all entries without faults, of which only the changed ones are read.
-
-    None of them if the whole file has to be read.
-    """
-    has_context = not entries.rows or entries.context == context_text(context.tags, context.ignored_keys)
-    if not context.all_tags or not has_context:
-        return []
-    items = entries.items
-    functions = RowReader(entries.file, entries.rows, context.library).functions(items.items)
-    nodes = read_changed(items) if functions else None
-    if nodes is None:
-        return []
-    changed = iter(nodes)
-    loaded: list[UnlinkedFunction] = []
-    for function in functions:
-        loaded += [function] if function is not None else load_entries([next(changed)], context, report)
-    return loaded
+def _load_chosen(items: ChosenItems, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
+    """The functions of chosen entries without faults; none of them if the whole file has to be read."""
+    nodes = read_items(items) if context.all_tags else None
+    return load_entries(nodes or (), context, report)
 
 
 def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:

@@ -11,6 +11,7 @@ from functools import cache
 
 from opwright.model.dispatch_key import KEYS
 from opwright.schema.signature import base_of_operation
+from opwright.source.items import ChosenItems, split_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.source.items import ItemText
+    from opwright.source.text import SourceFile
 
 __all__ = ["LoadScope"]
 
@@ -49,6 +51,11 @@ class LoadScope:
         self._bases: Final = {base_of_operation(word) for word in words}
         self._keys: Final = [word for word in words if word in KEYS]
         self._selects: Final = selects
+
+    def items(self, file: SourceFile) -> ChosenItems | None:
+        """The items of a file that the run loads; None if the file is not split."""
+        items = split_items(file.text)
+        return ChosenItems(file, self.choose(items)) if items else None
 
     def choose(self, items: list[ItemText]) -> list[ItemText]:
         """The items of these that the run loads, in their order."""
