@@ -483,7 +483,7 @@ def _generate(
     arguments: argparse.Namespace, session: Session, inputs: Inputs, sink: Diagnostics, *, may_load_few: bool = True
 ) -> None:
     """Write the files and print a summary."""
-    # What is said of the inputs is not about an edit.
+    # A run after an edit prints nothing about inputs that it does not read.
     if len(sink) or not may_load_few or not _generate_edit(arguments, session, inputs):
         _generate_all(arguments, session, inputs, sink)
 

@@ -133,7 +133,7 @@ def compare_inputs(run: Run, manifest: Manifest, stamps: InputStamps, inputs: In
     """The inputs beside those of the run of the manifest; None if more changed than entries in place."""
     facts = manifest.facts
     # Messages without a place in the inputs stay the same. Another run has to repeat those with a place.
-    if run.request != manifest.request or facts.get("said of inputs") != 0:
+    if run.request != manifest.request or facts.get("has messages with places") != 0:
         return None
     if "provenance" in facts or (run.prunes and manifest.left):
         return None

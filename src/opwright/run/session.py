@@ -107,7 +107,7 @@ def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
     from opwright.run.generation import Outcome
 
     files = int(manifest.facts["files"])
-    report = without_color(str(manifest.facts["said"]))
+    report = without_color(str(manifest.facts["messages"]))
     return Outcome(Summary(files, 0, files, time.perf_counter() - started), dict(manifest.outputs), {}, {}, report)
 
 
@@ -296,7 +296,7 @@ class Session:
                 self._remember_edit(manifest, outcome, inputs)
         files, written = int(self.facts["files"]), outcome.summary.written
         summary = outcome.summary._replace(files=files, unchanged=files - written)
-        return outcome._replace(summary=summary, report=without_color(str(self.facts["said"])))
+        return outcome._replace(summary=summary, report=without_color(str(self.facts["messages"])))
 
     def _previous_build(self, manifest: Manifest | None) -> PreviousBuild | None:
         """The previous build, if the same tool made it."""
@@ -449,13 +449,13 @@ class Session:
         stamps = self.stamps
         if stamps is None:
             return
-        messages: dict[str, str | int] = {"said": "", "said of inputs": 0}
+        messages: dict[str, str | int] = {"messages": "", "has messages with places": 0}
         if len(sink):
             from opwright.source.render import render_report
 
             reported = sink.sorted()
             has_places = any(diagnostic.span is not None for diagnostic in reported)
-            messages = {"said": render_report(reported, color=True), "said of inputs": int(has_places)}
+            messages = {"messages": render_report(reported, color=True), "has messages with places": int(has_places)}
         stamps.distrust_changed()
         outputs, others = _split_by_folder(self.run, final_statuses(statuses))
         manifest = Manifest(

@@ -30,7 +30,7 @@ def write_files(session: Session, outputs: Mapping[str, str], facts: Mapping[str
                 tool_identity(),
                 stamps,
                 final_statuses(writer.statuses),
-                {**facts, "said": _messages(sink)},
+                {**facts, "messages": _messages(sink)},
                 others={},
             )
             write_manifest(session.run, manifest)
