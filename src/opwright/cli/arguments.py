@@ -6,8 +6,6 @@ import argparse
 import os
 import sys
 
-from opwright.source.codes import TWO_SELECTIONS
-
 # A program declares its arguments before it knows whether there is anything to do. Modules that act on the arguments
 # are imported by the functions that need them.
 TYPE_CHECKING = False
@@ -294,6 +292,7 @@ def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     """The operators that the flags select, by default all. Faults of a selection file go to `sink`."""
     from opwright.dialects.selection.loader import load_selection, selection_of_names
     from opwright.model.selection import EVERYTHING
+    from opwright.source.codes import TWO_SELECTIONS
     from opwright.source.diagnostic import Fault
     from opwright.source.text import SourceFile
 
