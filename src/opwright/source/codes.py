@@ -13,30 +13,33 @@ if TYPE_CHECKING:
 
 #: The first two digits of codes -> what they are about.
 RANGES: Final = {
-    "00": "files, usage and output",
-    "01": "YAML",
-    "02": "the schema language",
-    "03": "one entry of `native_functions.yaml`",
-    "04": "rules between entries, groups and tags",
-    "05": "releases and inputs",
-    "06": "templates and building",
-    "07": "selection and flags",
-    "08": "C shims",
-    "09": "derivatives",
-    "10": "Python bindings and deprecated signatures",
-    "11": "operator libraries",
-    "12": "building operator libraries",
-    "13": "backend files",
-    "14": "generated code of backends",
-    "15": "coverage of backends",
-    "16": "lazy tensors",
-    "17": "static runtime and mobile upgraders",
-    "18": "selections of operators",
-    "19": "ExecuTorch",
-    "20": "stub files of torch",
-    "21": "comparisons of releases and inputs",
-    "22": "checks beyond the reference",
-    "23": "plug-ins",
+    line[:2]: line[3:]
+    for line in """\
+00 files, usage and output
+01 YAML
+02 the schema language
+03 one entry of `native_functions.yaml`
+04 rules between entries, groups and tags
+05 releases and inputs
+06 templates and building
+07 selection and flags
+08 C shims
+09 derivatives
+10 Python bindings and deprecated signatures
+11 operator libraries
+12 building operator libraries
+13 backend files
+14 generated code of backends
+15 coverage of backends
+16 lazy tensors
+17 static runtime and mobile upgraders
+18 selections of operators
+19 ExecuTorch
+20 stub files of torch
+21 comparisons of releases and inputs
+22 checks beyond the reference
+23 plug-ins
+""".splitlines()
 }
 
 FILE_MISSING: Final = "E0001"
