@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay bench bench-library fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay bench bench-library fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -121,6 +121,13 @@ replay-backends: $(REFERENCE)
 #   make vendor-replay FOLDER=path/to/files
 vendor-replay: $(REFERENCE)
 	$(VENV)/bin/python -m tests.vendor_replay $(if $(ONLY),--only '$(ONLY)') $(if $(FOLDER),--folder '$(FOLDER)')
+
+# Operator libraries of others, from the package index: imported, checked, generated, and compared. What their metadata
+# needs is installed beside.
+FIELD := .cache/field-tools
+field-replay: $(REFERENCE)
+	$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)')
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')

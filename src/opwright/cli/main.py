@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "new": "write a project to start from: an operator library",
+    "import": "write a library file from the registrations that a library has",
     "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
     "diff": "compare the operators of two releases, and say whom each change breaks",
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
         parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help="one of the commands above")
         parser.parse(words)
         raise AssertionError("the parser accepts no command that is not in the table")
-    module = import_module(f"opwright.cli.{command}")
+    module = import_module(f"opwright.cli.{command if command != 'import' else 'import_library'}")
     if getattr(module, "LISTS_PLUGINS", False) and not {"-h", "--help"}.isdisjoint(words):
         from opwright.cli.plugin_use import activate_for_help
 

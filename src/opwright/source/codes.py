@@ -39,6 +39,7 @@ RANGES: Final = {
 21 comparisons of releases and inputs
 22 checks beyond the reference
 23 plug-ins
+24 imports of libraries that exist
 """.splitlines()
 }
 
@@ -598,3 +599,9 @@ SELECTION: Final = "E2351"
 UNKNOWN_CONVENTION: Final = "E2352"
 UNTRANSLATABLE: Final = "E2353"
 LAZY_KERNEL: Final = "E2354"
+
+NO_REGISTRATIONS: Final = "E2401"
+OUTPUT_EXISTS: Final = "E2402"
+UNKNOWN_MACRO: Final = "E2403"
+TWO_INTERFACES: Final = "E2404"
+MODULE_NOT_READ: Final = "E2405"

@@ -58,6 +58,8 @@ def check_stable(job: Job, sink: Diagnostics) -> None:
             derived = {entry.function for entry in library.derivatives.matched.functions if entry.infos}
             for function in library.catalog.functions:
                 _check_function(function, library.oldest_release, sink)
+                if not library.has_own_signatures:
+                    _check_types(function, sink)
                 if function in derived:
                     _report_field(function, _Feature("func", "the derivative of"), sink)
 
@@ -71,6 +73,13 @@ def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Dia
         return
     for feature in _features(function):
         _report_field(function, feature, sink)
+    _check_release(function, oldest, sink)
+
+
+def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
+    """Report types that declarations of kernels cannot have; kernels with signatures of their own need none."""
+    if function.is_synthesized:
+        return
     for argument in function.arguments.all:
         if stable.argument_type(argument.type) is None:
             message = f"the stable C++ API has no type for `{argument.type}`"
@@ -81,7 +90,6 @@ def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Dia
         if stable.return_type(result.type) is None:
             message = f"the stable C++ API has no type for a result `{result.type}`"
             sink.error(STABLE_TYPE, message, word_span(function, "func"))
-    _check_release(function, oldest, sink)
 
 
 _TYPE_HELP: Final = {"Scalar": "write `float` or `int`", "Scalar?": "write `float?` or `int?`"}

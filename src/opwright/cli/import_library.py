@@ -1,0 +1,71 @@
+"""Write a library file from the registrations that a library has.
+
+  opwright import csrc --out acme.yaml             from C++ and Python sources: files, or folders with them
+  opwright import csrc --out acme.yaml --check     compare: does acme.yaml register what the sources register?
+  opwright import --module acme._C --out acme.yaml from a process that imports the module
+
+The file has comments where something is uncertain. The program prints which lines the file takes the place of."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from opwright.cli.arguments import not_empty
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.source.diagnostic import Diagnostics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="a C++ or Python source, or a folder with sources")
+    parser.add_argument("--out", metavar="FILE", required=True, type=not_empty, help="the library file")
+    parser.add_argument(
+        "-D",
+        "--define",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a macro of the build, such as `TORCH_EXTENSION_NAME=_C` (may be repeated)",
+    )
+    parser.add_argument(
+        "--module",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="import this module in a process of its own, and read what it registers (may be repeated); "
+        "this runs the code of the module",
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; compare what the code generated from FILE registers with what the sources register",
+    )
+    parser.add_argument(
+        "--torch", metavar="TORCH", default="auto", help="the PyTorch to generate for with --check (default: auto)"
+    )
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Write the file, or compare it with the sources."""
+    from opwright.cli import console
+    from opwright.importing.run import ImportRequest, check_import, write_import
+
+    macros = dict(word.partition("=")[::2] for word in arguments.define)
+    request = ImportRequest(tuple(arguments.sources), tuple(arguments.module), macros, arguments.out)
+    if arguments.check:
+        comparison = check_import(request, arguments.torch, sink)
+        for difference in comparison.differences:
+            print(difference)
+        print(f"{comparison.equal} operators are registered alike, {len(comparison.differences)} differences")
+        return console.FAULTS if comparison.differences else console.SUCCESS
+    written = write_import(request, sink, force=arguments.force)
+    for place, reason in written.left:
+        print(f"stays: {place}: {reason}")
+    for path, ranges in written.deletable.items():
+        print(f"can be deleted: {os.path.normpath(path)}: {ranges}")
+    print(f"{arguments.out}: {written.operators} operators; compare with `opwright import ... --check`")
+    return console.SUCCESS

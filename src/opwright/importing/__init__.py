@@ -1,0 +1,1 @@
+"""Operator libraries that exist, read into library files: from C++ and Python sources, or from a process."""

@@ -1,0 +1,367 @@
+"""Reads what C++ sources register: `TORCH_LIBRARY` and its relatives, and `RegisterOperators`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from opwright.importing.cpp_functions import CppFunction, Statement, function_of, statements
+from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_index, read_cpp, text_of
+from opwright.importing.cpp_types import inferred_schema
+from opwright.importing.registration import Place, Registration, Registrations
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
+
+__all__ = ["CPP_SUFFIXES", "read_cpp_sources"]
+
+CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h", ".hpp", ".cuh")
+_HEADERS: Final = (".h", ".hpp", ".cuh")
+
+_BLOCK: Final = re.compile(r"(STABLE_)?TORCH_LIBRARY(?:_FRAGMENT|_IMPL|_EXPAND|_THREAD_UNSAFE_LAZY_INIT)*")
+#: The names of keys that libraries write as constants of devices.
+_DEVICES: Final = {
+    "kCPU": "CPU", "kCUDA": "CUDA", "kHIP": "HIP", "kMPS": "MPS", "kXPU": "XPU", "kMeta": "Meta", "kHPU": "HPU",
+    "kPrivateUse1": "PrivateUse1", "kXLA": "XLA", "kLazy": "Lazy", "kVulkan": "Vulkan", "kIPU": "IPU", "kMTIA": "MTIA",
+}  # fmt: skip
+_ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
+#: What only wraps a name or a text.
+_WRAPPERS: Final = frozenset(
+    ("TORCH_FN", "TORCH_BOX", "TORCH_SELECTIVE_NAME", "TORCH_SELECTIVE_SCHEMA", "TORCH_FN_TYPE", "static_cast")
+)
+_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+_MOST_HEADERS: Final = 2000
+
+
+class _Statement(NamedTuple):
+    """A call that registers something, with what the block around it says."""
+
+    method: str
+    arguments: Sequence[Sequence[Token]]
+    place: Place
+    conditions: tuple[str, ...]
+
+
+class _Block(NamedTuple):
+    """A block of registrations: its namespace and key, the namespaces of C++ around it, and its variables with tags."""
+
+    namespace: str
+    key: str
+    scope: tuple[str, ...]
+    is_stable: bool
+    tags: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
+def read_cpp_sources(files: Sequence[SourceFile], macros: Mapping[str, str]) -> Registrations:
+    """What sources register. Macros are those of the compiler's command line.
+
+    Headers that the sources include by a relative path are read too, for the functions and macros that they have.
+    """
+    sources = [read_cpp(file.path, file.text) for file in files]
+    return _Reader(sources, [*sources, *_headers_of(sources)], macros).read()
+
+
+def _headers_of(sources: Sequence[CppSource]) -> Iterator[CppSource]:
+    """The headers that sources include by a path from their own folders, and those that these include."""
+    seen = {os.path.realpath(source.path) for source in sources}
+    waiting = [os.path.join(os.path.dirname(source.path), name) for source in sources for name in source.includes]
+    while waiting and len(seen) < _MOST_HEADERS:
+        path = os.path.realpath(waiting.pop(0))
+        if path not in seen and os.path.isfile(path):
+            seen.add(path)
+            try:
+                header = read_cpp(path, SourceFile.read(path).text)
+            except Fault:
+                continue
+            yield header
+            waiting += [os.path.join(os.path.dirname(path), name) for name in header.includes]
+
+
+class _Reader:
+    def __init__(self, sources: Sequence[CppSource], known: Sequence[CppSource], macros: Mapping[str, str]) -> None:
+        self._sources = sources
+        self._macros = {name: text for source in reversed(known) for name, text in source.macros.items()}
+        self._macros.update(macros)
+        self._functions: dict[str, list[CppFunction]] = {}
+        self._headers: dict[str, None] = {}
+        self._unread: list[tuple[Place, str]] = []
+        self._unknown: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
+        for source in known:
+            for statement in statements(source):
+                texts = [token.text for token in statement.head]
+                if texts[:1] == ["using"] and texts[2:3] == ["="]:
+                    self._aliases[texts[1]] = text_of(statement.head[3:])
+                elif texts[:1] == ["typedef"] and len(texts) > 2:
+                    self._aliases[texts[-1]] = text_of(statement.head[1:-1])
+                function = function_of(statement, source.path)
+                if function is not None:
+                    self._functions.setdefault(function.name.rpartition("::")[2], []).append(function)
+
+    def read(self) -> Registrations:
+        read = [registration for source in self._sources for registration in self._read_source(source)]
+        return Registrations(read, [*self._headers], self._unread, self._unknown)
+
+    def _read_source(self, source: CppSource) -> Iterator[Registration]:
+        for statement in statements(source):
+            for index, token in enumerate(statement.head):
+                if token.kind != "name" or index + 1 == len(statement.head) or statement.head[index + 1].text != "(":
+                    continue
+                if statement.body and (match := _BLOCK.fullmatch(token.text)):
+                    given = arguments(statement.head, index + 1)
+                    block = self._block(statement, given, match)
+                    if block is not None:
+                        for call in _calls(statement.body, text_of(given[-1]), source):
+                            yield from self._registration(call, block)
+                elif token.text == "RegisterOperators":
+                    yield from self._read_chain(statement, index, source)
+
+    def _block(self, statement: Statement, given: Sequence[Sequence[Token]], macro: re.Match[str]) -> _Block | None:
+        if len(given) not in (2, 3):
+            return None
+        key = self._name_of(given[1]) if len(given) == 3 else ""
+        namespace = self._name_of(given[0])
+        if macro[0].endswith("_EXPAND") or len(given[0]) > 1:
+            unknown = [token.text for token in given[0][-4:] if self._is_unknown_macro(token.text)]
+            if unknown:
+                self._unknown[namespace] = unknown[0]
+        is_stable, tags = macro[1] is not None, _tag_variables(statement.body)
+        return _Block(namespace, _ALIASES.get(key, key), statement.scope, is_stable, tags)
+
+    def _read_chain(self, statement: Statement, index: int, source: CppSource) -> Iterator[Registration]:
+        """The operators of `RegisterOperators("acme::f", &f).op(...)`."""
+        tokens = statement.head
+        block = _Block("", "", statement.scope, False)
+        method = "op"
+        while index + 1 < len(tokens) and tokens[index + 1].text == "(":
+            given, end = arguments(tokens, index + 1), closing_index(tokens, index + 1)
+            if given and method == "op":
+                place = Place(source.path, tokens[index].line, tokens[min(end, len(tokens) - 1)].line)
+                yield from self._registration(_Statement("def", given, place, tokens[index].conditions), block)
+            if end + 2 >= len(tokens) or tokens[end + 1].text != ".":
+                return
+            index, method = end + 2, tokens[end + 2].text
+
+    def _registration(self, call: _Statement, block: _Block) -> Iterator[Registration]:
+        """What a call of `def` or `impl` registers."""
+        given = list(call.arguments)
+        if call.method not in ("def", "impl") or not given:
+            if call.method in ("fallback", "class_", "define"):
+                self._unread.append((call.place, f"`{call.method}` stays in the source"))
+            return
+        text = _text_value(given[0], self._macros)
+        if text is None:
+            self._unread.append((call.place, f"the name is `{_shorten(text_of(given[0]))}`, not a text"))
+            return
+        head, parenthesis, _ = text.partition("(")
+        namespace, _, name = head.strip().rpartition("::")
+        row = Registration(
+            namespace or block.namespace,
+            name.strip(),
+            call.place,
+            conditions=call.conditions,
+            is_stable=block.is_stable,
+        )
+        rest = given[1:]
+        if call.method == "def":
+            row = row._replace(tags=tuple([tag for part in rest for tag in _tags_of(part)]))
+            rest = [part for part in rest if not _tags_of(part) and text_of(part) != "{}"]
+            row = row._replace(tags=(*row.tags, *[tag for part in rest for tag in block.tags.get(text_of(part), ())]))
+            rest = [part for part in rest if text_of(part) not in block.tags]
+            schema = " ".join(text.split())
+            schema = schema.partition("::")[2] if namespace else schema
+            row = row._replace(schema=schema if parenthesis else "")
+        keys, kernels = [block.key] if block.key else [], []
+        for part in rest:
+            key = _key_of(part)
+            if key:
+                keys.append(key)
+            else:
+                kernels.append(part)
+        if kernels:
+            keys, kernel = _dispatched(kernels[0], keys)
+            row = self._with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block)
+        if call.method == "def" and not row.schema:
+            yield self._with_inferred_schema(row)
+        else:
+            yield row
+
+    def _with_kernel(self, row: Registration, keys: list[str], kernel: Sequence[Token], block: _Block) -> Registration:
+        name = _function_name(kernel)
+        row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
+        if name is None:
+            return row._replace(by_hand=_shorten(text_of(kernel)))
+        function = self._find(name, block.scope)
+        if function is None:
+            scope = [] if name.startswith("::") else [part for part in block.scope if part]
+            return row._replace(kernel="::".join([*scope, name.removeprefix("::")]))
+        if function.is_hidden:
+            note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
+            row = row._replace(notes=(note,))
+        if function.path.endswith(_HEADERS):
+            self._headers[function.path] = None
+        return row._replace(kernel=function.name)
+
+    def _find(self, name: str, scope: Sequence[str]) -> CppFunction | None:
+        """The function that a name means in a scope; one that is declared in a header, if it is."""
+        wanted = name.removeprefix("::")
+        named = self._functions.get(wanted.rpartition("::")[2], [])
+        levels = [part for part in scope if part]
+        for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
+            full = "::".join([*levels[:depth], wanted])
+            same = [function for function in named if function.name == full]
+            if same:
+                return next((function for function in same if function.path.endswith(_HEADERS)), same[0])
+        return None
+
+    def _with_inferred_schema(self, row: Registration) -> Registration:
+        """A registration without a schema, with the one that PyTorch infers from the kernel."""
+        function = self._find(f"::{row.kernel}", ()) if row.kernel else None
+        schema = (
+            None if function is None else inferred_schema(row.name, function.result, function.parameters, self._aliases)
+        )
+        if schema is None:
+            what = row.by_hand or row.kernel or row.name
+            self._unread.append(
+                (row.place, f"the schema of `{row.name}` is inferred from `{what}`, which was not read")
+            )
+            return row
+        return row._replace(schema=schema, notes=(*row.notes, "the schema is the one that PyTorch infers"))
+
+    def _is_unknown_macro(self, name: str) -> bool:
+        return name.isupper() and name not in self._macros and name.isidentifier() and not name.startswith("_")
+
+    def _name_of(self, tokens: Sequence[Token]) -> str:
+        """The name that tokens stand for, with macros replaced. A macro with arguments joins them, as `CONCAT` does."""
+        if len(tokens) > 1 and tokens[1].text == "(":
+            return "".join([self._name_of(part) for part in arguments(tokens, 1)])
+        name, seen = text_of(tokens), set[str]()
+        while name in self._macros and name not in seen and self._macros[name]:
+            seen.add(name)
+            name = self._macros[name]
+        return name
+
+
+def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[_Statement]:
+    """The calls of methods of a variable in a block, also those that follow each other."""
+    index = 0
+    while index + 3 < len(body):
+        if (
+            body[index].text != variable
+            or body[index + 1].text != "."
+            or (index and body[index - 1].text in (".", "::"))
+        ):
+            index += 1
+            continue
+        first = index
+        while index + 3 < len(body) and body[index + 1].text == ".":
+            method, opening = body[index + 2].text, index + 3
+            if body[opening].text == "<":
+                break
+            end = closing_index(body, opening)
+            after = body[end + 1] if end + 1 < len(body) else None
+            last = body[min(end, len(body) - 1)] if after is None or after.text != ";" else after
+            place = Place(source.path, body[first].line, last.line)
+            yield _Statement(method, arguments(body, opening), place, body[first].conditions)
+            index = end
+        index += 1
+
+
+def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | None:
+    """The value of quotations that stand beside each other, in what only wraps them; None for anything else."""
+    while len(tokens) > 2 and tokens[-1].text == ")" and tokens[0].kind == "name":
+        opening = next(index for index, token in enumerate(tokens) if token.text == "(")
+        name = tokens[opening - 1].text
+        if name not in _WRAPPERS and name != "schema":
+            return None
+        given = arguments(tokens, opening)
+        tokens = given[0] if given else ()
+    if len(tokens) == 1 and tokens[0].text in macros:
+        tokens = read_cpp("", macros[tokens[0].text]).tokens
+    if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
+        return None
+    return "".join(map(_quoted_text, tokens))
+
+
+def _quoted_text(token: Token) -> str:
+    if token.kind == "raw":
+        return token.text[token.text.index("(") + 1 : token.text.rindex(")")]
+    inside = token.text[token.text.index('"') + 1 : -1].replace("\\\n", "")
+
+    def value(match: re.Match[str]) -> str:
+        octal, hexadecimal, other = match.groups()
+        if octal or hexadecimal:
+            return chr(int(octal, 8) if octal else int(hexadecimal, 16))
+        return _ESCAPED.get(other, str(other))
+
+    return _ESCAPE.sub(value, inside)
+
+
+def _tags_of(tokens: Sequence[Token]) -> list[str]:
+    """The tags that an argument lists, as in `{at::Tag::core}`."""
+    texts = [token.text for token in tokens]
+    return [texts[index + 2] for index in range(len(texts) - 2) if texts[index : index + 2] == ["Tag", "::"]]
+
+
+def _tag_variables(body: Sequence[Token]) -> dict[str, list[str]]:
+    """The variables of a block that list tags, such as `std::vector<at::Tag> tags = {at::Tag::core}`."""
+    found = {}
+    for index in range(1, len(body) - 1):
+        if body[index].text == "=" and body[index + 1].text == "{" and body[index - 1].kind == "name":
+            tags = _tags_of(body[index : closing_index(body, index + 1)])
+            if tags:
+                found[body[index - 1].text] = tags
+    return found
+
+
+def _key_of(tokens: Sequence[Token]) -> str:
+    """The dispatch key that an argument names; empty if it names none."""
+    texts = [token.text for token in tokens]
+    if not texts or any(token.kind != "name" and token.text != "::" for token in tokens):
+        return ""
+    if len(texts) >= 3 and texts[-3] == "DispatchKey":
+        return texts[-1]
+    return _DEVICES.get(texts[-1], "")
+
+
+def _dispatched(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str], Sequence[Token]]:
+    """The keys and the kernel of `torch::dispatch(key, kernel)`."""
+    opening = next((index for index, token in enumerate(tokens) if token.text == "("), -1)
+    if opening > 0 and tokens[opening - 1].text == "dispatch":
+        given = arguments(tokens, opening)
+        if len(given) == 2 and (key := _key_of(given[0])):
+            return [key], given[1]
+    return keys, tokens
+
+
+def _function_name(tokens: Sequence[Token]) -> str | None:
+    """The name of the function that an argument passes; None if it passes something else."""
+    if len(tokens) > 2 and tokens[-1].text == ")":
+        opening = len(tokens) - 1
+        depth = 0
+        for index in range(len(tokens) - 1, -1, -1):
+            depth += (tokens[index].text == ")") - (tokens[index].text == "(")
+            if not depth:
+                opening = index
+                break
+        before = [token.text for token in tokens[:opening]]
+        given = arguments(tokens, opening)
+        if before and before[0] in _WRAPPERS and len(given) == 1:
+            return _function_name(given[0])
+        boxed = "".join(before)
+        if boxed.startswith("::opwright::own_signature<&") and not given:
+            return boxed.removeprefix("::opwright::own_signature<&").removesuffix(">")
+        return None
+    plain = tokens[1:] if tokens and tokens[0].text == "&" else tokens
+    if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
+        return None
+    return "".join([token.text for token in plain])
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

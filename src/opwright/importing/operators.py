@@ -1,0 +1,183 @@
+"""Operators from the statements that register them: each schema with its kernels, and what stays by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from opwright.importing.registration import Place, Registration
+from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema
+from opwright.schema.parser import read_written_schema
+from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp import joined_conditions
+
+__all__ = ["ImportedKernel", "ImportedOperator", "ImportedOperators", "import_operators"]
+
+_KEYS: Final = {key.name for key in LIBRARY_KEYS.values()}
+
+
+class ImportedKernel(NamedTuple):
+    """A kernel of an operator: its key, its C++ name, and the condition that it has besides that of the operator."""
+
+    key: str
+    name: str
+    condition: str = ""
+
+
+class ImportedOperator(NamedTuple):
+    """An operator. If kernels stay `by_hand`, all of its kernels do."""
+
+    namespace: str
+    schema: FunctionSchema
+    text: str
+    tags: tuple[str, ...]
+    condition: str
+    kernels: tuple[ImportedKernel, ...]
+    by_hand: bool
+    notes: tuple[tuple[Place, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The name with the overload, without the namespace."""
+        return self.schema.name.text
+
+
+class ImportedOperators(NamedTuple):
+    """Operators, the statements that a library file takes the place of, and those that stay, with the reason."""
+
+    operators: tuple[ImportedOperator, ...]
+    taken: tuple[Place, ...]
+    left: tuple[tuple[Place, str], ...]
+    is_stable: bool
+
+
+def import_operators(statements: Sequence[Registration]) -> ImportedOperators:
+    """The operators that statements register, in their order."""
+    by_name: dict[tuple[str, str], list[Registration]] = {}
+    for statement in statements:
+        by_name.setdefault((statement.namespace, statement.name), []).append(statement)
+    operators: list[ImportedOperator] = []
+    taken: list[Place] = []
+    left: list[tuple[Place, str]] = []
+    for own in by_name.values():
+        merged = _Operator(own)
+        if merged.operator is not None:
+            operators.append(merged.operator)
+        taken += merged.taken
+        left += merged.left
+    is_stable = any(statement.is_stable and statement.schema for statement in statements)
+    return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable)
+
+
+class _Operator:
+    """An operator from all statements about it."""
+
+    def __init__(self, statements: Sequence[Registration]) -> None:
+        self.taken: list[Place] = []
+        self.left: list[tuple[Place, str]] = []
+        self.operator: ImportedOperator | None = None
+        definitions = self._definitions([statement for statement in statements if statement.schema])
+        if not definitions:
+            self.left += [
+                (statement.place, f"the sources have no schema for `{statement.namespace}::{statement.name}`")
+                for statement in statements
+                if not statement.schema
+            ]
+            return
+        own = [row for row in statements if not row.schema or row in definitions]
+        added = [row for row in own if _is_python(row) and not _is_python(definitions[0])]
+        for row in added:
+            what = "declare `outputs` in its place" if "Meta" in row.keys else "it stays"
+            self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
+        self._build(definitions, [row for row in own if row not in added])
+
+    def _definitions(self, statements: Sequence[Registration]) -> list[Registration]:
+        """The statements with the schema of the first of them; others stay."""
+        alike: list[Registration] = []
+        first = ""
+        for statement in statements:
+            try:
+                schema = str(read_written_schema(statement.schema))
+            except SchemaFault as fault:
+                self.left.append((statement.place, f"`{statement.name}`: {fault.message}"))
+                continue
+            first = first or schema
+            if schema == first:
+                alike.append(statement)
+            else:
+                self.left.append((statement.place, f"`{statement.name}` has another schema here, which stays by hand"))
+        return alike
+
+    def _build(self, definitions: Sequence[Registration], statements: Sequence[Registration]) -> None:
+        first = definitions[0]
+        conditions = _either([row.conditions for row in definitions])
+        notes = [(row.place, note) for row in statements for note in row.notes]
+        by_hand = [row for row in statements if row.keys and (row.by_hand or not _KEYS.issuperset(row.keys))]
+        by_hand += [row for row in statements if row.is_stable is not first.is_stable]
+        kernels: dict[str, list[Registration]] = {}
+        for row in statements:
+            for key in row.keys:
+                kernels.setdefault(key, []).append(row)
+        several = [rows[1] for rows in kernels.values() if len({row.kernel for row in rows}) > 1]
+        is_by_hand = bool(by_hand or several)
+        if is_by_hand:
+            row = (by_hand or several)[0]
+            what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {', '.join(row.keys)}"
+            what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
+            notes.append((row.place, f"the kernels stay by hand, because of {what}"))
+        for row in statements:
+            if row in definitions and not (is_by_hand and row.keys):
+                self.taken.append(row.place)
+            elif row in definitions:
+                self.left.append((row.place, f"the schema of `{row.name}` is generated: {_kernel_alone(row)}"))
+            elif is_by_hand:
+                self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand"))
+            else:
+                self.taken.append(row.place)
+        self.operator = ImportedOperator(
+            first.namespace,
+            read_written_schema(first.schema),
+            first.schema,
+            tuple(dict.fromkeys(tag for row in definitions for tag in row.tags)),
+            joined_conditions(conditions),
+            ()
+            if is_by_hand
+            else tuple(
+                [
+                    ImportedKernel(key, rows[0].kernel, _beyond(_either([row.conditions for row in rows]), conditions))
+                    for key, rows in kernels.items()
+                ]
+            ),
+            is_by_hand,
+            tuple(notes),
+        )
+
+
+def _is_python(row: Registration) -> bool:
+    return row.place.path.endswith(".py")
+
+
+def _kernel_alone(row: Registration) -> str:
+    """What registers the kernel of a statement without the schema."""
+    if _is_python(row):
+        return f'write `@torch.library.impl("{row.namespace}::{row.name}", "{row.keys[0]}")` in place of the definition'
+    return f'write `m.impl("{row.name}", ...)` in place of `m.def`'
+
+
+def _either(alternatives: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The conditions that hold where those of one of the alternatives do."""
+    different = list(dict.fromkeys(alternatives))
+    if len(different) == 1:
+        return different[0]
+    common = [part for part in different[0] if all(part in own for own in different)]
+    rest = [joined_conditions([part for part in own if part not in common]) for own in different]
+    if "" in rest:
+        return tuple(common)
+    return (*common, " || ".join([f"({part})" if "&&" in part else part for part in rest]))
+
+
+def _beyond(conditions: Iterable[str], known: Iterable[str]) -> str:
+    """The conditions that are not known to hold."""
+    return joined_conditions([condition for condition in conditions if condition not in set(known)])

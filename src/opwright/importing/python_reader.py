@@ -1,0 +1,216 @@
+"""Reads what Python sources register with `torch.library`: from their syntax, so that nothing of them is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from opwright.importing.python_schema import function_schema
+from opwright.importing.registration import Place, Registration, Registrations
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
+
+__all__ = ["read_python_sources"]
+
+_LIBRARY: Final = "torch.library."
+#: Functions that define an operator from a Python function.
+_DEFINERS: Final = ("custom_op", "triton_op")
+#: Functions that add to an operator -> the key of the kernel that they register.
+_ADDERS: Final = {
+    "register_fake": "Meta",
+    "impl_abstract": "Meta",
+    "register_autograd": "Autograd",
+    "register_vmap": "FuncTorchBatched",
+    "register_autocast": "Autocast",
+    "register_torch_dispatch": "Python",
+    "register_kernel": "",
+    "impl": "",
+}
+_DEVICE_KEYS: Final = {"cpu": "CPU", "cuda": "CUDA", "mps": "MPS", "xpu": "XPU", "hpu": "HPU", "meta": "Meta"}
+_DEFAULT_KEY: Final = "CompositeExplicitAutograd"
+
+
+class _Library(NamedTuple):
+    """A variable with a `torch.library.Library`."""
+
+    namespace: str
+    key: str
+
+
+def read_python_sources(files: Sequence[SourceFile]) -> Registrations:
+    """What sources register. Kernels are Python functions, so all of them stay by hand."""
+    statements: list[Registration] = []
+    unread: list[tuple[Place, str]] = []
+    for file in files:
+        try:
+            tree = ast.parse(file.text)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            unread.append((Place(file.path, 0, 0), f"the source is not Python of this version: {error}"))
+            continue
+        reader = _Reader(file.path)
+        reader.read(tree)
+        statements += reader.statements
+        unread += reader.unread
+    return Registrations(statements, (), unread)
+
+
+class _Reader:
+    def __init__(self, path: str) -> None:
+        self._path = path
+        #: Name in the source -> the dotted name that it stands for.
+        self._names: dict[str, str] = {}
+        self._libraries: dict[str, _Library] = {}
+        self.statements: list[Registration] = []
+        self.unread: list[tuple[Place, str]] = []
+
+    def read(self, tree: ast.Module) -> None:
+        """Read imports and variables first, then calls and decorators."""
+        nodes = [*ast.walk(tree)]
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                self._names.update({alias.asname or alias.name: alias.name for alias in node.names})
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                self._names.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+        for node in nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                self._read_library(node)
+            elif isinstance(node, ast.Assign) and self._full_name(node.value).startswith(_LIBRARY):
+                self._names.update({ast.unparse(target): self._full_name(node.value) for target in node.targets})
+        decorators: set[ast.AST] = set()
+        for node in nodes:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                for decorator in node.decorator_list:
+                    if isinstance(decorator, ast.Call):
+                        decorators.add(decorator)
+                        self._read_call(decorator, node)
+            elif isinstance(node, ast.Call) and node not in decorators:
+                self._read_call(node, None)
+
+    def _read_library(self, node: ast.Assign) -> None:
+        call = node.value
+        assert isinstance(call, ast.Call)
+        texts = [_text(argument) for argument in call.args]
+        if self._called(call) == "Library" and texts and texts[0]:
+            key = texts[2] if len(texts) > 2 else ""
+            for target in node.targets:
+                self._libraries[ast.unparse(target)] = _Library(texts[0], key or "")
+
+    def _full_name(self, node: ast.expr) -> str:
+        """The dotted name that a name stands for; empty for other expressions."""
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return ""
+        head, dot, rest = ast.unparse(node).partition(".")
+        return f"{self._names.get(head, head)}{dot}{rest}"
+
+    def _called(self, call: ast.Call) -> str:
+        """The function of `torch.library` that is called; empty for another one."""
+        name = self._full_name(call.func)
+        return name.removeprefix(_LIBRARY) if name.startswith(_LIBRARY) else ""
+
+    def _read_call(self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None) -> None:
+        place = Place(self._path, call.lineno, call.end_lineno or call.lineno)
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        owner = self._libraries.get(ast.unparse(call.func.value)) if isinstance(call.func, ast.Attribute) else None
+        called = self._called(call)
+        if owner is not None and method in ("define", "impl"):
+            self._add_by_library(method, call, owner, place)
+        elif called == "define":
+            self._add_definition(call, place)
+        elif called in _DEFINERS:
+            self._add_custom(call, function, place)
+        elif called in _ADDERS:
+            self._add_kernel(called, call, function, place)
+
+    def _add_by_library(self, method: str, call: ast.Call, owner: _Library, place: Place) -> None:
+        """A call of `Library.define` or `Library.impl`."""
+        text = _text(call.args[0]) if call.args else None
+        if not text:
+            self.unread.append((place, f"the name is `{ast.unparse(call)[:60]}`, not a text"))
+            return
+        namespace, _, name = text.partition("(")[0].rpartition("::")
+        row = Registration(namespace or owner.namespace, name.strip(), place)
+        if method == "define":
+            schema = " ".join(text.split())
+            self.statements.append(row._replace(schema=schema, tags=tuple(_tags(call))))
+            return
+        given = call.args[2] if len(call.args) > 2 else _keyword(call, "dispatch_key")
+        key = (_text(given) if given is not None else None) or owner.key or "CompositeImplicitAutograd"
+        function = ast.unparse(call.args[1])[:60] if len(call.args) > 1 else "a function"
+        self.statements.append(row._replace(keys=(key,), by_hand=function))
+
+    def _add_definition(self, call: ast.Call, place: Place) -> None:
+        texts = [_text(argument) for argument in call.args]
+        if not texts or not texts[0]:
+            return
+        whole = texts[0] + (texts[1] if len(texts) > 1 and texts[1] and "(" not in texts[0] else "")
+        namespace, _, schema = whole.partition("::")
+        name = schema.partition("(")[0].strip()
+        row = Registration(namespace, name, place, " ".join(schema.split()), tags=tuple(_tags(call)))
+        self.statements.append(row)
+
+    def _add_custom(
+        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: Place
+    ) -> None:
+        text = _text(call.args[0]) if call.args else None
+        if function is None and len(call.args) > 1:
+            self.unread.append((place, "the operator is made from a function that is not defined here"))
+        if not text or function is None:
+            return
+        namespace, _, name = text.partition("::")
+        written = _keyword(call, "schema")
+        mutated = _keyword(call, "mutates_args")
+        given = _text(written) if written is not None else None
+        schema = name + given if given else function_schema(name, function, _mutated(mutated))
+        if schema is None:
+            self.unread.append((place, f"the schema of `{text}` does not follow from its annotations"))
+            return
+        devices = _keyword(call, "device_types")
+        types = [_text(devices)] if devices is not None and _text(devices) else _texts(devices)
+        keys = tuple([_DEVICE_KEYS.get(type or "", _DEFAULT_KEY) for type in types]) or (_DEFAULT_KEY,)
+        row = Registration(namespace, name, place, schema, keys, by_hand=function.name, tags=tuple(_tags(call)))
+        self.statements.append(row)
+
+    def _add_kernel(
+        self, called: str, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: Place
+    ) -> None:
+        """What adds a kernel to an operator that is named by its text, or by a library and its name."""
+        given = list(call.args)
+        owner = self._libraries.get(ast.unparse(given[0])) if given else None
+        texts = [_text(argument) for argument in (given[1:] if owner is not None else given)]
+        if not texts or not texts[0]:
+            return
+        namespace, _, name = texts[0].rpartition("::")
+        key = _ADDERS[called] or (texts[1] if len(texts) > 1 and texts[1] else "")
+        key = _DEVICE_KEYS.get(key, key) or (owner.key if owner is not None else "") or _DEFAULT_KEY
+        namespace = namespace or (owner.namespace if owner is not None else "")
+        shown = function.name if function is not None else ast.unparse(given[-1])[:60]
+        self.statements.append(Registration(namespace, name, place, keys=(key,), by_hand=shown))
+
+
+def _text(node: ast.expr | None) -> str | None:
+    """The value of a text; None for anything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _texts(node: ast.expr | None) -> list[str | None]:
+    return list(map(_text, node.elts)) if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else []
+
+
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def _mutated(node: ast.expr | None) -> frozenset[str] | None:
+    """The names of written arguments; None if any tensor may be written."""
+    if _text(node) == "unknown":
+        return None
+    return frozenset(filter(None, _texts(node)))
+
+
+def _tags(call: ast.Call) -> Iterator[str]:
+    """The tags that a call names as `torch.Tag.core`."""
+    node = _keyword(call, "tags")
+    for part in ast.walk(node) if node is not None else ():
+        if isinstance(part, ast.Attribute) and ast.unparse(part.value).rpartition(".")[2] == "Tag":
+            yield part.attr

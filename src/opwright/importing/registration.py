@@ -1,0 +1,55 @@
+"""What a source registers: schemas and kernels, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["Place", "Registration", "Registrations"]
+
+
+class Place(NamedTuple):
+    """Lines of a source, from 1 on, the last one included."""
+
+    path: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.first}"
+
+
+class Registration(NamedTuple):
+    """A statement that registers an operator, a kernel, or both.
+
+    `name` is the operator with its overload, without the namespace. `schema` is the text of the schema from the name
+    on, empty for a statement that registers a kernel alone. `keys` are those of the kernel, and `kernel` is its C++
+    name from the global namespace on; it is empty for one without a name that generated code could use, of which
+    `by_hand` has the text. All `conditions` of the preprocessor hold at the place. `notes` say what is uncertain.
+    """
+
+    namespace: str
+    name: str
+    place: Place
+    schema: str = ""
+    keys: tuple[str, ...] = ()
+    kernel: str = ""
+    by_hand: str = ""
+    tags: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    is_stable: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Registrations(NamedTuple):
+    """What sources register, the headers that declare the kernels, and what was not understood, by its place.
+
+    `unknown_macros` are those that the names of namespaces need, by the namespace.
+    """
+
+    statements: Sequence[Registration]
+    headers: Sequence[str] = ()
+    unread: Sequence[tuple[Place, str]] = ()
+    unknown_macros: Mapping[str, str] = MappingProxyType({})

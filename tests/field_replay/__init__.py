@@ -1,0 +1,1 @@
+"""Libraries of others, imported and generated again: `make field-replay`."""

@@ -1,0 +1,147 @@
+"""Imports the operator libraries of others from their source distributions: `python -m tests.field_replay`.
+
+It downloads them from the package index, writes a library file from each with `opwright import`, checks it, and
+compares what its generated code registers with what the sources register. Nothing of theirs is run, but for the
+metadata that pip asks for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from opwright.cli.main import main as opwright
+from opwright.importing.run import ImportRequest, read_operators
+from opwright.schema.fault import SchemaFault
+from opwright.schema.parser import read_written_schema
+from tests.conformance.report import table
+
+COLUMNS: Final = ("library", "schemas", "taken", "imported", "equal", "by hand", "lines before", "lines after")
+#: What lets the metadata of distributions be made without compilers and devices.
+ENVIRONMENT: Final = {
+    "VLLM_VERSION_OVERRIDE": "0.29.0",
+    "VLLM_TARGET_DEVICE": "empty",
+    "FLASH_ATTENTION_SKIP_CUDA_BUILD": "TRUE",
+}
+
+
+class Library(NamedTuple):
+    """A library: its distribution, the sources of one build of it, and the macros of that build."""
+
+    name: str
+    distribution: str
+    sources: tuple[str, ...]
+    macros: tuple[str, ...] = ()
+
+
+LIBRARIES: Final = (
+    Library("vllm (CUDA)", "vllm==0.29.0", ("csrc/libtorch_stable", "csrc/flashkda_registration.cpp")),
+    Library("vllm (CPU)", "vllm==0.29.0", ("csrc/cpu",), ("TORCH_EXTENSION_NAME=_C",)),
+    Library("vllm (ROCm)", "vllm==0.29.0", ("csrc/rocm",), ("TORCH_EXTENSION_NAME=_rocm_C",)),
+    Library("vllm (legacy)", "vllm==0.29.0", ("csrc/torch_bindings.cpp",), ("TORCH_EXTENSION_NAME=_C",)),
+    Library("torch-scatter", "torch-scatter==2.1.2", ("csrc",)),
+    Library("torch-cluster", "torch-cluster==1.6.3", ("csrc",)),
+    Library("torch-sparse", "torch-sparse==0.6.18", ("csrc",)),
+    Library("xformers (CUDA)", "xformers==0.0.35", ("xformers/csrc/attention/attention.cpp", "xformers/csrc/sparse24")),
+    Library("xformers (Python)", "xformers==0.0.35", ("xformers/ops",)),
+    Library("torchlpc", "torchlpc==0.7.2", ("torchlpc",)),
+    Library("flash-attn", "flash-attn==2.8.3.post2", ("flash_attn",)),
+)
+
+
+class Replayed(NamedTuple):
+    """What became of a library: the numbers of the table, and what was said about differences."""
+
+    schemas: int
+    taken: int
+    imported: int
+    equal: int
+    by_hand: int
+    before: int
+    after: int
+    messages: str
+
+
+def sources_of(distribution: str, cache: Path) -> Path:
+    """The folder with the sources of a distribution, which is downloaded once."""
+    project, _, version = distribution.partition("==")
+    folder = cache / distribution
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as top:
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation"]
+            command += ["--no-binary=:all:", "--dest", top, f"{project}=={version}"]
+            subprocess.run(command, check=True, env={**os.environ, **ENVIRONMENT})
+            archive = next(Path(top).glob("*.tar.gz"))
+            with tarfile.open(archive) as members:
+                members.extractall(top, filter="data")
+            next(path for path in Path(top).iterdir() if path.is_dir()).rename(folder)
+    return folder
+
+
+def replay(library: Library, cache: Path, out: Path) -> Replayed:
+    """Import a library, check the file, generate from it, and compare."""
+    top = sources_of(library.distribution, cache)
+    sources = tuple([str(top / source) for source in library.sources])
+    file = out / f"{library.name.replace(' ', '_')}.yaml"
+    macros = dict(macro.partition("=")[::2] for macro in library.macros)
+    read = read_operators(ImportRequest(sources, (), macros, str(file)))
+    words = ["import", *sources, *[word for macro in library.macros for word in ("--define", macro)]]
+    words += ["--out", str(file)]
+    said, told = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
+        opwright([*words, "--force"])
+        opwright(["check", str(file)])
+        opwright([*words, "--check"])
+    lines = said.getvalue().splitlines()
+    compared = lines[-1] if lines else ""
+    is_sound = "error[" not in told.getvalue() + said.getvalue()
+    is_compared = "operators are registered alike" in compared
+    schemas = [statement.schema for statement in read.statements if statement.schema]
+    return Replayed(
+        len(set(schemas)),
+        sum(map(_is_taken, set(schemas))),
+        len(read.imported.operators) if is_sound else 0,
+        int(compared.split(" ", 1)[0]) if is_compared else 0,
+        sum(operator.by_hand for operator in read.imported.operators),
+        sum(place.last - place.first + 1 for place in read.imported.taken),
+        len(file.read_text().splitlines()) if file.exists() else 0,
+        "" if is_compared and compared.endswith(" 0 differences") else said.getvalue() + told.getvalue(),
+    )
+
+
+def _is_taken(schema: str) -> bool:
+    try:
+        read_written_schema(schema)
+    except SchemaFault:
+        return False
+    return True
+
+
+def main() -> int:
+    """Print the table; the exit status is 1 if the registrations of a library are not equal."""
+    parser = argparse.ArgumentParser(prog="python -m tests.field_replay", description=__doc__)
+    parser.add_argument("--only", default="", help="libraries whose name has this text, such as `vllm`")
+    parser.add_argument("--cache", type=Path, default=Path(".cache/field"), help="the folder of the downloads")
+    chosen = parser.parse_args()
+    rows, messages = [], []
+    with tempfile.TemporaryDirectory() as out:
+        for library in LIBRARIES:
+            if chosen.only in library.name:
+                replayed = replay(library, chosen.cache, Path(out))
+                rows.append([library.name, *map(str, replayed[:-1])])
+                messages += [f"== {library.name}\n{replayed.messages}"] if replayed.messages else []
+    print("\n".join([*messages, *table(COLUMNS, rows)]))
+    return 1 if messages or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

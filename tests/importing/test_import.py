@@ -1,0 +1,179 @@
+"""Registrations of libraries become library files that register the same."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.importing.cpp_reader import read_cpp_sources
+from opwright.importing.python_schema import function_schema
+from opwright.source.text import SourceFile
+from tests.importing.library import BINDINGS, EXPECTED, HEADER, PYTHON, STABLE
+
+DEFINE = ["--define", "PREFIX=acme"]
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the sources of a library."""
+    monkeypatch.chdir(tmp_path)
+    Path("bindings.cpp").write_text(BINDINGS)
+    Path("kernels.h").write_text(HEADER)
+    return tmp_path
+
+
+def imported(*words: str) -> int:
+    """The exit status of an import."""
+    return main(["import", *words, "--out", "acme.yaml"])
+
+
+def test_native_library(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every form of a registration is read, and what stays by hand is named with its place."""
+    assert imported("bindings.cpp", *DEFINE) == 0
+    assert Path("acme.yaml").read_text() == EXPECTED
+    printed = capsys.readouterr().out
+    assert 'stays: bindings.cpp:33: the schema of `twice` is generated: write `m.impl("twice", ...)`' in printed
+    assert "stays: bindings.cpp:42: the sources have no schema for `acme::absent`" in printed
+    assert "can be deleted: bindings.cpp: 18-22, 24-25, 27, 29, 32, 34, 41, 45-46, 48" in printed
+    assert main(["check", "acme.yaml"]) == 0
+
+
+def test_generated_registrations_are_equal(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The code that is generated from the file registers what the sources register, until one of them changes."""
+    assert imported("bindings.cpp", *DEFINE) == 0
+    assert imported("bindings.cpp", *DEFINE, "--check") == 0
+    assert "9 operators are registered alike, 0 differences" in capsys.readouterr().out
+    for old, new, told in (
+        ("float by", "int by", "`acme::scale` differs in its schema"),
+        ("pt2_compliant_tag", "core", "`acme::scale` differs in its tags"),
+        ("CUDA: fast::scale", "MPS: fast::scale", "`acme::scale` differs in its kernels"),
+        ("VERSION >= 12", "VERSION >= 13", "`acme::fill` differs in its kernels"),
+        ("if: defined(WITH_MORE)\n", "if: defined(WITHOUT)\n", "`acme::fill` differs in its condition"),
+        ("last() -> int[]", "least() -> int[]", "`acme_more::least` is not in the sources"),
+    ):
+        Path("acme.yaml").write_text(EXPECTED.replace(old, new))
+        assert imported("bindings.cpp", *DEFINE, "--check") == 1
+        assert told in capsys.readouterr().out
+    assert Path("acme.yaml").read_text() != EXPECTED
+
+
+def test_stable_library(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What operators share becomes a section, and types that only `TORCH_BOX` knows are taken."""
+    Path("stable.cpp").write_text(STABLE)
+    assert imported("stable.cpp") == 0
+    text = Path("acme.yaml").read_text()
+    assert text.endswith("""\
+operators:
+- if: "!defined(USE_ROCM)"
+  dispatch: CUDA
+  operators:
+  - func: scale(Tensor x, float by) -> Tensor
+  - func: twice(Tensor x) -> Tensor
+  - func: offsets(int[][] sizes) -> ()
+""")
+    assert imported("stable.cpp", "--check") == 0
+    assert "3 operators are registered alike, 0 differences" in capsys.readouterr().out
+
+
+def test_python_library(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Operators of Python get entries, and their kernels stay."""
+    Path("ops.py").write_text(PYTHON)
+    assert imported("ops.py") == 0
+    text = Path("acme.yaml").read_text()
+    assert '- func: glue(Tensor x, Tensor(a1!)? y, SymInt n=2, *, str mode="a") -> Tensor[]\n' in text
+    assert "- func: paste(Tensor x, Tensor(a!) y) -> ()\n  dispatch: {}" in text
+    assert "- func: cut(Tensor x) -> Tensor\n  tags: [core]\n  manual_kernel_registration: True\n" in text
+    printed = capsys.readouterr().out
+    assert '@torch.library.impl("acme::glue", "CPU")' in printed
+    assert "stays: ops.py:22: the schema of `acme::unknown` does not follow from its annotations" in printed
+    assert main(["check", "acme.yaml"]) == 0
+
+
+def test_python_beside_cpp(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fake in Python keeps no kernel of C++ by hand."""
+    Path("stable.cpp").write_text(STABLE)
+    Path("fakes.py").write_text('import torch\n@torch.library.register_fake("acme::twice")\ndef _(x):\n    return x\n')
+    assert imported("stable.cpp", "fakes.py") == 0
+    assert "  dispatch: CUDA\n" in Path("acme.yaml").read_text()
+    assert (
+        "stays: fakes.py:2: Python adds to `twice` for Meta: declare `outputs` in its place" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "(x: Tensor, y: int, z: float = 1.5) -> Tensor",
+        "(x: Optional[Tensor], ys: List[Tensor], flag: bool = True) -> Tuple[Tensor, Tensor]",
+        "(x: Tensor, *, dtype: Optional[torch.dtype] = None, sizes: Sequence[int]) -> None",
+        "(x: Tensor, name: str = 'a', by: Optional[float] = None) -> List[Tensor]",
+    ],
+)
+def test_python_schemas_are_those_of_pytorch(torch: ModuleType, signature: str) -> None:
+    """The schema that is read from annotations is the one that PyTorch infers."""
+    text = f"def f{signature}: ..."
+    names = "from typing import *\nimport torch\nfrom torch import Tensor\n"
+    scope: dict[str, object] = {}
+    exec(names + text, scope)
+    node = ast.parse(text).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    for mutated in ((), ("x",)):
+        wanted = torch.library.infer_schema(scope["f"], mutates_args=mutated, op_name="f")
+        assert function_schema("f", node, frozenset(mutated)) == wanted
+
+
+def test_inferred_schemas_are_those_of_pytorch(library: Path, torch: ModuleType) -> None:
+    """PyTorch reads the schemas that are inferred from C++ types, with the names that it gives."""
+    rows = read_cpp_sources([SourceFile.read("bindings.cpp")], {}).statements
+    for row in rows:
+        if any("infers" in note for note in row.notes):
+            assert str(torch._C.parse_schema(row.schema)) == row.schema
+
+
+def test_files_are_not_replaced(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that exists is replaced with `--force` alone."""
+    Path("acme.yaml").write_text("mine")
+    assert imported("bindings.cpp", *DEFINE) == 1
+    assert "E2402" in capsys.readouterr().err
+    assert Path("acme.yaml").read_text() == "mine"
+    assert imported("bindings.cpp", *DEFINE, "--force") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["kernels.h"], "E2401"), (["bindings.cpp"], "E2403"), (["bindings.cpp", "stable.cpp", *DEFINE], "E2404")],
+)
+def test_what_cannot_be_imported(
+    library: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: str
+) -> None:
+    """A run that cannot write a sound file says why, and writes none."""
+    Path("stable.cpp").write_text(STABLE)
+    assert imported(*words) == 1
+    assert code in capsys.readouterr().err
+    assert not Path("acme.yaml").exists()
+
+
+MODULE = """
+import torch
+library = torch.library.Library("acme_live", "DEF")
+library.define("scale(Tensor x, float by) -> Tensor", tags=torch.Tag.core)
+library.impl("scale", lambda x, by: x * by, "CPU")
+library.define("none(int n) -> int")
+"""
+
+
+def test_module(library: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A process of its own imports a module and reads schemas, keys and tags from the dispatcher."""
+    monkeypatch.setenv("PYTHONPATH", str(library))
+    Path("acme_module.py").write_text(MODULE)
+    assert imported("--module", "acme_module") == 0
+    text = Path("acme.yaml").read_text()
+    assert "- func: scale(Tensor x, float by) -> Tensor\n  tags: [core]\n  manual_kernel_registration: True\n" in text
+    assert "the kernels for CPU" in text
+    assert "- func: none(int n) -> int\n  dispatch: {}" in text
+    assert imported("--module", "acme_absent", "--force") == 1
+    assert "E2405" in capsys.readouterr().err
