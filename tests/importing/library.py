@@ -90,13 +90,13 @@ operators:
 # bindings.cpp:33: the kernels stay by hand, because of `[](const at::Tensor&x){return x+x;}`
 - func: twice(Tensor x) -> Tensor
   manual_kernel_registration: True
-- func: second(Tensor x) -> Tensor
-  dispatch: {CompositeImplicitAutograd: first}
 # bindings.cpp:34: `hidden` can only be named in its own file: move it out of its anonymous namespace
 - func: hidden(Tensor x) -> Tensor
   dispatch: CPU
 # bindings.cpp:45: the schema is the one that PyTorch infers
 - func: first(Tensor[] _0, bool _1) -> (Tensor _0, int _1)
+- func: second(Tensor x) -> Tensor
+  dispatch: {CompositeImplicitAutograd: first}
 - func: acme_more::last() -> int[]
 """
 

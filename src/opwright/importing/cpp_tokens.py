@@ -110,15 +110,15 @@ class _Conditions:
             self._levels[-1] = ([*before, branch], condition)
         elif word == "endif" and self._levels:
             self._levels.pop()
-        held = [part for before, own in self._levels for part in (*map(negated, before), own) if part]
+        held = [part for before, own in self._levels for part in (*map(negation, before), own) if part]
         self.held = tuple(dict.fromkeys(part for part in held if part not in ("1", "!0")))
         self.is_off = "0" in held or "!1" in held
 
 
-def negated(condition: str) -> str:
+def negation(condition: str) -> str:
     """The condition that holds where this one does not.
 
-    >>> negated("defined(A)"), negated("!defined(A)"), negated("A > 2 && B"), negated("")
+    >>> negation("defined(A)"), negation("!defined(A)"), negation("A > 2 && B"), negation("")
     ('!defined(A)', 'defined(A)', '!(A > 2 && B)', '')
     """
     if not condition:

@@ -79,7 +79,12 @@ def _sections(operators: Sequence[ImportedOperator], place: str) -> dict[_Sectio
         if plain.condition != section.condition:
             plain = _Section("", "", ())
         by_condition.setdefault(plain.condition, {}).setdefault(plain, []).extend(own)
-    return {section: own for group in by_condition.values() for section, own in group.items()}
+    order = {id(operator): number for number, operator in enumerate(operators)}
+    return {
+        section: sorted(own, key=lambda operator: order[id(operator)])
+        for group in by_condition.values()
+        for section, own in group.items()
+    }
 
 
 def _plain_keys(operator: ImportedOperator, place: str) -> str:
@@ -105,7 +110,7 @@ def _section_lines(section: _Section, entries: list[str]) -> list[str]:
 
 def _entry(operator: ImportedOperator, section: _Section, namespace: str, place: str) -> list[str]:
     prefix = "" if operator.namespace == namespace else f"{operator.namespace}::"
-    lines = [f"# {path}: {note}" for path, note in operator.notes]
+    lines = [f"# {' '.join(f'{where}: {note}'.split())}" for where, note in operator.notes]
     lines.append(f"- func: {_scalar(prefix + operator.text)}")
     if operator.condition != section.condition:
         lines.append(f"  if: {_scalar(operator.condition)}")
@@ -129,14 +134,14 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
 def _kernel(name: str, condition: str, place: str) -> str:
     namespace, _, plain = name.rpartition("::")
     shown = plain if namespace == place else f'"::{name}"' if not namespace else name
-    return f"{{kernel: {shown}, if: {_quoted(condition)}}}" if condition else shown
+    return f"{{kernel: {shown}, if: {_quotation(condition)}}}" if condition else shown
 
 
 def _scalar(text: str) -> str:
     """A text as a scalar of YAML in a block."""
-    return _quoted(text) if _FLOW_ENDS.search(text) or text in ("1", "0") else text
+    return _quotation(text) if _FLOW_ENDS.search(text) or text in ("1", "0") else text
 
 
-def _quoted(text: str) -> str:
+def _quotation(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

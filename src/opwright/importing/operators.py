@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.importing.registration import Place, Registration
+from opwright.dialects.conditions import condition_fault
+from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
@@ -36,7 +37,7 @@ class ImportedOperator(NamedTuple):
     condition: str
     kernels: tuple[ImportedKernel, ...]
     by_hand: bool
-    notes: tuple[tuple[Place, str], ...]
+    notes: tuple[tuple[SourcePlace, str], ...]
 
     @property
     def name(self) -> str:
@@ -48,19 +49,19 @@ class ImportedOperators(NamedTuple):
     """Operators, the statements that a library file takes the place of, and those that stay, with the reason."""
 
     operators: tuple[ImportedOperator, ...]
-    taken: tuple[Place, ...]
-    left: tuple[tuple[Place, str], ...]
+    taken: tuple[SourcePlace, ...]
+    left: tuple[tuple[SourcePlace, str], ...]
     is_stable: bool
 
 
-def import_operators(statements: Sequence[Registration]) -> ImportedOperators:
+def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOperators:
     """The operators that statements register, in their order."""
-    by_name: dict[tuple[str, str], list[Registration]] = {}
+    by_name: dict[tuple[str, str], list[RegistrationStatement]] = {}
     for statement in statements:
         by_name.setdefault((statement.namespace, statement.name), []).append(statement)
     operators: list[ImportedOperator] = []
-    taken: list[Place] = []
-    left: list[tuple[Place, str]] = []
+    taken: list[SourcePlace] = []
+    left: list[tuple[SourcePlace, str]] = []
     for own in by_name.values():
         merged = _Operator(own)
         if merged.operator is not None:
@@ -74,9 +75,9 @@ def import_operators(statements: Sequence[Registration]) -> ImportedOperators:
 class _Operator:
     """An operator from all statements about it."""
 
-    def __init__(self, statements: Sequence[Registration]) -> None:
-        self.taken: list[Place] = []
-        self.left: list[tuple[Place, str]] = []
+    def __init__(self, statements: Sequence[RegistrationStatement]) -> None:
+        self.taken: list[SourcePlace] = []
+        self.left: list[tuple[SourcePlace, str]] = []
         self.operator: ImportedOperator | None = None
         definitions = self._definitions([statement for statement in statements if statement.schema])
         if not definitions:
@@ -93,11 +94,16 @@ class _Operator:
             self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
         self._build(definitions, [row for row in own if row not in added])
 
-    def _definitions(self, statements: Sequence[Registration]) -> list[Registration]:
+    def _definitions(self, statements: Sequence[RegistrationStatement]) -> list[RegistrationStatement]:
         """The statements with the schema of the first of them; others stay."""
-        alike: list[Registration] = []
+        alike: list[RegistrationStatement] = []
         first = ""
         for statement in statements:
+            unfit = [condition for condition in statement.conditions if condition_fault(condition)]
+            if unfit or not statement.namespace.isidentifier():
+                what = f"the condition `{unfit[0]}`" if unfit else f"the namespace `{statement.namespace}`"
+                self.left.append((statement.place, f"a library file cannot have {what} of `{statement.name}`"))
+                continue
             try:
                 schema = str(read_written_schema(statement.schema))
             except SchemaFault as fault:
@@ -110,13 +116,14 @@ class _Operator:
                 self.left.append((statement.place, f"`{statement.name}` has another schema here, which stays by hand"))
         return alike
 
-    def _build(self, definitions: Sequence[Registration], statements: Sequence[Registration]) -> None:
+    def _build(self, definitions: Sequence[RegistrationStatement], statements: Sequence[RegistrationStatement]) -> None:
         first = definitions[0]
         conditions = _either([row.conditions for row in definitions])
         notes = [(row.place, note) for row in statements for note in row.notes]
         by_hand = [row for row in statements if row.keys and (row.by_hand or not _KEYS.issuperset(row.keys))]
+        by_hand += [row for row in statements if any(map(condition_fault, row.conditions))]
         by_hand += [row for row in statements if row.is_stable is not first.is_stable]
-        kernels: dict[str, list[Registration]] = {}
+        kernels: dict[str, list[RegistrationStatement]] = {}
         for row in statements:
             for key in row.keys:
                 kernels.setdefault(key, []).append(row)
@@ -155,11 +162,11 @@ class _Operator:
         )
 
 
-def _is_python(row: Registration) -> bool:
+def _is_python(row: RegistrationStatement) -> bool:
     return row.place.path.endswith(".py")
 
 
-def _kernel_alone(row: Registration) -> str:
+def _kernel_alone(row: RegistrationStatement) -> str:
     """What registers the kernel of a statement without the schema."""
     if _is_python(row):
         return f'write `@torch.library.impl("{row.namespace}::{row.name}", "{row.keys[0]}")` in place of the definition'
@@ -178,6 +185,6 @@ def _either(alternatives: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return (*common, " || ".join([f"({part})" if "&&" in part else part for part in rest]))
 
 
-def _beyond(conditions: Iterable[str], known: Iterable[str]) -> str:
+def _beyond(conditions: Iterable[str], others: Iterable[str]) -> str:
     """The conditions that are not known to hold."""
-    return joined_conditions([condition for condition in conditions if condition not in set(known)])
+    return joined_conditions([condition for condition in conditions if condition not in set(others)])

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.importing.registration import Place, Registration
+from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 
@@ -49,7 +49,7 @@ print("\\nopwright import:", json.dumps(rows))
 _MARK: Final = "opwright import: "
 
 
-def read_modules(modules: Sequence[str]) -> list[Registration]:
+def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
     """What modules register for keys that `dispatch` names. The names of kernels are not known, so they stay by hand.
 
     This runs the code of the modules, in a process of its own. Raises Fault if they cannot be imported.
@@ -70,10 +70,10 @@ def read_modules(modules: Sequence[str]) -> list[Registration]:
     return [_registration(row) for row in json.loads(marked[-1].removeprefix(_MARK))]
 
 
-def _registration(row: tuple[str, str, list[str], list[str]]) -> Registration:
+def _registration(row: tuple[str, str, list[str], list[str]]) -> RegistrationStatement:
     namespace, schema, keys, tags = row
     by_hand = f"the kernels for {', '.join(keys)}" if keys else ""
     name = schema.partition("(")[0]
-    return Registration(
-        namespace, name, Place("<process>", 0, 0), schema, tuple(keys), by_hand=by_hand, tags=tuple(tags)
+    return RegistrationStatement(
+        namespace, name, SourcePlace("<process>", 0, 0), schema, tuple(keys), by_hand=by_hand, tags=tuple(tags)
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright.importing.python_schema import function_schema
-from opwright.importing.registration import Place, Registration, Registrations
+from opwright.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -38,21 +38,21 @@ class _Library(NamedTuple):
     key: str
 
 
-def read_python_sources(files: Sequence[SourceFile]) -> Registrations:
+def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
     """What sources register. Kernels are Python functions, so all of them stay by hand."""
-    statements: list[Registration] = []
-    unread: list[tuple[Place, str]] = []
+    statements: list[RegistrationStatement] = []
+    unread: list[tuple[SourcePlace, str]] = []
     for file in files:
         try:
             tree = ast.parse(file.text)
         except (SyntaxError, ValueError, RecursionError) as error:
-            unread.append((Place(file.path, 0, 0), f"the source is not Python of this version: {error}"))
+            unread.append((SourcePlace(file.path, 0, 0), f"the source is not Python of this version: {error}"))
             continue
         reader = _Reader(file.path)
         reader.read(tree)
         statements += reader.statements
         unread += reader.unread
-    return Registrations(statements, (), unread)
+    return SourceRegistrations(statements, (), unread)
 
 
 class _Reader:
@@ -61,8 +61,8 @@ class _Reader:
         #: Name in the source -> the dotted name that it stands for.
         self._names: dict[str, str] = {}
         self._libraries: dict[str, _Library] = {}
-        self.statements: list[Registration] = []
-        self.unread: list[tuple[Place, str]] = []
+        self.statements: list[RegistrationStatement] = []
+        self.unread: list[tuple[SourcePlace, str]] = []
 
     def read(self, tree: ast.Module) -> None:
         """Read imports and variables first, then calls and decorators."""
@@ -91,7 +91,7 @@ class _Reader:
         call = node.value
         assert isinstance(call, ast.Call)
         texts = [_text(argument) for argument in call.args]
-        if self._called(call) == "Library" and texts and texts[0]:
+        if self._library_function(call) == "Library" and texts and texts[0]:
             key = texts[2] if len(texts) > 2 else ""
             for target in node.targets:
                 self._libraries[ast.unparse(target)] = _Library(texts[0], key or "")
@@ -103,16 +103,16 @@ class _Reader:
         head, dot, rest = ast.unparse(node).partition(".")
         return f"{self._names.get(head, head)}{dot}{rest}"
 
-    def _called(self, call: ast.Call) -> str:
+    def _library_function(self, call: ast.Call) -> str:
         """The function of `torch.library` that is called; empty for another one."""
         name = self._full_name(call.func)
         return name.removeprefix(_LIBRARY) if name.startswith(_LIBRARY) else ""
 
     def _read_call(self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None) -> None:
-        place = Place(self._path, call.lineno, call.end_lineno or call.lineno)
+        place = SourcePlace(self._path, call.lineno, call.end_lineno or call.lineno)
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         owner = self._libraries.get(ast.unparse(call.func.value)) if isinstance(call.func, ast.Attribute) else None
-        called = self._called(call)
+        called = self._library_function(call)
         if owner is not None and method in ("define", "impl"):
             self._add_by_library(method, call, owner, place)
         elif called == "define":
@@ -122,14 +122,14 @@ class _Reader:
         elif called in _ADDERS:
             self._add_kernel(called, call, function, place)
 
-    def _add_by_library(self, method: str, call: ast.Call, owner: _Library, place: Place) -> None:
+    def _add_by_library(self, method: str, call: ast.Call, owner: _Library, place: SourcePlace) -> None:
         """A call of `Library.define` or `Library.impl`."""
         text = _text(call.args[0]) if call.args else None
         if not text:
             self.unread.append((place, f"the name is `{ast.unparse(call)[:60]}`, not a text"))
             return
         namespace, _, name = text.partition("(")[0].rpartition("::")
-        row = Registration(namespace or owner.namespace, name.strip(), place)
+        row = RegistrationStatement(namespace or owner.namespace, name.strip(), place)
         if method == "define":
             schema = " ".join(text.split())
             self.statements.append(row._replace(schema=schema, tags=tuple(_tags(call))))
@@ -139,18 +139,18 @@ class _Reader:
         function = ast.unparse(call.args[1])[:60] if len(call.args) > 1 else "a function"
         self.statements.append(row._replace(keys=(key,), by_hand=function))
 
-    def _add_definition(self, call: ast.Call, place: Place) -> None:
+    def _add_definition(self, call: ast.Call, place: SourcePlace) -> None:
         texts = [_text(argument) for argument in call.args]
         if not texts or not texts[0]:
             return
         whole = texts[0] + (texts[1] if len(texts) > 1 and texts[1] and "(" not in texts[0] else "")
         namespace, _, schema = whole.partition("::")
         name = schema.partition("(")[0].strip()
-        row = Registration(namespace, name, place, " ".join(schema.split()), tags=tuple(_tags(call)))
+        row = RegistrationStatement(namespace, name, place, " ".join(schema.split()), tags=tuple(_tags(call)))
         self.statements.append(row)
 
     def _add_custom(
-        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: Place
+        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: SourcePlace
     ) -> None:
         text = _text(call.args[0]) if call.args else None
         if function is None and len(call.args) > 1:
@@ -161,18 +161,20 @@ class _Reader:
         written = _keyword(call, "schema")
         mutated = _keyword(call, "mutates_args")
         given = _text(written) if written is not None else None
-        schema = name + given if given else function_schema(name, function, _mutated(mutated))
+        schema = name + given if given else function_schema(name, function, _written_names(mutated))
         if schema is None:
             self.unread.append((place, f"the schema of `{text}` does not follow from its annotations"))
             return
         devices = _keyword(call, "device_types")
         types = [_text(devices)] if devices is not None and _text(devices) else _texts(devices)
         keys = tuple([_DEVICE_KEYS.get(type or "", _DEFAULT_KEY) for type in types]) or (_DEFAULT_KEY,)
-        row = Registration(namespace, name, place, schema, keys, by_hand=function.name, tags=tuple(_tags(call)))
+        row = RegistrationStatement(
+            namespace, name, place, schema, keys, by_hand=function.name, tags=tuple(_tags(call))
+        )
         self.statements.append(row)
 
     def _add_kernel(
-        self, called: str, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: Place
+        self, called: str, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: SourcePlace
     ) -> None:
         """What adds a kernel to an operator that is named by its text, or by a library and its name."""
         given = list(call.args)
@@ -185,7 +187,7 @@ class _Reader:
         key = _DEVICE_KEYS.get(key, key) or (owner.key if owner is not None else "") or _DEFAULT_KEY
         namespace = namespace or (owner.namespace if owner is not None else "")
         shown = function.name if function is not None else ast.unparse(given[-1])[:60]
-        self.statements.append(Registration(namespace, name, place, keys=(key,), by_hand=shown))
+        self.statements.append(RegistrationStatement(namespace, name, place, keys=(key,), by_hand=shown))
 
 
 def _text(node: ast.expr | None) -> str | None:
@@ -201,7 +203,7 @@ def _keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
-def _mutated(node: ast.expr | None) -> frozenset[str] | None:
+def _written_names(node: ast.expr | None) -> frozenset[str] | None:
     """The names of written arguments; None if any tensor may be written."""
     if _text(node) == "unknown":
         return None

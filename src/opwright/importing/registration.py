@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Place", "Registration", "Registrations"]
+__all__ = ["RegistrationStatement", "SourcePlace", "SourceRegistrations"]
 
 
-class Place(NamedTuple):
+class SourcePlace(NamedTuple):
     """Lines of a source, from 1 on, the last one included."""
 
     path: str
@@ -21,7 +21,7 @@ class Place(NamedTuple):
         return f"{self.path}:{self.first}"
 
 
-class Registration(NamedTuple):
+class RegistrationStatement(NamedTuple):
     """A statement that registers an operator, a kernel, or both.
 
     `name` is the operator with its overload, without the namespace. `schema` is the text of the schema from the name
@@ -32,7 +32,7 @@ class Registration(NamedTuple):
 
     namespace: str
     name: str
-    place: Place
+    place: SourcePlace
     schema: str = ""
     keys: tuple[str, ...] = ()
     kernel: str = ""
@@ -43,13 +43,13 @@ class Registration(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Registrations(NamedTuple):
+class SourceRegistrations(NamedTuple):
     """What sources register, the headers that declare the kernels, and what was not understood, by its place.
 
     `unknown_macros` are those that the names of namespaces need, by the namespace.
     """
 
-    statements: Sequence[Registration]
+    statements: Sequence[RegistrationStatement]
     headers: Sequence[str] = ()
-    unread: Sequence[tuple[Place, str]] = ()
+    unread: Sequence[tuple[SourcePlace, str]] = ()
     unknown_macros: Mapping[str, str] = MappingProxyType({})

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.build.writer import write_file
-from opwright.importing.comparison import Comparison, compare_registrations, generated_operators
+from opwright.importing.comparison import RegistrationComparison, compare_registrations, generated_operators
 from opwright.importing.cpp_reader import CPP_SUFFIXES, read_cpp_sources
 from opwright.importing.library_file import LibraryHead, library_text
 from opwright.importing.operators import ImportedOperators, import_operators
 from opwright.importing.python_reader import read_python_sources
-from opwright.importing.registration import Place, Registration
+from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
@@ -39,13 +39,13 @@ class Written(NamedTuple):
 
     operators: int
     deletable: Mapping[str, str]
-    left: Sequence[tuple[Place, str]]
+    left: Sequence[tuple[SourcePlace, str]]
 
 
 class ReadOperators(NamedTuple):
     """What was read: the statements, the operators that they register, and the head of the file."""
 
-    statements: Sequence[Registration]
+    statements: Sequence[RegistrationStatement]
     imported: ImportedOperators
     head: LibraryHead
 
@@ -78,7 +78,8 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     base = os.path.abspath(request.sources[0]) if request.sources and os.path.isdir(request.sources[0]) else top
     headers = tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in read.headers])
     stem = os.path.splitext(os.path.basename(request.out))[0]
-    shown = tuple(dict.fromkeys([os.path.normpath(place.path) for place in imported.taken]))
+    places = [statement.place for statement in statements if statement.schema and statement.place.first]
+    shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
     return ReadOperators(
         statements,
         imported._replace(left=left),
@@ -110,14 +111,14 @@ def write_import(request: ImportRequest, sink: Diagnostics, *, force: bool) -> W
     return Written(len(read.imported.operators), _ranges(read.imported.taken), read.imported.left)
 
 
-def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Comparison:
+def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> RegistrationComparison:
     """Compare what the code generated from the library file registers with what the sources register."""
     read = read_operators(request)
-    found = generated_operators(SourceFile.read(request.out), torch, sink)
-    return compare_registrations(read.imported.operators, found)
+    generated = generated_operators(SourceFile.read(request.out), torch, sink)
+    return compare_registrations(read.imported.operators, generated)
 
 
-def _ranges(places: Iterable[Place]) -> dict[str, str]:
+def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
     """The lines by file, such as `3-7, 12`."""
     lines: dict[str, set[int]] = {}
     for place in places:
