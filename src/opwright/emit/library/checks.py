@@ -59,7 +59,7 @@ def check_stable(job: Job, sink: Diagnostics) -> None:
             for function in library.catalog.functions:
                 _check_function(function, library.oldest_release, sink)
                 if not library.has_own_signatures:
-                    _check_types(function, sink)
+                    _check_stable_types(function, sink)
                 if function in derived:
                     _report_field(function, _Feature("func", "the derivative of"), sink)
 
@@ -76,7 +76,7 @@ def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Dia
     _check_release(function, oldest, sink)
 
 
-def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
+def _check_stable_types(function: NativeFunction, sink: Diagnostics) -> None:
     """Report types that declarations of kernels cannot have; kernels with signatures of their own need none."""
     if function.is_synthesized:
         return
