@@ -43,6 +43,15 @@ def test_functionalization_keeps_results_at_their_places(
     assert f"({values});" in source
 
 
+@pytest.mark.parametrize(("result", "status"), [("Tensor[](a)", 0), ("Tensor(a)", 0), ("Tensor(a!)", 1)])
+def test_an_alias_of_what_is_no_argument_may_be_returned(tmp_path: Path, result: str, status: int) -> None:
+    """PyTorch takes such schemas; a result that is written, however, is an argument."""
+    file = tmp_path / "acme.yaml"
+    entry = f"func: receive(int handle) -> {result}\n  dispatch: CompositeExplicitAutograd"
+    file.write_text(f"namespace: acme\noperators:\n- {entry}\n", encoding="utf-8")
+    assert main(["check", "--torch", "auto", "--library", str(file)]) == status
+
+
 def test_an_out_overload_with_another_written_argument_is_not_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

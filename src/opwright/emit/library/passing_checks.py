@@ -57,7 +57,7 @@ def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
         _check_names(derivative, sink)
         features = list(_features(derivative, functions))
         if features or function.declared_outputs or not function.arguments.writes:
-            _check_alias_sets(function, sink)
+            _check_alias_sets(function, bool(features or function.declared_outputs), sink)
         for feature in features:
             if _check_types(function, feature, sink):
                 break
@@ -103,12 +103,15 @@ def _is_passed(type: Type) -> bool:
     return type.text in _TENSORS or (isinstance(type, ListType) and type.elem.text in _TENSORS)
 
 
-def _check_alias_sets(function: NativeFunction, sink: Diagnostics) -> None:
-    """A result that has an alias set is an argument, or a view of one."""
+def _check_alias_sets(function: NativeFunction, is_view: bool, sink: Diagnostics) -> None:
+    """A result that is written is an argument; so is one with an alias set where generated code takes it for a view."""
     annotations = [argument.annotation for argument in function.arguments.all if argument.annotation is not None]
     sets = {"*"}.union(*[(*annotation.before, *annotation.after) for annotation in annotations])
     for result in function.schema.returns:
-        if result.annotation is not None and not sets.issuperset(result.annotation.before):
+        annotation = result.annotation
+        if annotation is None or sets.issuperset(annotation.before):
+            continue
+        if is_view or annotation.is_write:
             message = f"`{function.name}` returns `{result.text}`, and no argument has this annotation"
             help = "give it to the tensor that the operator returns, or return a new `Tensor`"
             sink.error(NO_CONVERSION, message, schema_span(function), help=help)
