@@ -82,3 +82,13 @@ def test_lists_of_optional_values_have_no_c_shim(
     out = generate_library(f"namespace: acme\nc_shims: [cpu]\noperators:\n{entry}")
     assert f"argument `x` of type `{type}` has no form in C" in capfd.readouterr().err
     assert "aoti_torch_cpu_pick" not in (out / "include/acme/c_shim.h").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("abi", ["native", "stable"])
+def test_a_written_result_is_an_argument(tmp_path: Path, capsys: pytest.CaptureFixture[str], abi: str) -> None:
+    """Tracing needs the argument that a written result is."""
+    file = tmp_path / "acme.yaml"
+    entry = "func: tally(Tensor x) -> (Tensor(y!), Tensor)\n  outputs: [like(x)]\n  dispatch: {CPU: tally}"
+    file.write_text(f"namespace: acme\nabi: {abi}\noperators:\n- {entry}\n", encoding="utf-8")
+    assert main(["check", "--torch", "auto", "--library", str(file)]) == 1
+    assert "`tally` returns `Tensor(y!)`, and no argument has this annotation" in capsys.readouterr().out

@@ -40,7 +40,10 @@ _STRING_VIEW: Final = c_types.base("::std::string_view")
 _STRING: Final = c_types.base("::std::string")
 
 
-def _array_ref(item: CType) -> CType:
+def _list_of(item: CType) -> CType:
+    """The type of a list; a vector of `bool` has no array that could be referred to."""
+    if item is c_types.BOOL:
+        return c_types.vector(item)
     return c_types.base(f"torch::headeronly::HeaderOnlyArrayRef<{item.text}>")
 
 
@@ -54,7 +57,7 @@ def _value_type(type: Type) -> CType | None:
         return None if inner is None else c_types.optional(inner)
     if isinstance(type, ListType) and isinstance(type.elem, BaseType):
         item = _BASE_TYPES.get(type.elem.name)
-        return None if item is None else _array_ref(item)
+        return None if item is None else _list_of(item)
     return None
 
 

@@ -101,3 +101,8 @@ std::string steady::native::described(
   text += device.has_value() ? " device" : "";
   return text + (memory_format.has_value() ? " format" : "");
 }
+
+int64_t steady::native::counted(std::vector<bool> flags, std::optional<std::vector<bool>> more) {
+  int64_t count = std::count(flags.begin(), flags.end(), true);
+  return more ? count + std::count(more->begin(), more->end(), true) : count;
+}

@@ -64,6 +64,7 @@ def test_operators_of_every_type_run(steady: ModuleType, torch: ModuleType) -> N
     assert [part.tolist() for part in steady.parts(row, [0, 2])] == [[1], [3]]
     described = steady.described(torch.float32, layout=torch.strided, memory_format=torch.contiguous_format)
     assert described == "float layout format"
+    assert (steady.counted([True, False, True]), steady.counted([True], [True, True])) == (2, 3)
 
 
 @pytest.mark.thorough

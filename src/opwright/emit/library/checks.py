@@ -13,7 +13,7 @@ from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.c_shims import library_shims, shim_refusal
 from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.emit.library.passing_checks import check_passing, has_listed_values
+from opwright.emit.library.passing_checks import check_alias_sets, check_passing, has_listed_values
 from opwright.emit.library.python.fakes import has_fake
 from opwright.emit.library.stable import TAGS_SINCE
 from opwright.model.dispatch_key import META
@@ -140,7 +140,9 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
             if function.is_synthesized:
                 continue
             _check_names(function, library.is_stable, sink)
-            if not library.is_stable:
+            if library.is_stable:
+                check_alias_sets(function, False, sink)
+            else:
                 _check_const_refs(function, sink)
                 _check_types(function, sink)
         if not library.is_stable:

@@ -17,7 +17,7 @@ from opwright.source.codes import ARGUMENT_NAME, NO_CONVERSION, NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["check_passing"]
+__all__ = ["check_alias_sets", "check_passing", "has_listed_values"]
 
 #: The tensors that a list of arguments has one by one, as PyTorch's support code for generated kernels takes them.
 _TENSORS: Final = frozenset(("Tensor", "Tensor?"))
@@ -56,8 +56,7 @@ def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
         _check_group(function, sink)
         _check_names(derivative, sink)
         features = list(_features(derivative, functions))
-        if features or function.declared_outputs or not function.arguments.writes:
-            _check_alias_sets(function, bool(features or function.declared_outputs), sink)
+        check_alias_sets(function, bool(features), sink)
         for feature in features:
             if _check_types(function, feature, sink):
                 break
@@ -103,15 +102,22 @@ def _is_passed(type: Type) -> bool:
     return type.text in _TENSORS or (isinstance(type, ListType) and type.elem.text in _TENSORS)
 
 
-def _check_alias_sets(function: NativeFunction, is_view: bool, sink: Diagnostics) -> None:
-    """A result that is written is an argument; so is one with an alias set where generated code takes it for a view."""
+def check_alias_sets(function: NativeFunction, has_features: bool, sink: Diagnostics) -> None:
+    """Report a result with an alias set that is that of no argument, where generated code looks for the argument.
+
+    Code of features and of declared outputs does; else that of a result that is written, unless a kernel returns it
+    under any name beside the arguments that it writes.
+    """
+    is_sought = has_features or bool(function.declared_outputs)
+    if not is_sought and function.arguments.writes:
+        return
     annotations = [argument.annotation for argument in function.arguments.all if argument.annotation is not None]
     sets = {"*"}.union(*[(*annotation.before, *annotation.after) for annotation in annotations])
     for result in function.schema.returns:
         annotation = result.annotation
         if annotation is None or sets.issuperset(annotation.before):
             continue
-        if is_view or annotation.is_write:
+        if is_sought or annotation.is_write:
             message = f"`{function.name}` returns `{result.text}`, and no argument has this annotation"
             help = "give it to the tensor that the operator returns, or return a new `Tensor`"
             sink.error(NO_CONVERSION, message, schema_span(function), help=help)
