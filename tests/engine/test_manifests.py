@@ -247,12 +247,13 @@ def test_another_tool_makes_everything_again(project: Project, monkeypatch: pyte
 
 
 def test_the_tool_is_all_files_of_the_package() -> None:
-    """Templates, tables and support headers are as much a part of the tool as its modules are."""
+    """Templates, tables and support headers are as much a part of the tool as its modules are, pages are not."""
     from opwright.build.manifest import _file_lines
 
     package = SOURCE / "opwright"
     listed = {line.rsplit(" ", 2)[0] for line in _file_lines(str(package))}
-    files = {path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    unused = {"__pycache__", "diagnostics"}
+    files = {path for path in package.rglob("*") if path.is_file() and unused.isdisjoint(path.parts)}
     assert listed == {str(path) for path in files}
     suffixes = {path.suffix for path in files}
     assert {".py", ".h", ".in", ".txt"} <= suffixes

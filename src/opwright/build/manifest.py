@@ -136,9 +136,15 @@ def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Stat
     return intact
 
 
+#: Folders of the package that no output depends on.
+_UNUSED_FOLDERS = ("__pycache__", "diagnostics")
+
+
 @cache
 def tool_identity() -> str:
     """A text that is another one when any file of this package is: a module, a table, a template, a support header.
+
+    The pages of diagnostics are left out: no output and no message is made from them.
 
     It is found out once, because modules do not change for a process that has imported them.
     """
@@ -155,7 +161,7 @@ def _file_lines(top: str) -> list[str]:
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
                 if entry.is_dir():
-                    if entry.name != "__pycache__":
+                    if entry.name not in _UNUSED_FOLDERS:
                         folders.append(entry.path)
                 else:
                     status = entry.stat()
