@@ -42,8 +42,15 @@ def functional_form(function: NativeFunction, functions: Iterable[NativeFunction
 
 
 def written_results(function: NativeFunction, results: Sequence[str]) -> dict[str, str]:
-    """The result of the functional form that becomes the value of each written argument, in the order of arguments."""
+    """The result of the functional form that becomes the value of each written argument, in the order of arguments.
+
+    PyTorch's own operators take the last results in the order of their arguments, as its generator does, also where
+    the functional form returns them in another one (`_native_batch_norm_legit.out`).
+    """
     schema = function.schema
+    writes = [argument.name for argument in function.arguments.all if argument.is_write]
+    if function.library is PYTORCH:
+        return dict(zip(writes, results[len(results) - len(writes) :], strict=True))
     names = [*returned_arguments(schema), *[argument.name for argument in unreturned_writes(schema)]]
     values = dict(zip(names, results, strict=True))
-    return {argument.name: values[argument.name] for argument in function.arguments.all if argument.is_write}
+    return {name: values[name] for name in writes}
