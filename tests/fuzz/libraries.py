@@ -13,7 +13,8 @@ FIELDS = load_cases("fields.yaml", CASES)[0].text
 
 
 def _with_kernel(match: re.Match[str]) -> str:
-    return f"{match[0]}\n  dispatch: {{CPU: {match[1].replace('.', '_')}}}"
+    key = "CPU" if "Tensor" in match[0].partition(" -> ")[0] else "CompositeExplicitAutograd"
+    return f"{match[0]}\n  dispatch: {{{key}: {match[1].replace('.', '_')}}}"
 
 
 def _with_kernels(entries: str) -> str:

@@ -58,6 +58,7 @@ RUNS: dict[str, list[Sequence[str]]] = {
         ("--library", "l.yaml", "--out", "out", "--describe", "json"),
         ("--help",),
     ],
+    "import": [("ops.cpp", "--out", "imported.yaml"), ("ops.cpp", "--out", "l.yaml", "--check")],
     "new": [("library", "fresh_ops", "fresh")],
     "check": [
         ("l.yaml", "b.yaml"),
@@ -107,6 +108,7 @@ class Stranger:
         for path in ("evil_module.py", "evil_package/__init__.py", "evil_package/part.py"):
             self._write(self._site / path, EVIL)
         self._write(self.folder / "evil_folder" / "part.py", "")
+        self._write(self.folder / "ops.cpp", 'TORCH_LIBRARY(mine, m) { m.def("one(Tensor x) -> Tensor"); }\n')
         self._write(self._site / "sitecustomize.py", AUDIT)
         for name, text in (("l.yaml", LIBRARY), ("b.yaml", BACKEND), ("selection.yaml", "operators: {}\n")):
             self._write(self.folder / name, text)

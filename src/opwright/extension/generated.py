@@ -38,8 +38,8 @@ class GeneratedCode(NamedTuple):
     namespaces: tuple[str, ...] = ()
 
 
-def _request(files: Sequence[SourceFile], out: str, torch: str) -> Request:
-    folders, plugins = build_folders(out, _FAMILIES), _named_plugins(files)
+def _request(files: Sequence[SourceFile], out: str, torch: str, *, loads_plugins: bool = True) -> Request:
+    folders, plugins = build_folders(out, _FAMILIES), _named_plugins(files) if loads_plugins else ()
     return Request(open_inputs(torch), folders, _FAMILIES, libraries=tuple(files), plugins=plugins)
 
 
@@ -72,13 +72,19 @@ def _code(out: str, paths: Iterable[str], namespaces: Iterable[str] = ()) -> Gen
 
 
 def update_code(
-    files: Sequence[SourceFile], out: str, *, torch: str = "auto", sink: Diagnostics | None = None
+    files: Sequence[SourceFile],
+    out: str,
+    *,
+    torch: str = "auto",
+    loads_plugins: bool = True,
+    sink: Diagnostics | None = None,
 ) -> GeneratedCode:
     """Bring the generated code of library files up to date below `out`, for the installed PyTorch unless `torch` says.
 
-    Raises FaultsFound or Fault with the mistakes of the files.
+    The plug-ins that the files name are part of a build; what is no build does not load them. Raises FaultsFound or
+    Fault with the mistakes of the files.
     """
-    outcome = generate(_request(files, out, torch), out, jobs=1, sink=sink)
+    outcome = generate(_request(files, out, torch, loads_plugins=loads_plugins), out, jobs=1, sink=sink)
     return _code(out, outcome.statuses)
 
 

@@ -13,6 +13,7 @@ from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_i
 from opwright.importing.cpp_types import inferred_schema
 from opwright.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.runtime_keys import runtime_keys
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
@@ -23,11 +24,8 @@ CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h"
 _HEADERS: Final = (".h", ".hpp", ".cuh")
 
 _BLOCK: Final = re.compile(r"(STABLE_)?TORCH_LIBRARY(?:_FRAGMENT|_IMPL|_EXPAND|_THREAD_UNSAFE_LAZY_INIT)*")
-#: The names of keys that libraries write as constants of devices.
-_DEVICES: Final = {
-    "kCPU": "CPU", "kCUDA": "CUDA", "kHIP": "HIP", "kMPS": "MPS", "kXPU": "XPU", "kMeta": "Meta", "kHPU": "HPU",
-    "kPrivateUse1": "PrivateUse1", "kXLA": "XLA", "kLazy": "Lazy", "kVulkan": "Vulkan", "kIPU": "IPU", "kMTIA": "MTIA",
-}  # fmt: skip
+#: The names of keys that libraries write as constants of devices, such as `torch::kCUDA`.
+_DEVICES: Final = {f"k{key.name}": key.name for key in runtime_keys()}
 _ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
 #: What only wraps a name or a text.
 _WRAPPERS: Final = frozenset(

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.dialects.conditions import condition_fault
 from opwright.importing.registration import RegistrationStatement, SourcePlace
-from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.dispatch_key import LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
@@ -90,7 +90,7 @@ class _Operator:
         own = [row for row in statements if not row.schema or row in definitions]
         added = [row for row in own if _is_python(row) and not _is_python(definitions[0])]
         for row in added:
-            what = "declare `outputs` in its place" if "Meta" in row.keys else "it stays"
+            what = "declare `outputs` in its place" if META.name in row.keys else "it stays"
             self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
         self._build(definitions, [row for row in own if row not in added])
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from opwright.importing.python_schema import function_schema
 from opwright.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
+from opwright.model.dispatch_key import META, devices
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -18,8 +19,8 @@ _LIBRARY: Final = "torch.library."
 _DEFINERS: Final = ("custom_op", "triton_op")
 #: Functions that add to an operator -> the key of the kernel that they register.
 _ADDERS: Final = {
-    "register_fake": "Meta",
-    "impl_abstract": "Meta",
+    "register_fake": META.name,
+    "impl_abstract": META.name,
     "register_autograd": "Autograd",
     "register_vmap": "FuncTorchBatched",
     "register_autocast": "Autocast",
@@ -27,7 +28,7 @@ _ADDERS: Final = {
     "register_kernel": "",
     "impl": "",
 }
-_DEVICE_KEYS: Final = {"cpu": "CPU", "cuda": "CUDA", "mps": "MPS", "xpu": "XPU", "hpu": "HPU", "meta": "Meta"}
+_DEVICE_KEYS: Final = {device.name.lower(): device.name for device in devices()}
 _DEFAULT_KEY: Final = "CompositeExplicitAutograd"
 
 

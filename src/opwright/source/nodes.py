@@ -8,6 +8,7 @@ that it is the type that `yaml.safe_load` would give.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from opwright.source.codes import VALUE_UNREADABLE
@@ -236,8 +237,14 @@ Node: TypeAlias = "Scalar | Sequence | Mapping"
 
 def did_you_mean_key(key: Scalar, mapping: Mapping, names: Iterable[str], otherwise: str = "") -> Suggestion:
     """A question with the name most like an unknown key of a mapping, and not one of its other keys."""
-    present = {own.value for own, _ in mapping.entries}
+    present = _key_texts(mapping)
     return did_you_mean(key.value, [name for name in names if name not in present], otherwise)
+
+
+@lru_cache(maxsize=1)
+def _key_texts(mapping: Mapping) -> frozenset[str]:
+    """The keys of a mapping, kept because a mapping may have a hundred thousand unknown ones."""
+    return frozenset([key.value for key, _ in mapping.entries])
 
 
 def scalar_kind(value: str, style: str, tag: str | None = None) -> str:
