@@ -62,11 +62,12 @@ def _turned_in_place(formula: str, function: NativeFunction) -> str:
     """The call of an in-place view of a library on the tangent, which has its sizes; empty for other formulas."""
     if function.library is PYTORCH or "inplace_view" not in function.tags:
         return ""
-    call = f"{function.library.api}::{function.name.base}"
-    match = re.fullmatch(rf"{call}(_symint)?\(self_t\b(.*)\)", formula)
+    library, base = function.library, function.name.base
+    calls = rf"{library.api}::{base}(?:_symint)?|{library.operators}::{base}(?:_\w+)?::call"
+    match = re.fullmatch(rf"(?:{calls})\(self_t\b(.*)\)", formula)
     if match is None:
         return ""
-    return f"{call}_{match.group(1) or ''}(self_t_raw{match.group(2)})"
+    return f"{library.operators}::{function.name.unambiguous}::call(self_t_raw{match.group(1)})"
 
 
 def _written_in_place(formula: str, name: str) -> str:
