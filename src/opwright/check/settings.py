@@ -12,7 +12,7 @@ from opwright.source.code_pages import code_names
 from opwright.source.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.project_file import PROJECT_FILE, find_project_file
+from opwright.source.project_file import PROJECT_FILE, find_project_file, load_toml
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
@@ -60,14 +60,8 @@ def load_settings(file: SourceFile, sink: Diagnostics) -> Settings:
     (('W2216',), '2.13.0')
     """
     try:
-        import tomllib  # novermin: tomli stands in below 3.11
-    except ModuleNotFoundError:
-        # Python 3.10 lacks it.
-        import tomli as tomllib
-
-    try:
-        table: object = tomllib.loads(file.text)
-    except tomllib.TOMLDecodeError as error:
+        table: object = load_toml(file.text)
+    except ValueError as error:
         raise _not_toml(file, str(error)) from None
     for name in _TABLE:
         table = table.get(name) if isinstance(table, dict) else None

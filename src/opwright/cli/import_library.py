@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             print(difference)
         print(f"{comparison.equal} operators are registered alike, {len(comparison.differences)} differences")
         return console.FAULTS if comparison.differences else console.SUCCESS
-    written = write_import(request, sink, force=arguments.force)
+    written = write_import(request, force=arguments.force)
     for place, reason in written.left:
         print(f"stays: {place}: {reason}")
     for path, ranges in written.deletable.items():

@@ -14,7 +14,7 @@ from opwright.importing.cpp_types import inferred_schema
 from opwright.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.runtime_keys import runtime_keys
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -156,7 +156,7 @@ class _Reader:
             return
         text = _text_value(given[0], self._macros)
         if text is None:
-            self._unread.append((call.place, f"the name is `{_shorten(text_of(given[0]))}`, not a text"))
+            self._unread.append((call.place, f"the name is `{shorten(text_of(given[0]))}`, not a text"))
             return
         head, parenthesis, _ = text.partition("(")
         namespace, _, name = head.strip().rpartition("::")
@@ -197,7 +197,7 @@ class _Reader:
         name = _function_name(kernel)
         row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
         if name is None:
-            return row._replace(by_hand=_shorten(text_of(kernel)))
+            return row._replace(by_hand=shorten(text_of(kernel)))
         function = self._find(name, block.scope)
         if function is None:
             scope = [] if name.startswith("::") else [part for part in block.scope if part]
@@ -363,9 +363,3 @@ def _function_name(tokens: Sequence[Token]) -> str | None:
     if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
         return None
     return "".join([token.text for token in plain])
-
-
-def _shorten(text: str) -> str:
-    """The start of a text, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else f"{line[:57]}..."

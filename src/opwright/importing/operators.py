@@ -135,14 +135,13 @@ class _Operator:
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
             notes.append((row.place, f"the kernels stay by hand, because of {what}"))
         for row in statements:
-            if row in definitions and not (is_by_hand and row.keys):
+            is_definition = row in definitions
+            if not is_by_hand or (is_definition and not row.keys):
                 self.taken.append(row.place)
-            elif row in definitions:
+            elif is_definition:
                 self.left.append((row.place, f"the schema of `{row.name}` is generated: {_kernel_alone(row)}"))
-            elif is_by_hand:
-                self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand"))
             else:
-                self.taken.append(row.place)
+                self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand"))
         self.operator = ImportedOperator(
             first.namespace,
             read_written_schema(first.schema),

@@ -100,9 +100,8 @@ def _paths(sources: Iterable[str]) -> Iterator[str]:
                     yield os.path.join(folder, name)
 
 
-def write_import(request: ImportRequest, sink: Diagnostics, *, force: bool) -> Written:
+def write_import(request: ImportRequest, *, force: bool) -> Written:
     """Write the library file. Raises Fault if it exists, unless the run may replace it."""
-    del sink
     if os.path.lexists(request.out) and not force:
         message = f"`{request.out}` exists"
         raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file, or replace it with `--force`")

@@ -7,6 +7,7 @@ import re
 
 from opwright.source.codes import WRONG_NAMES
 from opwright.source.diagnostic import Fault
+from opwright.source.project_file import load_toml
 from opwright.source.text import SourceFile
 
 TYPE_CHECKING = False
@@ -43,15 +44,12 @@ def named_plugins(path: str) -> list[PluginName]:
 def _names(data: bytes) -> object:
     """The value of `plugins` in the table; None if there is none."""
     try:
-        import tomllib  # novermin: tomli stands in below 3.11
-    except ModuleNotFoundError:
-        # Python 3.10 lacks it.
-        import tomli as tomllib
-    try:
-        table = tomllib.loads(data.decode()).get("tool", {}).get("opwright", {})
-        return table.get("plugins")
-    except (ValueError, AttributeError):
+        table: object = load_toml(data.decode())
+    except ValueError:
         return None
+    for name in ("tool", "opwright", "plugins"):
+        table = table.get(name) if isinstance(table, dict) else None
+    return table
 
 
 def _is_path(name: str) -> bool:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-__all__ = ["PROJECT_FILE", "find_project_file"]
+__all__ = ["PROJECT_FILE", "find_project_file", "load_toml"]
 
 PROJECT_FILE: Final = "pyproject.toml"
 
@@ -24,3 +24,18 @@ def find_project_file(folder: str) -> str | None:
         if above == current:
             return None
         current = above
+
+
+def load_toml(text: str) -> dict[str, object]:
+    """The tables of a text in TOML. Raises ValueError with the place of what is not TOML.
+
+    >>> load_toml("[tool.opwright]\\nplugins = []")
+    {'tool': {'opwright': {'plugins': []}}}
+    """
+    try:
+        import tomllib  # novermin: tomli stands in below 3.11
+    except ModuleNotFoundError:
+        # Python 3.10 lacks it.
+        import tomli as tomllib
+    tables: dict[str, object] = tomllib.loads(text)
+    return tables
