@@ -56,7 +56,7 @@ def _is_held(elem: Type) -> bool:
     if elem.innermost.text in _NOT_HELD:
         return False
     if isinstance(elem, OptionalType):
-        return elem.text != "Tensor?"
+        return not isinstance(elem.elem, BaseType)
     return elem.text == "bool" or isinstance(elem, ListType | DispatcherType)
 
 

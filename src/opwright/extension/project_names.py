@@ -37,16 +37,17 @@ profiler quantization quantized rngprims sparse static_runtime symm_mem
 """
 _OPERATORS: Final = frozenset(_OPERATOR_WORDS.split())
 
-#: Attributes of `torch` and of its tensors besides operators. PyTorch gives those of its device the device's name.
+#: Attributes and modules of `torch`, and attributes of its tensors besides operators. PyTorch gives those of its device the device's name.
 _ATTRIBUTE_WORDS: Final = """
 accelerator amp ao asarray autocast autograd backends backward bfloat16 bit bits16 bits1x8 bits2x4 bits4x2 bits8 byte
-cdouble cfloat classes classproperty coalesced compile compiler complex128 complex32 complex64 cond cpp device
+cdouble cfloat classes classproperty coalesced compile compiler complex128 complex32 complex64 cond contrib cpp device
 distributed distributions dsmm dtype e eig fft finfo float16 float32 float64 frombuffer func functional futures fx grad
 half hsmm hub iinfo inf inference int1 int16 int2 int3 int32 int4 int5 int6 int64 int7 int8 itemsize jagged jit layout
-leaf library linalg load lobpcg lstsq lu masked monitor name nbytes ndim ndimension nelement nested newaxis nn ops optim
-overrides package pi pinned qint32 qint8 quantization quasirandom quint2x4 quint4x2 quint8 reinforce saddmm save seed
-serialization shape shared solve special spmm storage strided symeig tensor testing tolist type typename uint1 uint16
-uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8 unique utils version vmap wait windows
+leaf library linalg load lobpcg lstsq lu masked monitor name nativert nbytes ndim ndimension nelement nested newaxis nn
+numa onnx ops optim overrides package pi pinned qint32 qint8 quantization quasirandom quint2x4 quint4x2 quint8
+reinforce saddmm save seed serialization shape shared solve special spmm storage strided symeig tensor testing tolist
+type typename uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8 unique utils version vmap wait
+windows
 """
 _ATTRIBUTES: Final = frozenset(_ATTRIBUTE_WORDS.split())
 
