@@ -8,8 +8,8 @@ other, and removed. All interpreters have to write the same files, and to go on 
 from __future__ import annotations
 
 import argparse
-import random
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,12 +25,21 @@ _CORE = ("tests/cli", "tests/conformance", "tests/library", "tests/plugins", "do
 _ALL = ("tests", "docs", "README.md", "--pyargs", "opwright")
 
 
+def _commit_number() -> int:
+    """A number that another commit changes and a repeated run does not."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return int(commit.stdout[:7] or "0", 16)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.pythons", description=__doc__.splitlines()[0])
     parser.add_argument("--release", required=True, help="the release of PyTorch to install")
     parser.add_argument("--jobs", default="2", help="how many tests run at once")
     parser.add_argument("--pip-flags", default="", help="flags for pip")
     parser.add_argument("--only", action="append", help="run the tests under these only, such as 3.12")
+    parser.add_argument(
+        "--seed", type=int, default=_commit_number(), help="of the random order (default: the commit's)"
+    )
     parser.add_argument("--skip", action="append", default=[], help="do not run the tests under these")
     return parser.parse_args()
 
@@ -63,7 +72,7 @@ def _rows(interpreters: list[Interpreter], wheel: Path, arguments: argparse.Name
         if interpreter in (interpreters[0], interpreters[-1]):
             scope, tests = "all", [*_ALL]
         if interpreter is interpreters[-1]:
-            seed = random.randrange(10**6)
+            seed = arguments.seed
             scope, tests = f"all, in random order {seed}", [*_ALL, "--random-order", f"--random-order-seed={seed}"]
         version = ".".join(map(str, interpreter.version))
         if interpreter.name in arguments.skip or interpreter.name not in (arguments.only or [interpreter.name]):
