@@ -99,3 +99,17 @@ def test_the_overload_with_more_in_common_is_shown(edited: str) -> None:
     assert fault.code == "E0418"
     assert "`zero.start_step`" in fault.message
     assert "`zero.start`" not in fault.message
+
+
+def test_of_two_overloads_with_one_signature_the_second_is_shown() -> None:
+    """Without `step`, `zero.start_step` is like `zero.start`. It is reported, and is what the out form lacks."""
+    sink = Diagnostics()
+    schemas = ["start(Scalar a)", "start_step(Scalar a)", "start_out(Scalar a, Scalar step=1, *, Tensor(a!) out)"]
+    entries = [f"- func: zero.{text} -> Tensor{'(a!)' * ('out' in text)}\n" for text in schemas]
+    text = "".join([*entries, "  dispatch:\n    CPU: zero_out\n"])
+    load_catalog(SourceFile("ops.yaml", text), SourceFile("tags.yaml", TAGS), sink)
+    same, lone = sink.sorted()
+    assert (same.code, lone.code) == ("E0416", "E0418")
+    assert marked(same)[0] == "zero.start_step"
+    assert lone.message.endswith("which `zero.start_step` does not (`zero.start` has the same signature)")
+    assert marked(lone) == ["Scalar step=1", "zero.start_step"]

@@ -158,7 +158,8 @@ def _differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
 def _content(path: str, text: str) -> str | frozenset[str]:
     """A text without the ending of new names. A list of all names is a set: other operators keep the old name."""
     text = text.replace(_ENDING, "")
-    return frozenset(text.splitlines()) if path.endswith("aten_interned_strings.h") else text
+    # The line of the last name has no backslash.
+    return frozenset(text.replace(" \\\n", "\n").splitlines()) if path.endswith("aten_interned_strings.h") else text
 
 
 def _no_release() -> Inputs:

@@ -22,6 +22,7 @@ from opwright.release.store import FORMULA_HELPERS
 from opwright.release.tree import rules_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
+from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.items import split_items
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["ExplainRequest", "Explained", "load_jobs", "load_part", "load_pytorch", "operator_names"]
 
 _NAME: Final = re.compile(r"(?:func|name): *([\w:]+)(\.\w+)?")
-_FOREACH: Final = "_foreach_"
 
 
 class ExplainRequest(NamedTuple):
@@ -137,7 +137,7 @@ def load_part(request: ExplainRequest, rules: Rules) -> Job | None:
 def _narrow(request: ExplainRequest) -> Inputs | None:
     """The inputs with the entries of the names, and of what has to be counted with them; None if all are needed."""
     texts = [*request.names, *[file.text for file in (*request.backends, *request.operator_files)]]
-    texts += [text.removeprefix(_FOREACH) for text in request.names]
+    texts += [text.removeprefix(FOREACH_PREFIX) for text in request.names]
     native = request.inputs.read_text(NATIVE_FUNCTIONS.inputs[0])
     items = split_items(native.text)
     texts += _same_nodes(request.inputs, texts)

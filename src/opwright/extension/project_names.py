@@ -37,7 +37,8 @@ profiler quantization quantized rngprims sparse static_runtime symm_mem
 """
 _OPERATORS: Final = frozenset(_OPERATOR_WORDS.split())
 
-#: Attributes and modules of `torch`, and attributes of its tensors besides operators. PyTorch gives those of its device the device's name.
+#: Attributes and modules of `torch`, and attributes of its tensors besides operators. PyTorch gives those of its device
+#: the device's name.
 _ATTRIBUTE_WORDS: Final = """
 accelerator amp ao asarray autocast autograd backends backward bfloat16 bit bits16 bits1x8 bits2x4 bits4x2 bits8 byte
 cdouble cfloat classes classproperty coalesced compile compiler complex128 complex32 complex64 cond contrib cpp device

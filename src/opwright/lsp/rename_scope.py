@@ -21,6 +21,7 @@ from opwright.release.tree import rules_of
 from opwright.run.checked_files import owners_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
+from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.items import split_items
@@ -151,7 +152,9 @@ def _pytorch_scope(inputs: Inputs, name: str) -> RenameScope:
 
     def load(changed: Mapping[str, SourceFile]) -> LoadedScope:
         texts = {input_name: changed.get(file.path, file) for input_name, file in files.items()}
-        request = ExplainRequest((plain_name(name),), with_texts(inputs, texts))
+        # Formulas of functions over lists are made from those of the function called for each item.
+        concerned = (plain_name(name), f"{FOREACH_PREFIX}{base_of_operation(name)}")
+        request = ExplainRequest(concerned, with_texts(inputs, texts))
         job = load_part(request, rules_of(inputs))
         if job is None:
             problem = "would have mistakes" if changed else "has mistakes, or its group or its derivatives have some"

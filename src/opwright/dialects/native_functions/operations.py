@@ -43,5 +43,6 @@ def operations_of(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report
 
 
 def _report_same_signature(function: UnlinkedFunction, earlier: UnlinkedFunction, report: CrossReport) -> None:
+    report.doubles[earlier] = function
     message = f"`{function.name}` has the signature of `{earlier.name}`, and both are {function.kind.name}"
     report.error(codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one"))

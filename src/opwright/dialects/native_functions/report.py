@@ -30,10 +30,11 @@ class CrossReport:
     Nodes are not kept while a file is loaded, because they take much memory and few runs have such a fault. The file is
     read again for the first span, unless the `entries` are given. The report also knows the entries left out because
     of their own faults, so that rules do not report what follows from their absence. `functions` are the loaded ones,
-    and `faulty_delegates` those whose structured delegate has been reported.
+    and `faulty_delegates` those whose structured delegate has been reported. `doubles` are functions with the signature
+    and kind of an earlier one, by that one.
     """
 
-    __slots__ = ("_absent", "_entries", "_has_nameless", "_sink", "faulty_delegates", "functions")
+    __slots__ = ("_absent", "_entries", "_has_nameless", "_sink", "doubles", "faulty_delegates", "functions")
 
     def __init__(self, sink: Diagnostics, entries: Iterable[Mapping] | None = None) -> None:
         self._sink: Final = sink
@@ -42,6 +43,7 @@ class CrossReport:
         self._has_nameless = False
         self.functions: Row[UnlinkedFunction] = ()
         self.faulty_delegates: Final[set[UnlinkedFunction]] = set()
+        self.doubles: Final[dict[UnlinkedFunction, UnlinkedFunction]] = {}
 
     def leave_out(self, node: Mapping) -> None:
         """Records that an entry has a fault and is not loaded."""
@@ -126,8 +128,16 @@ class CrossReport:
         self._sink.warning(code, message, at, help=help)
 
     def difference(self, code: str, subject: str, difference: Difference, *, help: str) -> None:
-        """Reports that two overloads do not match, at both spans; `subject` says what follows."""
+        """Reports that two overloads do not match, at both spans; `subject` says what follows.
+
+        Of two other overloads with one signature, either may be meant: the later one, which is reported, stands first.
+        """
+        earlier, double = difference.other, self.doubles.get(difference.other)
+        if double is not None:
+            difference = difference._replace(other=double)
         message = f"{subject}: {difference.words}"
+        if double is not None:
+            message += f" (`{earlier.name}` has the same signature)"
         self._sink.error(code, message, difference.span, help=help, also=(difference.other_label,))
 
     def report_renamed(self, code: str, message: str, function: UnlinkedFunction, other: UnlinkedFunction) -> None:
