@@ -17,6 +17,7 @@ import opwright
 from tests.pythons.interpreters import TOO_OLD, Interpreter
 
 ROOT = Path(__file__).resolve().parents[1]
+WEB = "https://github.com/opwright/opwright/blob/main/"
 
 
 def files_below(folder: str) -> set[str]:
@@ -59,6 +60,16 @@ def test_metadata(metadata: Message) -> None:
     assert set(urls) == {"Homepage", "Documentation", "Changelog", "Issues"}
     assert all(re.fullmatch(r"https://\S+", url) for url in urls.values())
     assert metadata["Description-Content-Type"] == "text/markdown"
+
+
+def test_links_of_an_index_page_lead_to_the_web(metadata: Message) -> None:
+    """A page of an index has no neighbours, which the links of the README name."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", str(metadata.get_payload()))
+    own = [link.removeprefix(WEB) for link in links if link.startswith(WEB)]
+    assert own == re.findall(r"\]\((?!https:|#)([^)]+)\)", readme)
+    assert all(re.match("https:|#", link) for link in links)
+    assert len(own) > 30
 
 
 @pytest.mark.parametrize("interpreter", TOO_OLD, ids=lambda interpreter: interpreter.name)
