@@ -27,7 +27,43 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("bazel") is None or not DEBIAN.is_dir(), reason="Debian's Bazel is not installed"),
 ]
 
+OPTIONS = ("--config=debian", f"--override_repository=opwright_rules={RULES}")
 GENERATED = {"//:acme_ops_code.0", "//:acme_ops_code.1"}
+
+#: A library for each way to say how actions run Opwright.
+TOOLS = """
+load("@opwright_rules//:opwright.bzl", "opwright_binary_tool", "opwright_python_tool")
+
+# The start of a `py_binary` asks for `python` otherwise, which Debian does not have.
+py_runtime(
+    name = "runtime",
+    interpreter_path = "/usr/bin/python3",
+    python_version = "PY3",
+    stub_shebang = "#!/usr/bin/python3",
+)
+load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
+py_runtime_pair(name = "runtimes", py3_runtime = ":runtime")
+toolchain(
+    name = "python_toolchain",
+    toolchain = ":runtimes",
+    toolchain_type = "@bazel_tools//tools/python:toolchain_type",
+)
+
+py_binary(name = "program", srcs = ["program.py"], legacy_create_init = False, deps = ["@opwright//:python"])
+opwright_binary_tool(name = "program_tool", binary = ":program")
+opwright_python_tool(name = "toolchain_tool", packages = ["@opwright//:packages"])
+
+[opwright_library(
+    name = name,
+    srcs = [],
+    actions = ACTIONS,
+    exec_properties = {"pool": "generators"},
+    opwright = tool,
+    tags = ["manual"],
+    testonly = True,
+    visibility = ["//visibility:private"],
+) for name, tool in [("by_program", ":program_tool"), ("by_toolchain", ":toolchain_tool")]]
+"""
 
 
 class Workspace:
@@ -50,8 +86,7 @@ class Workspace:
 
     def build(self, *targets: str) -> subprocess.CompletedProcess[str]:
         """A build, which shows the commands that it runs."""
-        override = f"--override_repository=opwright_rules={RULES}"
-        return self.bazel("build", "--config=debian", override, "--jobs=2", "--subcommands", *targets)
+        return self.bazel("build", *OPTIONS, "--jobs=2", "--subcommands", *targets)
 
     def built(self, *targets: str) -> list[str]:
         """The target of each command that a build runs, which must succeed."""
@@ -143,3 +178,20 @@ def test_compiled_library(workspace: Workspace) -> None:
     tagged = workspace.built(library)
     assert {*tagged} == {"//:acme_ops_code.0", "//:acme_ops", library}
     assert tagged.count("//:acme_ops") < first.count("//:acme_ops")
+
+
+def test_tools_and_common_arguments(workspace: Workspace) -> None:
+    """A `py_binary`, and a Python toolchain, are tools; arguments that all rules have reach every rule of a macro."""
+    build = workspace.folder / "BUILD.bazel"
+    build.write_text(build.read_text() + TOOLS)
+    (workspace.folder / "program.py").write_text("from opwright.cli.main import program\n\nprogram()\n")
+    for name in ("by_program", "by_toolchain"):
+        done = workspace.build("--extra_toolchains=//:python_toolchain", f"//:{name}_code")
+        assert done.returncode == 0, done.stderr
+        assert "operators, " not in done.stderr
+    ours, theirs = (workspace.output(f"{name}_code/include/acme_ops/ops.h") for name in ("by_program", "by_toolchain"))
+    assert ours == theirs
+    found = workspace.bazel("query", *OPTIONS, "attr(tags, manual, attr(testonly, 1, //:all))").stdout.split()
+    assert {"//:by_program", "//:by_program_code", "//:by_program_code_headers", "//:by_program_code.0"} <= {*found}
+    found = workspace.bazel("query", *OPTIONS, "attr(exec_properties, generators, //:all)").stdout.split()
+    assert {"//:by_program", "//:by_program_code.0", "//:by_program_code.1"} <= {*found}

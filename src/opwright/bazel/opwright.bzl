@@ -23,6 +23,17 @@ OpwrightInfo = provider(
     },
 )
 
+_TOOLCHAIN = "@bazel_tools//tools/python:toolchain_type"
+
+def _interpreter(ctx):
+    """The interpreter, a file or a path, and what it needs."""
+    if ctx.attr.interpreter:
+        return ctx.file.interpreter, depset(ctx.files.interpreter_files)
+    if ctx.attr.interpreter_path:
+        return ctx.attr.interpreter_path, depset()
+    runtime = ctx.toolchains[_TOOLCHAIN].py3_runtime
+    return runtime.interpreter or runtime.interpreter_path, runtime.files or depset()
+
 def _python_tool_impl(ctx):
     roots = {}
     for file in ctx.files.packages:
@@ -32,11 +43,8 @@ def _python_tool_impl(ctx):
             fail("%s is not below a folder %s" % (file.path, ctx.attr.package_folder))
         roots[file.path[:start + len(marker) - 1]] = True
     code = "import sys; sys.path[:0] = %r; from opwright.cli.main import program; program()" % (roots.keys(),)
-    if ctx.file.interpreter:
-        executable = ctx.file.interpreter
-    else:
-        executable = ctx.attr.interpreter_path
-    files = depset(ctx.files.packages, transitive = [depset(ctx.files.interpreter_files)])
+    executable, needed = _interpreter(ctx)
+    files = depset(ctx.files.packages, transitive = [needed])
     # -I and -S: no variable, no user's folder and no site-packages matter. -B: no bytecode is written.
     return [OpwrightInfo(executable = executable, arguments = ["-I", "-S", "-B", "-c", code], files = files)]
 
@@ -45,7 +53,7 @@ opwright_python_tool = rule(
     doc = "Opwright as Python packages, and an interpreter that runs them.",
     attrs = {
         "interpreter": attr.label(
-            doc = "The interpreter of a toolchain; without it, `interpreter_path` names one on the machine.",
+            doc = "The interpreter, a file; without it and `interpreter_path`, that of the Python toolchain.",
             allow_single_file = True,
             cfg = "exec",
         ),
@@ -54,7 +62,9 @@ opwright_python_tool = rule(
             allow_files = True,
             cfg = "exec",
         ),
-        "interpreter_path": attr.string(default = "/usr/bin/python3"),
+        "interpreter_path": attr.string(
+            doc = "The interpreter's path on the machines that run actions: Python 3.10 or newer.",
+        ),
         "package_folder": attr.string(
             doc = "The name of the folder that has the packages.",
             default = "site-packages",
@@ -66,12 +76,12 @@ opwright_python_tool = rule(
             mandatory = True,
         ),
     },
+    toolchains = [_TOOLCHAIN],
 )
 
 def _binary_tool_impl(ctx):
-    program = ctx.attr.binary[DefaultInfo]
-    files = depset(ctx.files.binary, transitive = [program.default_runfiles.files])
-    return [OpwrightInfo(executable = ctx.executable.binary, arguments = [], files = files)]
+    # With `files_to_run`, Bazel puts the runfiles of the program where it looks for them.
+    return [OpwrightInfo(executable = ctx.attr.binary[DefaultInfo].files_to_run, arguments = [], files = depset())]
 
 opwright_binary_tool = rule(
     implementation = _binary_tool_impl,
@@ -123,8 +133,18 @@ _opwright_action = rule(
     },
 )
 
+# Arguments of rules that run something, which those that name files do not have.
+_OF_ACTIONS = ["exec_compatible_with", "exec_properties"]
+
+# Arguments that all rules have: a macro gives them to each.
+_OF_ALL = _OF_ACTIONS + ["tags", "target_compatible_with", "testonly", "visibility"]
+
 def _group(name, outs, suffixes, **kwargs):
-    native.filegroup(name = name, srcs = [out for out in outs if out.endswith(suffixes)], **kwargs)
+    native.filegroup(
+        name = name,
+        srcs = [out for out in outs if out.endswith(suffixes)],
+        **{key: value for key, value in kwargs.items() if key not in _OF_ACTIONS}
+    )
 
 def opwright_generate(name, actions, opwright = "@opwright//:opwright", torch = "@opwright//:torch/", **kwargs):
     """Generates the files of a description.
@@ -138,7 +158,7 @@ def opwright_generate(name, actions, opwright = "@opwright//:opwright", torch = 
       opwright: the tool, an `opwright_python_tool` or an `opwright_binary_tool`.
       torch: the beginning of the labels of PyTorch's inputs; their paths follow it. For a source tree that is the
         workspace, this is `//:`.
-      **kwargs: other arguments of all rules, such as `visibility`.
+      **kwargs: arguments of all rules, such as `visibility`, `tags` or `exec_properties`.
     """
     outs = []
     for action in actions:
@@ -154,7 +174,7 @@ def opwright_generate(name, actions, opwright = "@opwright//:opwright", torch = 
             torch_srcs = {torch + path: path for path in action.torch_srcs},
             **kwargs
         )
-    native.filegroup(name = name, srcs = outs, **kwargs)
+    _group(name, outs, ("",), **kwargs)
     _group(name + "_headers", outs, (".h",), **kwargs)
     _group(name + "_sources", outs, (".cpp", ".cu"), **kwargs)
     _group(name + "_python", outs, (".py", ".pyi", ".typed"), **kwargs)
@@ -180,9 +200,10 @@ def opwright_library(
       opwright: the tool.
       torch: the beginning of the labels of PyTorch's inputs.
       cc_library: the rule, for versions of Bazel that load it from `rules_cc`.
-      **kwargs: other arguments of the `cc_library`.
+      **kwargs: other arguments of the `cc_library`; those that all rules have, such as `tags`, also reach the actions.
     """
-    opwright_generate(name = name + "_code", actions = actions, opwright = opwright, torch = torch)
+    shared = {key: value for key, value in kwargs.items() if key in _OF_ALL}
+    opwright_generate(name = name + "_code", actions = actions, opwright = opwright, torch = torch, **shared)
     cc_library(
         name = name,
         srcs = [":" + name + "_code_sources"] + srcs,
@@ -226,10 +247,21 @@ package(default_visibility = ["//visibility:public"])
 opwright_python_tool(
     name = "opwright",
     interpreter_path = {interpreter},
-    packages = glob(
+    packages = [":packages"],
+)
+
+filegroup(
+    name = "packages",
+    srcs = glob(
         ["site-packages/**"],
         exclude = ["site-packages/**/__pycache__/**", "site-packages/opwright/include/**"],
     ),
+)
+
+py_library(
+    name = "python",
+    data = [":packages"],
+    imports = ["site-packages"],
 )
 
 exports_files(glob(["torch/**"]))
@@ -268,16 +300,26 @@ def _opwright_repository_impl(ctx):
     ctx.symlink(folders["torch"] + "/include", "include")
     ctx.symlink(folders["torch"] + "/lib", "lib")
     ctx.symlink(folders["opwright"] + "/include", "opwright_include")
-    ctx.file("BUILD.bazel", _BUILD.format(interpreter = repr(str(python))))
+    ctx.file("BUILD.bazel", _BUILD.format(interpreter = repr(ctx.attr.interpreter or str(python))))
 
 opwright_repository = repository_rule(
     implementation = _opwright_repository_impl,
     doc = """Opwright and PyTorch as an environment of Python has them; the repository is called `opwright`.
 
-    `@opwright//:opwright` is the tool, `@opwright//:torch/` the beginning of the labels of PyTorch's inputs,
+    `@opwright//:opwright` is the tool, `@opwright//:packages` what `opwright_python_tool` takes for a tool of your own,
+    `@opwright//:python` a dependency for a `py_binary`, `@opwright//:torch/` the beginning of the labels of PyTorch's inputs,
     `@opwright//:headers` what generated code includes, and `@opwright//:libraries` what it is linked with. After an
     update of the environment, run `bazel sync --configure`.""",
-    attrs = {"python": attr.string(doc = "The interpreter: a path, or a name on PATH.", default = "python3")},
+    attrs = {
+        "interpreter": attr.string(
+            doc = "Python on the machines that run actions, such as `/usr/bin/python3`; it needs no packages. Without " +
+                  "it, actions run `python`, and results in a cache serve those whose environment has the same path.",
+        ),
+        "python": attr.string(
+            doc = "The Python that has Opwright and PyTorch: a path, or a name on PATH.",
+            default = "python3",
+        ),
+    },
     configure = True,
     environ = ["PATH", "VIRTUAL_ENV"],
     local = True,

@@ -506,8 +506,10 @@ def _generate_edit(arguments: argparse.Namespace, session: Session, inputs: Inpu
 
 
 def _print_results(arguments: argparse.Namespace, session: Session, outcome: Outcome, started: float) -> None:
-    """Print the summary of a run, and what else is asked for."""
-    _print_summary(arguments, session.facts, outcome.summary.written, started)
+    """Print the summary of a run that is not hermetic, and what else is asked for."""
+    # Build systems print what an action prints, and a cache does so again at each hit.
+    if not arguments.hermetic:
+        _print_summary(arguments, session.facts, outcome.summary.written, started)
     if arguments.stats:
         from opwright.cli.stats import print_stats
 
