@@ -95,6 +95,27 @@ def test_python_library(library: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["check", "acme.yaml"]) == 0
 
 
+def test_refused_operators_stay_by_hand(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An operator that no library file can have is a comment, and the others have entries."""
+    annotated = "(x: torch.Tensor, {name}: str) -> torch.Tensor:\n    return x\n"
+    Path("ops.py").write_text(
+        "import torch\n"
+        + "".join(
+            f'@torch.library.custom_op("acme::{name}", mutates_args=())\ndef {name}{annotated.format(name=name)}'
+            for name in ("op", "mode")
+        )
+        + 'torch.library.define("acme::wait", "(Future(Tensor) x) -> Tensor")\n'
+    )
+    assert imported("ops.py") == 0
+    text = Path("acme.yaml").read_text()
+    assert "- func: mode(Tensor x, str mode) -> Tensor\n" in text
+    assert "\n# ops.py:2: `op` stays by hand: the argument name `op` is a name that generated functions use" in text
+    assert "\n# ops.py:8: `wait` stays by hand: `Future(Tensor) x` has no form in C++\n" in text
+    assert "stays: ops.py:2: `op` stays by hand" in capsys.readouterr().out
+    assert main(["check", "acme.yaml"]) == 0
+    assert imported("ops.py", "--check") == 0
+
+
 def test_python_beside_cpp(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A fake in Python keeps no kernel of C++ by hand."""
     Path("stable.cpp").write_text(STABLE)

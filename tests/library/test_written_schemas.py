@@ -53,6 +53,13 @@ def test_python_functions_have_the_types_of_values(generated: Path) -> None:
         "def same(value: Any) -> Any:",
     ):
         assert f"\n{line}\n" in module, line
+    for line in (
+        "z: Sequence[complex] = (1j, -2.5j),",
+        "last: complex | None = 0.5j,",
+        "more: Sequence[complex] = (2j, 2j),",
+        "mask: Sequence[bool] = (True,),",
+    ):
+        assert f"\n    {line}\n" in module, line
 
 
 @pytest.mark.thorough
@@ -89,6 +96,8 @@ def test_optional_tensors_are_written(written: ModuleType, torch: ModuleType, ro
 def test_values_of_types_that_only_the_dispatcher_has(written: ModuleType, torch: ModuleType, row: Tensor) -> None:
     """Complex numbers, dictionaries, tuples, lists of booleans and any value go in and come out."""
     assert written.rotate(1 + 2j, 1j) == -2 + 1j
+    assert written.sum_of() == written.sum_of_defaults() == 0.5 + 2.5j
+    assert written.sum_of([], 1 + 1j, None, [1j, 2], [True]) == 3 + 1j
     assert {name: part.tolist() for name, part in written.parts(row).items()} == {"half": [0.5, 1], "rest": [0.5, 1]}
     assert written.total({"half": row, "rest": row}).tolist() == [2, 4]
     count, same = written.counted((3, row))

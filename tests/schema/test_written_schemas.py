@@ -26,6 +26,7 @@ FORMS = [
     ("f(int! n, int[] k=[ 1,02 ]) -> ()", "f(int n, int[] k=[1, 2]) -> ()", "functional", True),
     ("f(Dict(str,Tensor) x) -> Any", "f(Dict(str, Tensor) x) -> Any", "functional", True),
     ("f(Tensor(a) x) -> Tensor(a)", "f(Tensor(a) x) -> Tensor(a)", "functional", True),
+    ("f(Tensor(a|*|) x) -> ()", "f(Tensor(a|*) x) -> ()", "functional", True),
     ("f(int n) -> Tensor[](a)", "f(int n) -> Tensor(a)[]", "functional", False),
 ]
 

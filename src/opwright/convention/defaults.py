@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from opwright.convention.shared_types import held_type, is_held_list
 from opwright.schema.dispatcher_defaults import DTYPES
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
@@ -40,6 +41,8 @@ def _expression(text: str, type: Type, symint: bool) -> str:
             return "{}" if type.elem.text == "Tensor" else _WORDS["None"]
         return _expression(text, type.elem, symint)
     if isinstance(type, ListType):
+        if is_held_list(type):
+            return _held_list(text, type)
         if text.startswith("[") and text.endswith("]"):
             return "{" + text[1:-1] + "}"
         if text in _WORDS:
@@ -49,7 +52,23 @@ def _expression(text: str, type: Type, symint: bool) -> str:
         return _string(text)
     if type.text == "ScalarType" and text != "long":
         return f"at::ScalarType::{DTYPES[text]}" if text in DTYPES else f"static_cast<at::ScalarType>({text})"
+    if type.text == "complex" and text.endswith("j"):
+        return f"{held_type(type).text}(0, {text[:-1]})"
     return _WORDS.get(text, text)
+
+
+def _held_list(text: str, type: ListType) -> str:
+    """The C++ expression of a list that the dispatcher holds; one item stands for all of a list with a size.
+
+    >>> from opwright.schema.parser import read_written_schema
+    >>> schema = read_written_schema("f(complex[2] z=1j) -> ()")
+    >>> default_expression("1j", schema.arguments.all[0].type, symint=False)
+    'c10::List<c10::complex<double>>({c10::complex<double>(0, 1), c10::complex<double>(0, 1)})'
+    """
+    items = text[1:-1].split(",") if text.startswith("[") else [text] * (type.size or 1)
+    values = [_expression(item.strip(), type.elem, False) for item in items if item.strip()]
+    listed = f"{{{', '.join(values)}}}" if values else ""
+    return f"{held_type(type).text}({listed})"
 
 
 def _string(text: str) -> str:

@@ -41,9 +41,9 @@ def _value_type(type: Type, symint: bool) -> CType | None:
         inner = value_type(type.elem, symint=symint)
         return None if inner is None else c_types.optional(inner)
     if isinstance(type, ListType):
-        if type.elem.text == "bool" and type.size is not None:
-            return c_types.array(c_types.BOOL, type.size)
-        return held_type(type) if _is_held(type.elem) else None
+        if is_held_list(type):
+            return held_type(type)
+        return c_types.array(c_types.BOOL, type.size) if type.elem.text == "bool" and type.size is not None else None
     if isinstance(type, DispatcherType):
         return held_type(type)
     if isinstance(type, ClassType):
@@ -51,13 +51,14 @@ def _value_type(type: Type, symint: bool) -> CType | None:
     raise AssertionError(type)
 
 
-def _is_held(elem: Type) -> bool:
-    """Whether a list with such items is passed as a `c10::List`: nothing else refers to them in memory."""
+def is_held_list(type: ListType) -> bool:
+    """Whether a list is passed as a `c10::List`: nothing else refers to its items in memory."""
+    elem = type.elem
     if elem.innermost.text in _NOT_HELD:
         return False
     if isinstance(elem, OptionalType):
         return not isinstance(elem.elem, BaseType)
-    return elem.text == "bool" or isinstance(elem, ListType | DispatcherType)
+    return (elem.text == "bool" and type.size is None) or isinstance(elem, ListType | DispatcherType)
 
 
 @cache

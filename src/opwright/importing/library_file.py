@@ -9,6 +9,7 @@ from typing import Final
 
 from opwright.dialects.names import default_kernel_name
 from opwright.importing.operators import ImportedOperator, ImportedOperators
+from opwright.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.named_tuple import NamedTuple
 
@@ -58,6 +59,7 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     for section, own in _sections(operators, place).items():
         entries = [line for operator in own for line in _entry(operator, section, namespace, place)]
         lines += _section_lines(section, entries)
+    lines += [_comment(where, reason) for where, reason in imported.refused]
     return "\n".join([*lines, ""])
 
 
@@ -108,9 +110,13 @@ def _section_lines(section: _Section, entries: list[str]) -> list[str]:
     return [*head, *[f"  {line}" for line in entries]]
 
 
+def _comment(place: SourcePlace, text: str) -> str:
+    return f"# {' '.join(f'{place}: {text}'.split())}"
+
+
 def _entry(operator: ImportedOperator, section: _Section, namespace: str, place: str) -> list[str]:
     prefix = "" if operator.namespace == namespace else f"{operator.namespace}::"
-    lines = [f"# {' '.join(f'{where}: {note}'.split())}" for where, note in operator.notes]
+    lines = [_comment(where, note) for where, note in operator.notes]
     lines.append(f"- func: {_scalar(prefix + operator.text)}")
     if operator.condition != section.condition:
         lines.append(f"  if: {_scalar(operator.condition)}")

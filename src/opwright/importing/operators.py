@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.conditions import condition_fault
+from opwright.dialects.names import parameter_conflict
+from opwright.dialects.native_functions.type_rules import missing_form
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
@@ -46,12 +48,16 @@ class ImportedOperator(NamedTuple):
 
 
 class ImportedOperators(NamedTuple):
-    """Operators, the statements that a library file takes the place of, and those that stay, with the reason."""
+    """Operators, the statements that a library file takes the place of, and those that stay, with the reason.
+
+    `refused` are the schemas that a library file cannot have.
+    """
 
     operators: tuple[ImportedOperator, ...]
     taken: tuple[SourcePlace, ...]
     left: tuple[tuple[SourcePlace, str], ...]
     is_stable: bool
+    refused: tuple[tuple[SourcePlace, str], ...] = ()
 
 
 def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOperators:
@@ -62,14 +68,16 @@ def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOpe
     operators: list[ImportedOperator] = []
     taken: list[SourcePlace] = []
     left: list[tuple[SourcePlace, str]] = []
+    refused: list[tuple[SourcePlace, str]] = []
     for own in by_name.values():
         merged = _Operator(own)
         if merged.operator is not None:
             operators.append(merged.operator)
         taken += merged.taken
         left += merged.left
+        refused += merged.refused
     is_stable = any(statement.is_stable and statement.schema for statement in statements)
-    return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable)
+    return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable, tuple(refused))
 
 
 class _Operator:
@@ -78,14 +86,16 @@ class _Operator:
     def __init__(self, statements: Sequence[RegistrationStatement]) -> None:
         self.taken: list[SourcePlace] = []
         self.left: list[tuple[SourcePlace, str]] = []
+        self.refused: list[tuple[SourcePlace, str]] = []
         self.operator: ImportedOperator | None = None
         definitions = self._definitions([statement for statement in statements if statement.schema])
-        if not definitions:
+        if not definitions and not self.refused:
             self.left += [
                 (statement.place, f"the sources have no schema for `{statement.namespace}::{statement.name}`")
                 for statement in statements
                 if not statement.schema
             ]
+        if not definitions:
             return
         own = [row for row in statements if not row.schema or row in definitions]
         added = [row for row in own if _is_python(row) and not _is_python(definitions[0])]
@@ -105,10 +115,14 @@ class _Operator:
                 self.left.append((statement.place, f"a library file cannot have {what} of `{statement.name}`"))
                 continue
             try:
-                schema = str(read_written_schema(statement.schema))
+                parsed = read_written_schema(statement.schema)
+                refusal = missing_form(parsed) or _parameter_refusal(parsed, statement.is_stable)
             except SchemaFault as fault:
-                self.left.append((statement.place, f"`{statement.name}`: {fault.message}"))
+                refusal = fault.message
+            if refusal:
+                self.refused.append((statement.place, f"`{statement.name}` stays by hand: {refusal}"))
                 continue
+            schema = str(parsed)
             first = first or schema
             if schema == first:
                 alike.append(statement)
@@ -159,6 +173,14 @@ class _Operator:
             is_by_hand,
             tuple(notes),
         )
+
+
+def _parameter_refusal(schema: FunctionSchema, is_stable: bool) -> str:
+    """Why an argument cannot be a parameter in generated C++; empty if all can."""
+    conflicts = {
+        argument.name: parameter_conflict(argument.name, is_stable=is_stable) for argument in schema.arguments.all
+    }
+    return next((f"the argument name `{name}` {conflict}" for name, conflict in conflicts.items() if conflict), "")
 
 
 def _is_python(row: RegistrationStatement) -> bool:

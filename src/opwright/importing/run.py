@@ -73,7 +73,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if len({statement.is_stable for statement in statements if statement.schema}) > 1:
         message = "some operators are registered through the stable C++ API, and others are not"
         raise Fault.at(codes.TWO_INTERFACES, message, help="import their sources into a file each")
-    left = (*imported.left, *read.unread, *from_python.unread)
+    left = (*imported.left, *imported.refused, *read.unread, *from_python.unread)
     top = os.path.dirname(os.path.abspath(request.sources[0])) if request.sources else ""
     base = os.path.abspath(request.sources[0]) if request.sources and os.path.isdir(request.sources[0]) else top
     headers = tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in read.headers])

@@ -15,6 +15,7 @@ from opwright.source.patterns import lazy_pattern
 # In C++, a leading zero would make the number octal.
 _INTEGER: Final = r"-?(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)"
 _NUMBER: Final = r"-?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
+_COMPLEX: Final = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?j"
 _WORD: Final = r"(?!None\Z)[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*"
 #: Escapes with the same meaning in C++, where `\x` takes all digits that follow: no third one may follow here.
 _ESCAPE: Final = r"\\(?:[abfnrtv\\'\"?]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{1,2}(?![0-9a-fA-F]))"
@@ -32,6 +33,7 @@ _FORMS: Final = {
         "SymInt": _INTEGER,
         "DeviceIndex": _INTEGER,
         "float": _NUMBER,
+        "complex": _COMPLEX,
         "Scalar": f"{_NUMBER}|{_INTEGER}|{_BOOL}",
         "bool": _BOOL,
         "SymBool": _BOOL,
@@ -116,7 +118,7 @@ class NamedConstant:
         return f"NamedConstant({self.name!r})"
 
 
-DefaultItem: TypeAlias = bool | int | float | str | NamedConstant | None
+DefaultItem: TypeAlias = bool | int | float | complex | str | NamedConstant | None
 DefaultValue: TypeAlias = DefaultItem | tuple[DefaultItem, ...]
 
 
@@ -147,6 +149,8 @@ def _item_value(type: Type, text: str) -> DefaultItem:
             return REDUCTIONS[text] if text in REDUCTIONS else _integer(text)
         case "float":
             return float(text if text not in ("True", "False") else text == "True")
+        case "complex":
+            return complex(text)
         case "bool" | "SymBool":
             return text == "True" or text.strip("-0.") not in ("", "False")
         case "Scalar":

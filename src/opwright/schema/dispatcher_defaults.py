@@ -79,7 +79,9 @@ def dispatcher_default(type: Type, text: str, start: int) -> str:
     if default is None:
         _check_misread(type, text, start)
         message = f"`{text}` is not a default for type `{type.text}`" if text else "no default after `=`"
-        raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text))
+        is_list = isinstance(type, ListType) and _item_kind(type) not in _ITEMS
+        help = "the dispatcher knows defaults of lists of numbers and truth values alone" if is_list and text else ""
+        raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text), help=help)
     return default
 
 
@@ -144,9 +146,14 @@ def _number(kind: str, text: str) -> str | None:
 _SMALLEST: Final = 2.0**-1022
 
 
+def _item_kind(type: ListType) -> str:
+    """The type as which the dispatcher reads the items of a list."""
+    return "int" if type.elem.text in _INTEGERS else type.elem.text
+
+
 def _list(type: ListType, text: str) -> str | None:
     """The normal form of a list, or of one value for all items of a list with a size."""
-    elem = "int" if type.elem.text in _INTEGERS else type.elem.text
+    elem = _item_kind(type)
     if elem not in _ITEMS:
         return None
     if type.size is not None and text[:1] != "[" and text not in DTYPES and text not in _CONSTANTS:

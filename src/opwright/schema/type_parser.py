@@ -35,6 +35,7 @@ _DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)
 _SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
 _ALIAS: Final = re.compile(r"[a-z][A-Za-z0-9_]*|\*")
 _DISPATCHER_ALIAS: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\*")
+_AFTER_WILDCARD: Final = re.compile(r"(?:\|\*?)*")
 _ARROW: Final = " -> "
 #: The most `?` and `[]` that a type may have, and the most types around another one. PyTorch's have two.
 _DEEPEST_TYPE: Final = 8
@@ -216,6 +217,9 @@ def _alias_set(text: str, start: int, end: int, grammar: Grammar) -> tuple[str, 
             raise SchemaFault(codes.BAD_ANNOTATION, message, position, min(position + 1, len(text)))
         names.append(match.group())
         position = match.end()
+        if names[-1] == "*" and not grammar.is_strict and _AFTER_WILDCARD.fullmatch(text, position, end):
+            # The dispatcher looks for no more names after a wildcard.
+            position = end
         if position == end:
             return tuple(names if grammar.is_strict else dict.fromkeys(names))
         if text[position] != "|":

@@ -170,6 +170,26 @@ def list_of(elem: Type, size: int | None) -> ListType:
     return type
 
 
+def is_seen_by_dispatcher(type: Type) -> bool:
+    """Whether the dispatcher looks at the tensors of a type: it looks into lists, and no deeper.
+
+    >>> [is_seen_by_dispatcher(type) for type in (OPTIONAL_TENSOR, TENSOR_LIST, optional(TENSOR_LIST))]
+    [True, True, False]
+    """
+    item = type.elem if isinstance(type, ListType) else type
+    return item is TENSOR or item is OPTIONAL_TENSOR
+
+
+def holds_tensors(type: Type) -> bool:
+    """Whether values of a type can have tensors, at any depth.
+
+    >>> holds_tensors(dispatcher_type("Dict", (base("str"), TENSOR_LIST))), holds_tensors(base("Storage"))
+    (True, False)
+    """
+    inner = type.innermost
+    return inner is TENSOR or (isinstance(inner, DispatcherType) and any(map(holds_tensors, inner.items)))
+
+
 TENSOR: Final = base("Tensor")
 SYMINT: Final = base("SymInt")
 BOOL: Final = base("bool")

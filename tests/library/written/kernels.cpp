@@ -40,6 +40,23 @@ c10::complex<double> rotate(c10::complex<double> z, c10::complex<double> by) {
   return z * by;
 }
 
+c10::complex<double> sum_of(
+    c10::List<c10::complex<double>> z,
+    c10::complex<double> by,
+    std::optional<c10::complex<double>> last,
+    c10::List<c10::complex<double>> more,
+    c10::List<bool> mask) {
+  c10::complex<double> sum = by * last.value_or(0) + static_cast<double>(mask.size());
+  for (c10::complex<double> item : z) sum += item;
+  for (c10::complex<double> item : more) sum += item;
+  return sum;
+}
+
+// The C++ function of the library has the defaults of the schema.
+c10::complex<double> sum_of_defaults() {
+  return written::sum_of();
+}
+
 Tensor total(c10::Dict<std::string, Tensor> parts) {
   return at::add(parts.at("half"), parts.at("rest"));
 }

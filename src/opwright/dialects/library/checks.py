@@ -8,10 +8,11 @@ from typing import Final
 
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import NATIVE_FUNCTIONS
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, META
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, META
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
 from opwright.release.inputs import Inputs
 from opwright.schema.function import FunctionSchema
+from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source import codes
 
 __all__ = ["check_entries", "check_operators_are_new"]
@@ -40,6 +41,8 @@ def check_entries(
             _check_outputs(function, report)
         if function.kernels and not _is_reached(function, is_stable=is_stable):
             _report_unreached(function, report)
+        elif function.kernels and not function.has_composite_kernel:
+            _report_hidden_tensors(function, report)
         autocast = function.library_fields.autocast
         policies = [autocast.everywhere, *(policy for _, policy in autocast.by_device)]
         if _APPEND_DTYPE in policies and not any(_appends_dtype(other, function) for other in written):
@@ -116,7 +119,9 @@ def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> 
 
 def _is_reached(function: NativeFunction, *, is_stable: bool) -> bool:
     """Whether calls of an operator reach one of its kernels: by a tensor among the arguments, or without any."""
-    if function.has_composite_kernel or any(argument.type.is_tensor_like for argument in function.arguments.all):
+    if function.has_composite_kernel or any(
+        is_seen_by_dispatcher(argument.type) for argument in function.arguments.all
+    ):
         return True
     # The generated kernel of a factory under BackendSelect reads the tensor options.
     by_options = function.is_factory and not is_stable
@@ -129,6 +134,15 @@ def _report_unreached(function: NativeFunction, report: CrossReport) -> None:
     message = f"`{function.name}` takes no tensor, so PyTorch never chooses its kernel for `{key.name}`"
     help = f"name it under the key that needs no tensor: `{COMPOSITE_EXPLICIT.name}: {kernel.name}`"
     report.warning(codes.UNREACHED_KERNEL, message, report.dispatch_key(function, key.name), help=help)
+
+
+def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> None:
+    """Report tensors at which the dispatcher does not look."""
+    for argument in function.arguments.all:
+        if holds_tensors(argument.type) and not is_seen_by_dispatcher(argument.type):
+            message = f"the dispatcher does not see tensors in `{argument.type} {argument.name}`"
+            help = f"take `Tensor[]` or `Tensor?[]`, or name a kernel for `{COMPOSITE_IMPLICIT.name}`"
+            report.warning(codes.HIDDEN_TENSORS, message, report.argument(function, argument.text), help=help)
 
 
 def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:

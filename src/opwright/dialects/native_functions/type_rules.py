@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from opwright.convention.shared_types import has_cpp_type
+from opwright.convention.shared_types import has_cpp_type, is_held_list
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
 from opwright.schema.defaults import is_default
 from opwright.schema.dispatcher_defaults import DTYPES
@@ -72,6 +72,19 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
         builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
 
 
+def missing_form(schema: FunctionSchema) -> str:
+    """What in the schema of a library has no form in C++; empty if all has one.
+
+    >>> from opwright.schema.parser import read_written_schema
+    >>> missing_form(read_written_schema("f(Future(Tensor) x) -> ()"))
+    '`Future(Tensor) x` has no form in C++'
+    """
+    arguments, defaults = _arguments_without_form(schema.arguments, False)
+    returns = [schema.returns[index].text for index in _returns_without_form(schema.returns, False)]
+    texts = [*[argument.text for argument in arguments], *[argument.text for argument in defaults], *returns]
+    return f"`{texts[0]}` has no form in C++" if texts else ""
+
+
 def _type_help(type: Type) -> str:
     """What serves in place of a type that has no form in C++."""
     plain: Type = type.innermost
@@ -113,6 +126,8 @@ def _is_written_in_cpp(argument: Argument) -> bool:
         return default in DTYPES or default.isdigit()
     if plain.text in ("int", "float", "bool") and is_default(SCALAR, default):
         return True
+    if isinstance(plain, ListType) and is_held_list(plain):
+        return default == "None" or is_default(plain, default)
     return is_default(type, default) and has_cpp_form(type, default)
 
 

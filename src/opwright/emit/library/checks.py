@@ -8,7 +8,7 @@ from typing import Final
 from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
-from opwright.dialects.names import CPP_WORDS
+from opwright.dialects.names import parameter_conflict
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.c_shims import library_shims, shim_refusal
@@ -129,10 +129,6 @@ def _since(release: tuple[int, int]) -> str:
     return f'write `torch: ">={release[0]}.{release[1]}"` in the head'
 
 
-#: What generated functions of the native C++ interface call parameters, variables and types of their own.
-_OWN_NAMES: Final = frozenset(("T", "dispatchKeySet", "ks", "op", "tmp_output"))
-
-
 def check_cpp(job: Job, sink: Diagnostics) -> None:
     """Report entries whose generated C++ would not compile, at the argument or the field that is the cause."""
     for library in job.libraries:
@@ -151,12 +147,8 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
 
 def _check_names(function: NativeFunction, is_stable: bool, sink: Diagnostics) -> None:
     for argument in function.arguments.all:
-        fault = ""
-        if argument.name in CPP_WORDS:
-            fault = "is a C++ keyword"
-        elif argument.name in _OWN_NAMES and not is_stable:
-            fault = "is a name that generated functions use themselves"
-        elif argument.name == "out" and not argument.is_write and _has_made_out(function):
+        fault = parameter_conflict(argument.name, is_stable=is_stable)
+        if not fault and argument.name == "out" and not argument.is_write and _has_made_out(function):
             fault = "is that of the tensor of the synthesized out overload"
         if fault:
             message = f"argument name `{argument.name}` {fault}"
