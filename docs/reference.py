@@ -201,7 +201,10 @@ def _entry(name: str, value: object, level: str) -> Iterator[str]:
 
 def _alias(name: str, text: str) -> str:
     """The definition of a type alias, on a line of its own where it is long."""
-    return f"{name} = {text}" if len(text) < _WIDTH else f"{name} = (\n    {text}\n)"
+    if len(text) < _WIDTH:
+        return f"{name} = {text}"
+    shown = text.replace(" | tuple[", "\n    | tuple[")
+    return f"{name} = (\n    {shown}\n)"
 
 
 def _member(name: str, attribute: object, level: str, owner: str) -> Iterator[str]:

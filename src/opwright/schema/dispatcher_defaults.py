@@ -80,7 +80,7 @@ def dispatcher_default(type: Type, text: str, start: int) -> str:
         _check_misread(type, text, start)
         message = f"`{text}` is not a default for type `{type.text}`" if text else "no default after `=`"
         is_list = isinstance(type, ListType) and _item_kind(type) not in _ITEMS
-        help = "the dispatcher knows defaults of lists of numbers and truth values alone" if is_list and text else ""
+        help = "the dispatcher knows defaults of lists of numbers and booleans alone" if is_list and text else ""
         raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text), help=help)
     return default
 
