@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright import convention, cpp
-    from opwright.build.plan import Plan, PlannedFile
     from opwright.cpp.binding import Binding
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
     from opwright.emit.registry import build_folders, emitters
     from opwright.extension.inline import BuildFailed, inline
+    from opwright.files.plan import Plan, PlannedFile
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -113,7 +113,7 @@ __all__ = [
 
 #: The modules of this package with the public names that each has.
 _MODULES: "Final" = {
-    "build.plan": ("Plan", "PlannedFile"),
+    "files.plan": ("Plan", "PlannedFile"),
     "cpp.binding": ("Binding",),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("translate",),

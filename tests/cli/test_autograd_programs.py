@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build.runs import STATE_FOLDER
+from opwright.files.state_files import STATE_FOLDER
 from opwright.torchgen import gen_annotated_fn_args, gen_autograd, gen_autograd_python, generate_code
 
 MINE = """
@@ -150,7 +150,7 @@ def test_what_is_found_late_is_told_once(
 ) -> None:
     """Derivatives are loaded by the process that needs them: its warnings are told, and its faults stop all."""
     monkeypatch.setattr("opwright.run.generation._WORTH_SHARING", 0)
-    monkeypatch.setattr("opwright.build.processes._processors", lambda: processes)
+    monkeypatch.setattr("opwright.source.child._processors", lambda: processes)
     derivatives = packaged / "autograd" / "derivatives.yaml"
     entry = "- name: mix(Tensor self, Tensor other) -> Tensor\n  self: grad * no_such_name\n  other: grad\n"
     derivatives.write_text(entry)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build.folders import make_folders
+from opwright.files.plain_files import make_folders
 
 resource = pytest.importorskip("resource")
 

@@ -6,13 +6,13 @@ from itertools import product
 
 import pytest
 
-from opwright.build.file_spec import file_specs
 from opwright.convention import public_api
 from opwright.convention.shared_types import NoCppType, returns_type
 from opwright.cpp.translation import Untranslatable, translate
 from opwright.dialects.native_functions import rules
 from opwright.dialects.native_functions.type_rules import is_argument_type, is_return_type
 from opwright.emit.registry import emitters
+from opwright.files.file_spec import file_specs
 from opwright.schema import parse_type, type_parser, types
 from opwright.schema.types import BASE_TYPES, BaseType
 from opwright.source import codes

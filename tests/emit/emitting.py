@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opwright.build.file_spec import FileSpec, file_specs
-from opwright.build.unit_template import UnitTemplate
 from opwright.emit.emitter import AnyEmitter, EmitterSource, FilePerUnit, Job, Options, Slots
+from opwright.files.file_spec import FileSpec, file_specs
+from opwright.files.templates import UnitTemplate
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 
-from opwright.build.fingerprints import UnitFingerprints
 from opwright.convention import dispatcher
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
@@ -23,6 +22,7 @@ from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
 from opwright.emit.registration_changes import RegistrationChange
 from opwright.emit.registrations import Registration
 from opwright.emit.wrapper_hooks import WrapperFacts, WrapperHook
+from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import (
     NO_HEAD_OPTIONS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build.lock import FolderLock
+from opwright.files.lock import FolderLock
 from tests.engine.project import Project, files_of
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build import manifest
-from opwright.build.plain_files import file_status
-from opwright.build.runs import replace_checked_state
+from opwright.files.plain_files import file_status
+from opwright.files.state_files import replace_checked_state
+from opwright.incremental import manifest
 from tests.engine.project import Project, files_of, state_files
 
 

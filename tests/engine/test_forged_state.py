@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from opwright.build import manifest, previous_build, prune
-from opwright.build.runs import Run, replace_checked_state
 from opwright.cli.runs import run_of as run_of_program
 from opwright.emit.registry import build_folders
+from opwright.files.state_files import replace_checked_state
+from opwright.incremental import manifest, output_folders, previous_build
+from opwright.incremental.identity import Run
 from tests.engine.project import Project, files_of, put, state_files
 
 MEAN_OF = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
@@ -158,10 +159,10 @@ def test_a_broken_record_is_not_believed(project: Project) -> None:
         known = manifest.load_manifest(run)
         if known is not None:
             known.is_current(run)
-            prune.stale_outputs(run, known, [sound], ())
+            output_folders.stale_outputs(run, known, [sound], ())
         # As the record of another run into the same folder.
         others = [known for known in [manifest._load(str(path), run)] if known is not None]
-        prune.stale_outputs(run, sound, others, ())
+        output_folders.stale_outputs(run, sound, others, ())
 
 
 def test_broken_pieces_are_not_believed(project: Project) -> None:

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from opwright.build.emitter_files import named_emitters
-from opwright.build.previous_build import PreviousBuild
 from opwright.emit.aten.c_shim import ShimUnit
 from opwright.emit.autograd.nodes import NodeUnit
 from opwright.emit.python.units import PythonBinding
 from opwright.emit.registry import emitters
+from opwright.incremental.emitter_files import named_emitters
+from opwright.incremental.previous_build import PreviousBuild
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.run.generation import Generation, Outcome

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.build.lock import FolderLock
-from opwright.build.runs import STATE_FOLDER
+from opwright.files.lock import FolderLock
+from opwright.files.state_files import STATE_FOLDER
 from opwright.run.generation import Generation
 from tests.engine.project import Project, files_of, times_of
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build.provenance import FileOrigin
 from opwright.emit.emitter import FilePerUnit
 from opwright.emit.registry import build_folders, emitters
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
+from opwright.run.provenance import FileOrigin
 from opwright.run.request import Request
 
 SCHEMA = re.compile(r"\w+(?:\.\w+)?\(.*?\) -> [^\"/]*")

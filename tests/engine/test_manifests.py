@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build.input_stamps import InputStamps
 from opwright.cli.main import main
+from opwright.incremental.identity import InputStamps
 from opwright.run.session import Session
 from tests.engine.project import Project, files_of, state_files, times_of
 from tests.test_layering import SOURCE
@@ -236,19 +236,19 @@ def test_inputs_are_only_read(project: Project) -> None:
 
 def test_another_tool_makes_everything_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A manifest of other modules than those that run is not believed."""
-    from opwright.build import manifest
+    from opwright.incremental import identity, manifest
 
     project.run()
     [path] = state_files(project, ".manifest")
     tool = manifest._read(str(path))["tool"]
-    assert tool == manifest.tool_identity()
-    monkeypatch.setattr(manifest, "_file_lines", lambda _: iter(["a module"]))
-    assert tool != manifest.tool_identity.__wrapped__()
+    assert tool == identity.tool_identity()
+    monkeypatch.setattr(identity, "_file_lines", lambda _: iter(["a module"]))
+    assert tool != identity.tool_identity.__wrapped__()
 
 
 def test_the_tool_is_all_files_of_the_package() -> None:
     """Templates, tables and support headers are as much a part of the tool as its modules are, pages are not."""
-    from opwright.build.manifest import _file_lines
+    from opwright.incremental.identity import _file_lines
 
     package = SOURCE / "opwright"
     listed = {line.rsplit(" ", 2)[0] for line in _file_lines(str(package))}
@@ -261,7 +261,7 @@ def test_the_tool_is_all_files_of_the_package() -> None:
 
 def test_an_edited_template_of_the_package_is_another_tool(tmp_path: Path) -> None:
     """An edit of a file that is not a module changes what identifies the tool."""
-    from opwright.build.manifest import _file_lines
+    from opwright.incremental.identity import _file_lines
 
     template = tmp_path / "templates" / "ops.h"
     template.parent.mkdir()

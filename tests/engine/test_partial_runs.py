@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build import processes
 from opwright.dialects.native_functions import loader
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.run import session
+from opwright.source import child as processes
 from opwright.source import prefetch
 from opwright.torchgen import gen_backend_stubs
 from tests.engine.project import files_of, replace_once

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.build import manifest
-from opwright.build.runs import replace_checked_state
+from opwright.files.state_files import replace_checked_state
+from opwright.incremental import manifest
 from tests.engine.project import Project, put, state_files
 
 

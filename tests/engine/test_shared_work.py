@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.build import workers
-from opwright.build.writer import Writer
+from opwright.files import workers
+from opwright.files.writer import Writer
 from opwright.run import generation as generations
 from opwright.source.diagnostic import Fault, FaultsFound
 from tests.engine.project import Project, files_of, generation
@@ -172,8 +172,8 @@ def test_comparing_is_shared_from_more_work_on(project: Project, monkeypatch: py
         return share(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr("opwright.run.session.Session.write_edit", lambda *_: None)
-    monkeypatch.setattr("opwright.build.engine.share_work", counted)
-    monkeypatch.setattr("opwright.build.processes.usable_processes", lambda jobs: 2)
+    monkeypatch.setattr("opwright.run.engine.share_work", counted)
+    monkeypatch.setattr("opwright.source.child.usable_processes", lambda jobs: 2)
     counts = []
     for step, worth in enumerate((work, work, work // 3)):
         monkeypatch.setattr(generations, "_WORTH_SHARING", worth)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from opwright.build.runs import Run
 from opwright.cli.main import main
+from opwright.incremental.identity import Run
 from opwright.model.native_function import NativeFunction
 from opwright.run.session import Session
 from tests.engine.project import Project

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from opwright.build.file_spec import file_specs
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -34,6 +33,7 @@ from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.emit.mobile_upgraders.source import upgrader_source
 from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
+from opwright.files.file_spec import file_specs
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys

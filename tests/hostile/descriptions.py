@@ -13,8 +13,8 @@ from opwright.actions.description import Action, Description, Word, WordPlace
 from opwright.actions.meson import meson_files
 from opwright.actions.ninja import ninja_text
 from opwright.actions.starlark import bazel_text, buck_text
-from opwright.build.depfile import cmake_list
 from opwright.extension.project_names import project_names
+from opwright.files.depfile import cmake_list
 from opwright.source.diagnostic import Fault
 from tests.hostile.lexing import tokens_of
 from tests.hostile.run import Finding, skeleton

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest.mock import patch
 
-from opwright.build import file_calls, user_files
-from opwright.build.staging import STAGING_PREFIX
 from opwright.cli import main
+from opwright.files import file_calls, user_files
+from opwright.files.staging import STAGING_PREFIX
 from tests.kills.lines import run_traced
 
 __all__ = ["Disturbances", "Outcome"]

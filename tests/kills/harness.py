@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest.mock import patch
 
-from opwright.build.runs import STATE_FOLDER
-from opwright.build.staging import STAGING_PREFIX
 from opwright.cli import main
 from opwright.cli.streams import leave
+from opwright.files.staging import STAGING_PREFIX
+from opwright.files.state_files import STATE_FOLDER
 from opwright.run import generation
 from opwright.run.generation import import_modules
 from opwright.torchgen import gen

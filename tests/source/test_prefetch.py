@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opwright.build.processes import usable_processes
 from opwright.source import encode, prefetch
+from opwright.source.child import usable_processes
 from opwright.source.decode import decode_items
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence

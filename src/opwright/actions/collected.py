@@ -13,8 +13,8 @@ from opwright.run.generation import Generation
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from opwright.build.file_spec import FileSpec
-    from opwright.build.plan import PlannedFile
+    from opwright.files.file_spec import FileSpec
+    from opwright.files.plan import PlannedFile
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile

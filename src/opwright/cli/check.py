@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright import __version__
-from opwright.build.user_files import finish_killed_runs
 from opwright.check.code_filter import CodeFilter, is_prefix
 from opwright.check.formats.github import render_github
 from opwright.check.formats.json_text import render_json
@@ -34,6 +33,7 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.color import wants_color
 from opwright.cli.streams import say
+from opwright.files.user_files import finish_killed_runs
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.checked_files import CheckedFiles, expand_folders

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.out is None:
         sys.stdout.write(text)
     else:
-        from opwright.build.writer import write_report
+        from opwright.files.writer import write_report
 
         write_report(arguments.out, text)
     return console.SUCCESS

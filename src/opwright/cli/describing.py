@@ -14,7 +14,7 @@ from opwright.actions.json_document import json_text
 from opwright.actions.meson import meson_files
 from opwright.actions.ninja import ninja_text
 from opwright.actions.starlark import bazel_text, buck_text
-from opwright.build.writer import Writer
+from opwright.files.writer import Writer
 from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.run.request import OutputShard, Request
 from opwright.source.codes import NOT_DESCRIBABLE, NOT_HERMETIC
@@ -23,8 +23,8 @@ from opwright.source.diagnostic import Diagnostics, Fault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from opwright.build.file_spec import FileSpec
-    from opwright.build.plan import PlannedFile
+    from opwright.files.file_spec import FileSpec
+    from opwright.files.plan import PlannedFile
     from opwright.release.inputs import Inputs
 
 __all__ = ["check_hermetic", "describe"]

@@ -145,7 +145,7 @@ def _write(arguments: argparse.Namespace, text: str) -> None:
     if arguments.out is None:
         sys.stdout.write(text)
         return
-    from opwright.build.writer import write_report
+    from opwright.files.writer import write_report
 
     write_report(arguments.out, text)
 

@@ -16,14 +16,14 @@ import os
 import sys
 from collections.abc import Iterator
 
-from opwright.build.processes import usable_processes
-from opwright.build.writer import write_report
 from opwright.cli import console
 from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
 from opwright.dialects.table import yaml_names
 from opwright.dump.data import JsonValue
 from opwright.dump.document import dumped_files, parse_dump, render_dump
+from opwright.files.writer import write_report
 from opwright.release.inputs import Inputs
+from opwright.source.child import usable_processes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.prefetch import prefetching
 from opwright.source.text import SourceFile

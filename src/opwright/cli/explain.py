@@ -43,10 +43,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from opwright.build.provenance import FileOrigin
     from opwright.explain.loading import Explained, ExplainRequest
     from opwright.explain.paint import Painter
     from opwright.model.native_function import NativeFunction
+    from opwright.run.provenance import FileOrigin
 
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.

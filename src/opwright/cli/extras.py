@@ -7,9 +7,10 @@ import json
 import os
 import sys
 
-from opwright.build.runs import Run, real_folder, real_path
-from opwright.build.writer import Writer, touch_file
 from opwright.cli.progress import progress
+from opwright.files.plain_files import real_folder, real_path
+from opwright.files.writer import Writer, touch_file
+from opwright.incremental.identity import Run
 from opwright.source.codes import OTHER_OUTPUTS, OUTPUT_DIFFERS, OVERWRITES
 from opwright.source.diagnostic import Diagnostics, Fault
 
@@ -17,12 +18,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from opwright.build.input_stamps import InputStamps
-    from opwright.build.plain_files import Status
-    from opwright.build.plan import Plan
-    from opwright.build.provenance import FileOrigin
-    from opwright.build.staging import Journal
+    from opwright.files.plain_files import Status
+    from opwright.files.plan import Plan
+    from opwright.files.staging import Journal
+    from opwright.incremental.identity import InputStamps
     from opwright.run.generation import Generation, Outcome
+    from opwright.run.provenance import FileOrigin
     from opwright.run.session import Session
 
 __all__ = [
@@ -42,7 +43,7 @@ def print_outputs(plan: Plan, form: str) -> None:
     """Print the path of every output: one per line, or as a CMake list."""
     targets = [planned.target for planned in plan.outputs]
     if form == "cmake":
-        from opwright.build.depfile import cmake_list
+        from opwright.files.depfile import cmake_list
 
         print(cmake_list("opwright_outputs", targets))
     else:
@@ -95,7 +96,7 @@ def _write_extras(
     """Write the dependency file and the provenance that the arguments ask for, and give the status of each."""
     with Writer(journal) as writer:
         if arguments.depfile is not None:
-            from opwright.build.depfile import make_rule
+            from opwright.files.depfile import make_rule
 
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
             writer.write(real_path(arguments.depfile), make_rule(targets, _inputs(stamps)))
@@ -159,7 +160,7 @@ def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run
     files = [(flag, path) for flag, path in named.items() if path is not None]
     check_overwrites(files, generation, run, _inputs(stamps))
     if arguments.depfile is not None:
-        from opwright.build.depfile import make_rule
+        from opwright.files.depfile import make_rule
 
         make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], _inputs(stamps))
 

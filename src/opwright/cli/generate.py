@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Final
 
-    from opwright.build.runs import Run
     from opwright.emit.registry import Family
+    from opwright.incremental.identity import Run
     from opwright.model.executorch import ExecutorchOptions
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
@@ -294,7 +294,7 @@ def _last_run(arguments: argparse.Namespace) -> Run | None:
     may_use = arguments.uses_plugins
     if not may_use and not arguments.library and not arguments.backend:
         return _run(arguments)
-    from opwright.build.kept_families import kept_families
+    from opwright.incremental.kept_families import kept_families
 
     families = kept_families(arguments.out, request_facts("generate", arguments))
     if families is None:
@@ -306,7 +306,7 @@ def _last_run(arguments: argparse.Namespace) -> Run | None:
 def _keep_families(arguments: argparse.Namespace) -> None:
     """Keep what `_last_run` cannot tell without plug-ins."""
     if arguments.uses_plugins or arguments.library or arguments.backend:
-        from opwright.build.kept_families import keep_families
+        from opwright.incremental.kept_families import keep_families
 
         families = {name: build_folders(arguments.out, [name]) for name in _families(arguments)}
         asked = request_facts("generate", arguments)

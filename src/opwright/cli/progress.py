@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from opwright.build.plan import PlannedFile
 from opwright.cli.color import AUTO, wants_color
+from opwright.files.plan import PlannedFile
 
 __all__ = ["progress"]
 

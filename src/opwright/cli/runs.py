@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from opwright.build.runs import Run
 from opwright.cli.color import AUTO, wants_color
 from opwright.cli.streams import say
+from opwright.incremental.identity import Run
 from opwright.run.session import Session, shim_headers, without_color
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping
 
-    from opwright.build.manifest import Manifest
+    from opwright.incremental.manifest import Manifest
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics

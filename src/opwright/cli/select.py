@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright.build.runs import Run
+    from opwright.incremental.identity import Run
     from opwright.run.selecting import SelectionOutcome, SelectRequest
     from opwright.source.diagnostic import Diagnostics
 
@@ -175,7 +175,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
     printed = "" if outputs or arguments.out is not None else report
     if session is None:
         if outputs:
-            from opwright.build.small_outputs import write_outputs
+            from opwright.files.small_outputs import write_outputs
 
             write_outputs(outputs)
     else:

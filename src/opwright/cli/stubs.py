@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.build.runs import Run
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, open_named_inputs
 from opwright.cli.extras import list_or_check, write_outputs
@@ -23,6 +22,7 @@ from opwright.cli.runs import current_manifest, run_of
 from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, program_families
 from opwright.emit.stubs.namespaces import namespaces
+from opwright.incremental.identity import Run
 from opwright.release.inputs import Inputs
 from opwright.run.generation import Generation
 from opwright.run.request import Request

@@ -14,9 +14,9 @@ import os
 import sys
 from collections.abc import Iterator
 
-from opwright.build.writer import write_file
 from opwright.cli import console
 from opwright.cli.arguments import not_empty
+from opwright.files.writer import write_file
 from opwright.plugins.discovery import PluginName, find_module
 from opwright.plugins.faults import shown_path
 from opwright.plugins.head_names import head_names

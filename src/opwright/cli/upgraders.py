@@ -16,7 +16,7 @@ from opwright.run.session import Session
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.build.runs import Run
+    from opwright.incremental.identity import Run
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 

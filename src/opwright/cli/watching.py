@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from opwright.build.fingerprints import UnitFingerprints
-from opwright.build.input_stamps import InputStamps
 from opwright.cli import console
 from opwright.cli.streams import say
+from opwright.incremental.fingerprints import UnitFingerprints
+from opwright.incremental.identity import InputStamps
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 
 if TYPE_CHECKING:
-    from opwright.build.provenance import FileOrigin
+    from opwright.run.provenance import FileOrigin
 
 __all__ = ["explain"]
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from opwright.build.lock import FolderLock
-from opwright.build.manifest import tool_identity
 from opwright.extension.generated import GeneratedCode, write_code
 from opwright.extension.objects import compile_objects, short_hash
 from opwright.extension.steps import BuildStep, StepFailed, run_steps
 from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
+from opwright.files.lock import FolderLock
+from opwright.incremental.identity import tool_identity
 from opwright.release.user_cache import cache_folder
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from opwright.build.lock import FolderLock
 from opwright.extension.generated import GeneratedCode
 from opwright.extension.steps import BuildStep, run_steps
 from opwright.extension.toolchain import Toolchain
+from opwright.files.lock import FolderLock
 from opwright.release.user_cache import cache_folder
 
 __all__ = ["compile_objects", "short_hash"]

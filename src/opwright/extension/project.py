@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.build.staging import staging_name
-from opwright.build.user_files import UserFiles
-from opwright.build.writer import file_holds, make_folder, write_fault
 from opwright.extension.project_names import project_names
+from opwright.files.staging import staging_name
+from opwright.files.user_files import UserFiles
+from opwright.files.writer import file_holds, make_folder, write_fault
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.build.writer import write_file
+from opwright.files.writer import write_file
 from opwright.importing.comparison import RegistrationComparison, compare_registrations, generated_operators
 from opwright.importing.cpp_reader import CPP_SUFFIXES, read_cpp_sources
 from opwright.importing.library_file import LibraryHead, library_text

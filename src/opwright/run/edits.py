@@ -16,10 +16,10 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.build.edited_files import NotLocal
-from opwright.build.kept_inputs import kept_inputs
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
 from opwright.emit.registry import dialects_of, families_with, has_local_units
+from opwright.incremental.edit import NotLocal
+from opwright.incremental.kept_inputs import kept_inputs
 from opwright.model.catalog import PartialCatalog
 from opwright.model.derivatives import DEFAULT_KEY, node_prefix
 from opwright.release.tree import rules_of
@@ -33,13 +33,12 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from opwright.build.input_stamps import InputStamps
-    from opwright.build.manifest import Manifest
-    from opwright.build.previous_build import PreviousBuild
-    from opwright.build.runs import Run
-    from opwright.build.staging import Journal
     from opwright.dialects.dialect import Dialect
     from opwright.emit.emitter import Job
+    from opwright.files.staging import Journal
+    from opwright.incremental.identity import InputStamps, Run
+    from opwright.incremental.manifest import Manifest
+    from opwright.incremental.previous_build import PreviousBuild
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Outcome
     from opwright.run.request import Request

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from opwright.build.user_files import UserFiles
+from opwright.files.user_files import UserFiles
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import Findings
 from opwright.source.codes import CHANGED_MEANWHILE

@@ -8,15 +8,14 @@ from importlib import import_module
 from os.path import basename
 from typing import TYPE_CHECKING, Final
 
-from opwright.build.emitter_files import Build, EmitterFiles, FragmentCounts, named_emitters
-from opwright.build.engine import Engine, Report, Summary, Task
-from opwright.build.plan import Plan
-from opwright.build.staging import remove_old_staging
-from opwright.build.template import Template
-from opwright.build.templates import LAUNCHER, PLUGIN_LAUNCHER, STUBS_LAUNCHER, Templates, generated_comment
 from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, made_template, own_template
 from opwright.emit.registry import import_modules as import_family_modules
+from opwright.files.plan import Plan
+from opwright.files.staging import remove_old_staging
+from opwright.files.template import Template
+from opwright.files.templates import LAUNCHER, PLUGIN_LAUNCHER, STUBS_LAUNCHER, Templates, generated_comment
+from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.plugins.head_names import with_head_plugins
 from opwright.plugins.use import ensure_active
@@ -24,6 +23,7 @@ from opwright.release.rules import Rules
 from opwright.release.store import STUB_TEMPLATES
 from opwright.release.tree import rules_of
 from opwright.release.version import Version
+from opwright.run.engine import Engine, Report, Summary, Task
 from opwright.run.loading import check_job, launcher, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
@@ -31,13 +31,13 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.build.file_spec import FileSpec
-    from opwright.build.plain_files import Status
-    from opwright.build.plan import PlannedFile
-    from opwright.build.previous_build import EmitterState, PreviousBuild
-    from opwright.build.provenance import FileOrigin
-    from opwright.build.staging import Journal
     from opwright.emit.emitter import Job
+    from opwright.files.file_spec import FileSpec
+    from opwright.files.plain_files import Status
+    from opwright.files.plan import PlannedFile
+    from opwright.files.staging import Journal
+    from opwright.incremental.previous_build import EmitterState, PreviousBuild
+    from opwright.run.provenance import FileOrigin
     from opwright.source.items import ChosenItems
 
 __all__ = ["Generation", "Outcome", "import_modules", "template_path"]
@@ -56,7 +56,12 @@ def template_path(name: str) -> str:
 
 
 #: Modules that every run that writes files uses.
-_MODULES: Final = ("build.fingerprints", "build.previous_build", "build.prune", "build.workers")
+_MODULES: Final = (
+    "incremental.fingerprints",
+    "incremental.previous_build",
+    "incremental.output_folders",
+    "files.workers",
+)
 
 
 def import_modules(families: Iterable[str]) -> None:
@@ -207,9 +212,9 @@ class Generation:
         Notes operators that cannot have a shim, and, with `note_missing`, missing headers. Raises FaultsFound if a
         header differs.
         """
-        from opwright.build.kept_headers import check_kept_headers, kept_header
         from opwright.emit.aten.c_shim import check_c_forms, check_names, headers
         from opwright.emit.aten.shim_versions import check_versions
+        from opwright.files.kept_headers import check_kept_headers, kept_header
 
         if not set(self.request.families).intersection(families_with("aoti")):
             return
@@ -269,7 +274,7 @@ class Generation:
         The job has the operations of the edit alone, and `before` has them as the previous build had them. The summary
         counts the files that may have units of these operations. Raises NotLocal if the edit may have changed more.
         """
-        from opwright.build.edited_files import EditedFiles, NotLocal
+        from opwright.incremental.edit import EditedFiles, NotLocal
 
         self._engine.journal = journal
         build, build_before = (Build(job, self._templates, previous) for job in (self.job, before))
@@ -305,7 +310,7 @@ class Generation:
 
     def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
         """The origin of the lines of each output, by its path; call it after a run."""
-        from opwright.build.provenance import Sources, origins
+        from opwright.run.provenance import Sources, origins
 
         chosen = list(emitters(self.job, self.request.families))
         sources = Sources(

@@ -7,8 +7,6 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from opwright.build.templates import BACKEND_LAUNCHER, LAUNCHER
-from opwright.build.unit_template import UnitTemplate
 from opwright.convention import public_api
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.selection.loader import check_selection, check_static_backends
@@ -40,6 +38,7 @@ from opwright.emit.registry import (
     has_local_units,
     serves_libraries,
 )
+from opwright.files.templates import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from opwright.build.file_spec import FileSpec
-from opwright.build.shards import shard_number
 from opwright.emit.emitter import Options
 from opwright.emit.registry import DEFAULT_FAMILIES
+from opwright.files.file_spec import FileSpec, shard_number
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs

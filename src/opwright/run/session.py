@@ -11,30 +11,21 @@ import contextlib
 import os
 import time
 
-from opwright.build.input_stamps import InputStamps
-from opwright.build.manifest import (
-    Manifest,
-    has_manifest,
-    load_manifest,
-    load_manifests,
-    root_of,
-    tool_identity,
-    write_manifest,
-)
-from opwright.build.runs import Run
-from opwright.build.staging import remove_left_staging
+from opwright.files.staging import remove_left_staging
+from opwright.incremental.identity import InputStamps, Run, tool_identity
+from opwright.incremental.manifest import Manifest, has_manifest, load_manifest, load_manifests, root_of, write_manifest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Final
 
-    from opwright.build.plain_files import Status
-    from opwright.build.plan import PlannedFile
-    from opwright.build.previous_build import BuildState, PreviousBuild
-    from opwright.build.staging import Journal
     from opwright.dialects.native_functions.scope import LoadScope
     from opwright.emit.emitter import Job
+    from opwright.files.plain_files import Status
+    from opwright.files.plan import PlannedFile
+    from opwright.files.staging import Journal
+    from opwright.incremental.previous_build import BuildState, PreviousBuild
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
     from opwright.run.request import Request
@@ -103,7 +94,7 @@ def _plugin_sources(request: Request) -> list[str]:
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
     """The outcome of a run that has nothing to do."""
-    from opwright.build.engine import Summary
+    from opwright.run.engine import Summary
     from opwright.run.generation import Outcome
 
     files = int(manifest.facts["files"])
@@ -227,8 +218,8 @@ class Session:
         Meanwhile a second process reads the YAML that the families need, unless `jobs` allows only one. `besides` are
         files that the run reads besides the release's inputs. With a `scope`, it loads only the operators in it.
         """
-        from opwright.build.processes import usable_processes
         from opwright.emit.registry import takes_all_operators
+        from opwright.source.child import usable_processes
         from opwright.source.prefetch import prefetching
 
         # Nothing is left of an attempt to load few operators but the stamps.
@@ -300,7 +291,7 @@ class Session:
 
     def _previous_build(self, manifest: Manifest | None) -> PreviousBuild | None:
         """The previous build, if the same tool made it."""
-        from opwright.build.previous_build import PreviousBuild, load_state
+        from opwright.incremental.previous_build import PreviousBuild, load_state
 
         if manifest is None or manifest.tool != tool_identity():
             return None
@@ -321,8 +312,8 @@ class Session:
 
     def _state_facts(self, outcome: Outcome, inputs: Inputs) -> dict[str, str]:
         """Keep the state of a run for the next one. Gives the checksums of what is kept, for the manifest."""
-        from opwright.build.kept_inputs import keep_inputs
-        from opwright.build.previous_build import BuildState, write_state
+        from opwright.incremental.kept_inputs import keep_inputs
+        from opwright.incremental.previous_build import BuildState, write_state
         from opwright.run.edits import inputs_to_keep
 
         state = write_state(self.run, BuildState(tool_identity(), outcome.emitters))
@@ -339,7 +330,7 @@ class Session:
 
     def stale_outputs(self, targets: Collection[str]) -> set[str]:
         """The outputs of the last run of this kind that would be removed, because this run does not make them."""
-        from opwright.build import prune as pruning
+        from opwright.incremental import output_folders as pruning
 
         manifest = load_manifest(self.run)
         if manifest is None:
@@ -349,9 +340,9 @@ class Session:
     @contextlib.contextmanager
     def turn(self) -> Iterator[Journal]:
         """Hold the output folder's lock; first remove what killed runs left there. Gives the journal of the run."""
-        from opwright.build.lock import FolderLock
-        from opwright.build.prune import forget_gone_folders
-        from opwright.build.staging import Journal
+        from opwright.files.lock import FolderLock
+        from opwright.files.staging import Journal
+        from opwright.incremental.output_folders import forget_gone_folders
 
         state, top = self.run.state_folder, self.run.journal_top
         with FolderLock(state) as lock, Journal(state, top, locked=lock.is_held) as journal:
@@ -370,10 +361,10 @@ class Session:
         `report` is called for each file. `write_extras` writes a program's additional files, and gives their statuses.
         `facts` are kept in the manifest.
         """
-        from opwright.build import prune as pruning
-        from opwright.build.links import note_links
-        from opwright.build.processes import usable_processes
-        from opwright.build.staging import remove_old_staging
+        from opwright.files.staging import remove_old_staging
+        from opwright.incremental import output_folders as pruning
+        from opwright.incremental.output_folders import note_links
+        from opwright.source.child import usable_processes
 
         run = self.run
         if not self.keeps_state:
@@ -417,9 +408,9 @@ class Session:
 
         The messages in the sink are part of it.
         """
-        from opwright.build.runs import real_path
-        from opwright.build.staging import remove_old_staging
-        from opwright.build.writer import Writer
+        from opwright.files.plain_files import real_path
+        from opwright.files.staging import remove_old_staging
+        from opwright.files.writer import Writer
 
         with self.turn() as journal:
             remove_old_staging({os.path.dirname(real_path(path)) for path in texts})
@@ -444,7 +435,7 @@ class Session:
 
         Without stamps of the inputs there is no manifest, because the next run could not tell whether they changed.
         """
-        from opwright.build.writer import final_statuses
+        from opwright.files.writer import final_statuses
 
         stamps = self.stamps
         if stamps is None:

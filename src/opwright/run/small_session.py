@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opwright.build.manifest import Manifest, tool_identity, write_manifest
-from opwright.build.runs import real_path
-from opwright.build.writer import Writer, final_statuses
+from opwright.files.plain_files import real_path
+from opwright.files.writer import Writer, final_statuses
+from opwright.incremental.identity import tool_identity
+from opwright.incremental.manifest import Manifest, write_manifest
 from opwright.run.session import Session
 from opwright.source.diagnostic import Diagnostics
 

@@ -1,4 +1,4 @@
-"""Child processes: copies of this process that end when it ends.
+"""Child processes: copies of this process that end when it ends, and how many can work at once.
 
 A child and its parent share two pipes: one for the child's results, and one, the lifeline, on which the parent sends
 the child single bytes. Only the parent holds the writing end of the lifeline, so the lifeline breaks when the parent
@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Final, NoReturn
 
-__all__ = ["Child", "Parent"]
+__all__ = ["Child", "Parent", "usable_processes"]
 
 _SECONDS_TO_CLEAN: Final = 0.5
 """How many seconds a child may clean up after its parent has ended."""
@@ -203,3 +204,29 @@ class _Interruptible:
         if not self._has_ended:
             self._has_ended = True
             raise KeyboardInterrupt
+
+
+def usable_processes(most: int | None = None) -> int:
+    """How many processes can work at once, `most` at most.
+
+    It is 1 if this process cannot be forked, else the number of processors that it may use.
+    """
+    usable = _processors()
+    return usable if most is None else min(usable, most)
+
+
+def _processors() -> int:
+    # System libraries of macOS do not survive a fork, and neither do locks that another thread holds.
+    if not hasattr(os, "fork") or sys.platform == "darwin" or _has_other_threads():
+        return 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _has_other_threads() -> bool:
+    """Whether other threads run in this process, those that Python does not know of included where the system tells."""
+    try:
+        return len(os.listdir("/proc/self/task")) > 1
+    except OSError:
+        return threading.active_count() > 1

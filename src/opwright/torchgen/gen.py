@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from opwright.build.plain_files import Status
-    from opwright.build.runs import Run
-    from opwright.build.staging import Journal
+    from opwright.files.plain_files import Status
+    from opwright.files.staging import Journal
+    from opwright.incremental.identity import Run
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.run.request import Request
@@ -122,8 +122,8 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
 
 
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    from opwright.build.writer import make_folder
     from opwright.cli import console
+    from opwright.files.writer import make_folder
     from opwright.release.inputs import from_source_path
 
     inputs = from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink)
@@ -136,8 +136,8 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     generation = session.load(inputs, make_request, sink, besides)
     generation.check_shims(note_missing=True)
     if arguments.output_dependencies:
-        from opwright.build.depfile import list_paths
         from opwright.cli.extras import check_overwrites
+        from opwright.files.depfile import list_paths
 
         paths = list_paths(arguments.output_dependencies, _devices(arguments))
         named = [("--output-dependencies", path) for path in paths]
@@ -161,7 +161,7 @@ def _has_folders(arguments: argparse.Namespace) -> bool:
 
 def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal) -> dict[str, Status]:
     """Write the requested lists of output files, and give the status of each."""
-    from opwright.build.depfile import write_dependency_lists
+    from opwright.files.depfile import write_dependency_lists
 
     if not arguments.output_dependencies:
         return {}

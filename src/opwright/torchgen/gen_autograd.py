@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from opwright.build.runs import Run
+    from opwright.incremental.identity import Run
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.build.runs import Run
+    from opwright.incremental.identity import Run
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 

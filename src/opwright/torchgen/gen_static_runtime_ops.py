@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.build.formatting import find_formatter, formatter_facts
-from opwright.build.runs import Run
 from opwright.cli.arguments import add_drop_in_arguments, not_empty
 from opwright.cli.parser import Parser
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
+from opwright.files.formatting import find_formatter, formatter_facts
+from opwright.incremental.identity import Run
 from opwright.run.session import Session
 from opwright.source.codes import FORMATTER_FAILED, NO_FORMATTER
 
@@ -121,7 +121,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, formatter:
 
 def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
     """The function that formats the text of a file at a path. It raises Fault (E1705)."""
-    from opwright.build.formatting import NAME, FormatterFailed, formatting
+    from opwright.files.formatting import NAME, FormatterFailed, formatting
     from opwright.source.diagnostic import Fault
 
     format_text = formatting(formatter)

@@ -7,10 +7,6 @@ import os
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from opwright.build.depfile import cmake_list, dependency_lists
-from opwright.build.runs import Run, real_path
-from opwright.build.staging import Journal
-from opwright.build.writer import Writer
 from opwright.cli import console
 from opwright.cli.arguments import add_release_argument, selection
 from opwright.cli.extras import check_overwrites
@@ -18,6 +14,11 @@ from opwright.cli.parser import Parser
 from opwright.cli.streams import leave
 from opwright.dialects.selection.loader import load_operator_names
 from opwright.emit.registry import build_folders, program_families
+from opwright.files.depfile import cmake_list, dependency_lists
+from opwright.files.plain_files import real_path
+from opwright.files.staging import Journal
+from opwright.files.writer import Writer
+from opwright.incremental.identity import Run
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request

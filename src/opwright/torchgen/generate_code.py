@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from opwright.build.runs import Run
     from opwright.emit.emitter import Options
+    from opwright.incremental.identity import Run
     from opwright.model.selection import Selection
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request

@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opwright.build.runs import Run
     from opwright.dialects.native_functions.scope import LoadScope
     from opwright.emit.emitter import Options
+    from opwright.incremental.identity import Run
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.run.request import Request

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.build.runs import Run
+    from opwright.incremental.identity import Run
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
@@ -51,8 +51,8 @@ def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: 
 
 
 def _request(inputs: Inputs, release: str | None, run: Run, folders: dict[str, str], templates: str | None) -> Request:
-    from opwright.build.templates import LAUNCHER
     from opwright.emit.emitter import Options
+    from opwright.files.templates import LAUNCHER
     from opwright.run.request import Request
 
     # PyTorch has no program that makes the bindings alone, so comments name its main one.

@@ -72,7 +72,7 @@ class QuickProgram(NamedTuple):
 
 def _finish(result: Result) -> None:
     """Write the files of a program, and print what it has to say."""
-    from opwright.build.small_outputs import write_outputs
+    from opwright.files.small_outputs import write_outputs
 
     if result.outputs:
         write_outputs(result.outputs)

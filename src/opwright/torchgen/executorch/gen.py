@@ -7,13 +7,13 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.build.runs import Run
 from opwright.cli.arguments import add_drop_in_arguments
 from opwright.cli.parser import Parser
 from opwright.cli.runs import current_manifest, drop_in_run_of
 from opwright.cli.streams import leave
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import build_folders, program_families
+from opwright.incremental.identity import Run
 from opwright.run.session import Session
 from opwright.source.codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
 
@@ -22,9 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.build.plain_files import Status
-    from opwright.build.staging import Journal
     from opwright.emit.emitter import Options
+    from opwright.files.plain_files import Status
+    from opwright.files.staging import Journal
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.run.request import ExecutorchFiles, Request
@@ -225,8 +225,8 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
 
 
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    from opwright.build.writer import make_folder
     from opwright.cli import console
+    from opwright.files.writer import make_folder
 
     _check_templates(arguments)
     inputs, run = _inputs(arguments), _identity(arguments)
@@ -253,9 +253,9 @@ def _write_list(arguments: argparse.Namespace, generation: Generation, journal: 
         return {}
     from pathlib import PurePath
 
-    from opwright.build.depfile import cmake_list, compiled_outputs
-    from opwright.build.runs import real_path
-    from opwright.build.writer import Writer
+    from opwright.files.depfile import cmake_list, compiled_outputs
+    from opwright.files.plain_files import real_path
+    from opwright.files.writer import Writer
 
     with Writer(journal) as writer:
         writer.write(real_path(path), os.fsencode(cmake_list(PurePath(path).stem, compiled_outputs(generation.plan()))))

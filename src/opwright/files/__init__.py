@@ -1,0 +1,3 @@
+"""Files on disk: templates, which files emitters make, the plan of outputs, whole-file writing, dependency lists."""
+
+from __future__ import annotations

@@ -1,0 +1,201 @@
+"""Staging folders, where a run writes files before it puts them in place, and the journal that names them.
+
+A killed run can remove neither its staging folders nor the new files that it has already put in place. So a run writes
+them into a journal before it makes them, and the next run into the same output folder removes what the journal names.
+The lock of the output folder ends with the last process of a run, so whoever holds it knows that the run is dead.
+Process numbers would not prove that: systems use them again, and each container has its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from types import TracebackType
+
+from opwright.files.plain_files import read_plain_file, remove_below
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
+    from opwright.files.plain_files import Status
+
+__all__ = [
+    "STAGING_PREFIX",
+    "TEMPORARY_SUFFIX",
+    "Journal",
+    "remove_left_staging",
+    "remove_old_staging",
+    "remove_staging",
+    "staging_name",
+]
+
+STAGING_PREFIX: Final = ".opwright-"
+"""The start of the name of each staging folder."""
+
+TEMPORARY_SUFFIX: Final = ".new"
+"""The suffix of a new file in the state folder, before it is renamed."""
+
+_JOURNAL_NAME: Final = "staging"
+_END: Final = "\0"
+_APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OLD_SECONDS: Final = 3600
+"""The age at which a staging folder can belong to no run: a run takes seconds."""
+
+
+def staging_name() -> str:
+    """A new name for staging folders."""
+    return f"{STAGING_PREFIX}{os.urandom(8).hex()}"
+
+
+class Journal:
+    """The journal of the runs into one output folder, in their state folder.
+
+    Entering it removes what a killed run left. Only the run that holds the lock of the folder may use it: without the
+    lock (`locked`) it does nothing. A journal in an output folder may be forged, so it removes only files below that
+    folder (`top`); a journal in the user's cache has no such limit.
+    """
+
+    __slots__ = ("_folder", "_locked", "_path", "_relative_folders", "_top")
+
+    def __init__(self, state_folder: str, top: str | None, *, locked: bool) -> None:
+        self._folder = os.path.realpath(state_folder)
+        self._top = None if top is None else os.path.realpath(top)
+        self._path = os.path.join(self._folder, _JOURNAL_NAME)
+        self._relative_folders: dict[str, str] = {}
+        self._locked = locked
+
+    def __enter__(self) -> Journal:
+        if self._locked:
+            for path, status_text in self._entries():
+                if status_text:
+                    _remove_file(self._top, path, status_text)
+                elif self._top is None:
+                    _remove_tree(path)
+                else:
+                    remove_staging(path)
+            self._end()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._locked:
+            return
+        entries = self._entries()
+        for path, status_text in entries:
+            if not status_text:
+                remove_staging(path)
+        # A process of a run that failed may have been killed with new files in place: the next run removes them.
+        if error is None or not any(status_text and os.path.lexists(path) for path, status_text in entries):
+            self._end()
+
+    def add_staging(self, staging: str) -> None:
+        """Note a staging folder that is about to be made."""
+        self._add([(staging, "")])
+
+    def add_files(self, files: Iterable[tuple[str, Status]]) -> None:
+        """Note files that are about to be put where there are none, with their provisional status."""
+        self._add((path, _status_text(status)) for path, status in files)
+
+    def _add(self, entries: Iterable[tuple[str, str]]) -> None:
+        """Append entries. If that fails, the run goes on without them."""
+        if not self._locked:
+            return
+        text = "".join(f"{self._relative_path(path)}{_END}{status_text}{_END}" for path, status_text in entries)
+        with contextlib.suppress(OSError):
+            handle = os.open(self._path, _APPEND, 0o666)
+            try:
+                os.write(handle, os.fsencode(text))
+            finally:
+                os.close(handle)
+
+    def _relative_path(self, path: str) -> str:
+        """A path relative to the journal, so that it stays right if the output folder is moved."""
+        folder, name = os.path.split(path)
+        relative = self._relative_folders.get(folder)
+        if relative is None:
+            relative = self._relative_folders[folder] = _relative(os.path.realpath(folder), self._folder)
+        return os.path.join(relative, name)
+
+    def _entries(self) -> list[tuple[str, str]]:
+        """Each path in the journal, with the status of a file as text; staging folders have none."""
+        try:
+            words = iter(os.fsdecode(read_plain_file(self._path)).split(_END))
+        except OSError:
+            return []
+        return [
+            (os.path.normpath(os.path.join(self._folder, path)), status_text)
+            for path, status_text in zip(words, words, strict=False)
+        ]
+
+    def _end(self) -> None:
+        """Remove the journal, and unfinished files of the state."""
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self._folder):
+                if name == _JOURNAL_NAME or name.endswith(TEMPORARY_SUFFIX):
+                    os.unlink(os.path.join(self._folder, name))
+
+
+def _status_text(status: Status) -> str:
+    return " ".join(map(str, status))
+
+
+def _remove_file(top: str | None, path: str, status_text: str) -> None:
+    """Remove a file if its status is still that of the journal, so a copied or forged journal does no harm."""
+    folder, name = os.path.split(path) if top is None else (top, os.path.relpath(path, top).replace(os.sep, "/"))
+    with contextlib.suppress(OSError):
+        status = os.lstat(path)
+        if _status_text((status.st_size, -status.st_mtime_ns, status.st_ino)) == status_text:
+            remove_below(folder, [name])
+
+
+def remove_left_staging(state_folder: str, top: str | None) -> None:
+    """Remove what killed runs left, after waiting for a run that is under way. `top` is as for the journal."""
+    if os.path.lexists(os.path.join(state_folder, _JOURNAL_NAME)):
+        from opwright.files.lock import FolderLock
+
+        with FolderLock(state_folder) as lock, Journal(state_folder, top, locked=lock.is_held):
+            pass
+
+
+def remove_old_staging(folders: Iterable[str]) -> None:
+    """Remove old staging folders that no journal names, left by runs without a lock."""
+    now = time.time()
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(STAGING_PREFIX) and now - entry.stat().st_mtime > _OLD_SECONDS:
+                    remove_staging(entry.path)
+
+
+def remove_staging(staging: str) -> None:
+    """Remove a staging folder with its files. Whatever cannot be removed, or is not a staging folder, stays."""
+    if not os.path.basename(staging).startswith(STAGING_PREFIX) or os.path.islink(staging):
+        return
+    with contextlib.suppress(OSError):
+        os.rmdir(staging)
+        return
+    with contextlib.suppress(OSError):
+        for name in os.listdir(staging):
+            if name.isdecimal():
+                os.unlink(f"{staging}/{name}")
+        os.rmdir(staging)
+
+
+def _remove_tree(staging: str) -> None:
+    """Remove a staging folder that a journal in the user's cache names, with folders in it."""
+    if os.path.basename(staging).startswith(STAGING_PREFIX) and not os.path.islink(staging):
+        from shutil import rmtree
+
+        rmtree(staging, ignore_errors=True)
+
+
+def _relative(path: str, start: str) -> str:
+    try:
+        return os.path.relpath(path, start)
+    except ValueError:
+        # On Windows there is no way from one drive to another.
+        return path

@@ -1,0 +1,150 @@
+"""Work shared between forked processes, so that each has what this one loaded.
+
+Tasks are numbers, which each process takes one at a time until none is left. No process replaces an old file before all
+files are complete: a fault in one process discards what all of them staged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from opwright.files.writer import Writer
+from opwright.source.child import Child, Parent
+from opwright.source.codes import WRITE_FAILED
+from opwright.source.diagnostic import Fault
+
+if TYPE_CHECKING:
+    from opwright.files.staging import Journal
+    from opwright.source.diagnostic import Diagnostic
+
+__all__ = ["MOST_TASKS", "share_work"]
+
+MOST_TASKS: Final = 256
+"""The largest number of tasks: each is a byte in a pipe."""
+
+Share = TypeVar("Share")
+
+_COMMIT: Final = b"c"
+
+
+class _Worker(Generic[Share]):
+    """Another process with its share of the tasks."""
+
+    def __init__(self, work: Callable[[Writer, Iterator[int]], Share], tasks: int, journal: Journal | None) -> None:
+        self._child = Child(lambda parent: _work_apart(work, tasks, journal, parent))
+
+    def share(self) -> Share:
+        """The result of the process. Raises its Fault."""
+        share: Share = self._receive()
+        return share
+
+    def commit(self) -> None:
+        """Lets the process put its files in place; raises its Fault."""
+        self._child.tell(_COMMIT)
+        self._receive()
+
+    def release(self) -> None:
+        """Lets the process end, which discards what it has not committed."""
+        self._child.release()
+
+    def end(self) -> None:
+        """Waits until the process is gone."""
+        self._child.end()
+
+    def _receive(self) -> Share:
+        import pickle
+
+        try:
+            kind, value = pickle.load(self._child.results)
+        except (EOFError, pickle.UnpicklingError):
+            raise Fault.at(WRITE_FAILED, "a worker process ended before its files were written") from None
+        if kind == "fault":
+            diagnostic: Diagnostic = value
+            raise Fault(diagnostic)
+        if kind == "refused":
+            refusal: Exception = value
+            raise refusal
+        if kind == "bug":
+            raise RuntimeError(f"in a worker process:\n{value}")
+        share: Share = value
+        return share
+
+
+def _work_apart(
+    work: Callable[[Writer, Iterator[int]], object], tasks: int, journal: Journal | None, parent: Parent
+) -> None:
+    """The work of another process."""
+    import pickle
+
+    message: tuple[str, object]
+    try:
+        # The work ends before the writer discards or commits, which must not be interrupted: a fault, or a pipe that
+        # the parent has closed, may end the work just before the parent's interrupt comes.
+        with Writer(journal) as writer, parent.work:
+            share = work(writer, _take_tasks(tasks))
+            writer.arrive()
+            pickle.dump(("share", share), parent.results)
+            parent.results.flush()
+            # A parent that does not want the files interrupts this process instead, and the writer discards them.
+            parent.wait_for_byte()
+        message = ("share", None)
+    except Fault as fault:
+        message = ("fault", fault.diagnostic)
+    except (OSError, MemoryError) as refusal:
+        message = ("refused", refusal)
+    except Exception:
+        import traceback
+
+        message = ("bug", traceback.format_exc())
+    with contextlib.suppress(OSError):
+        pickle.dump(message, parent.results)
+        parent.results.flush()
+
+
+def _take_tasks(tasks: int) -> Iterator[int]:
+    """Take tasks as long as there are any; each goes to one process."""
+    while byte := os.read(tasks, 1):
+        yield byte[0]
+
+
+def share_work(
+    processes: int,
+    tasks: Sequence[int],
+    work: Callable[[Writer, Iterator[int]], Share],
+    check: Callable[[Sequence[Share]], None],
+    journal: Journal | None = None,
+) -> list[Share]:
+    """The result of each process for the tasks that it took; the first result is this process's.
+
+    `check` gets all results before anything is put in place, and may raise. Raises the Fault of any process.
+    """
+    reading, writing = os.pipe()
+    os.write(writing, bytes(tasks))
+    os.close(writing)
+    # Collecting garbage would write to memory that the processes share.
+    gc.freeze()
+    workers: list[_Worker[Share]] = []
+    try:
+        # If the system refuses another process, there is one less.
+        with contextlib.suppress(OSError):
+            for _ in range(processes - 1):
+                workers.append(_Worker(work, reading, journal))
+        with Writer(journal) as writer:
+            shares = [work(writer, _take_tasks(reading)), *[worker.share() for worker in workers]]
+            check(shares)
+            writer.arrive()
+            for worker in workers:
+                worker.commit()
+        return shares
+    finally:
+        # All are released before the first is waited for, so that they end at the same time.
+        for worker in workers:
+            worker.release()
+        for worker in workers:
+            worker.end()
+        os.close(reading)
+        gc.unfreeze()

@@ -1,0 +1,317 @@
+"""Writing files whole: a path holds the old contents or the new ones, never a part.
+
+New contents are written in full to a temporary file in a staging folder beside the target, which is then renamed to
+the target: at once if there was no file, and after all files of the run are complete if it replaces an old one. A run
+that fails before that leaves every old file as it was, and a run that is killed leaves no half-written file. A file
+whose contents are already right is not touched, and keeps its time stamp.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from itertools import count
+
+from opwright.files.plain_files import file_status, make_folders
+from opwright.files.staging import remove_staging, staging_name
+from opwright.source.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
+
+# Some programs take little longer than the imports of this module, so it imports diagnostics only to report a fault.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from opwright.files.plain_files import Status
+    from opwright.files.staging import Journal
+    from opwright.source.diagnostic import Fault
+
+__all__ = [
+    "Writer",
+    "file_holds",
+    "final_statuses",
+    "make_folder",
+    "touch_file",
+    "write_fault",
+    "write_file",
+    "write_report",
+]
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+_AT_ONCE = 64
+"""How many new files are noted in a journal together, before they are put in place."""
+
+_NOT_PERMITTED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NOT_A_FILE = frozenset({errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP})
+
+
+class Writer:
+    """Writes the files of one run. `write` makes new files and stages replacements; `commit` puts these in place.
+
+    As a context manager it commits at the end of the block, and discards if the block raises:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Writer() as writer:
+    ...         changed = writer.write(f"{folder}/ops/add.h", b"#pragma once\\n")
+    ...     with Writer() as writer:
+    ...         again = writer.write(f"{folder}/ops/add.h", b"#pragma once\\n")
+    >>> changed, again
+    (True, False)
+
+    The journal lets the next run find what a killed run leaves: staging folders, and files that were not there before.
+
+    Missing folders are made. An existing file keeps its permissions. A target that is a symbolic link is replaced by a
+    file; the file it points to stays as it is. Errors of the system become a Fault (E0605 to E0608).
+    """
+
+    __slots__ = ("_arriving", "_created", "_journal", "_name", "_numbers", "_pending", "_staging", "statuses")
+
+    statuses: dict[str, Status]
+    """The status of every file that was written. The status of a changed file is provisional until `final_statuses`."""
+
+    def __init__(self, journal: Journal | None = None) -> None:
+        self.statuses = {}
+        self._arriving: list[tuple[str, str, Status]] = []
+        self._created: list[str] = []
+        self._numbers = count()
+        self._pending: dict[str, str] = {}
+        self._staging: dict[str, str] = {}
+        self._journal = journal
+        self._name = staging_name()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.discard()
+
+    def write(self, target: str, data: bytes) -> bool:
+        """Write a file, and tell whether its contents differed; new contents are in place once `commit` returns."""
+        try:
+            try:
+                status = os.lstat(target)
+            except FileNotFoundError:
+                self.statuses[target] = self._create(target, data)
+                return True
+            is_link = stat.S_ISLNK(status.st_mode)
+            if not is_link and not stat.S_ISREG(status.st_mode):
+                raise _not_a_file(target)
+            if not is_link and status.st_size == len(data) and _holds(target, data):
+                # Two paths may lead to one file; the later one wins.
+                self._pending.pop(target, None)
+                self.statuses[target] = file_status(status)
+                return False
+            staged, self.statuses[target] = self._stage(target, data)
+            self._pending[target] = staged
+            if not is_link:
+                with contextlib.suppress(PermissionError):
+                    # Some file systems have no permissions to keep.
+                    os.chmod(staged, stat.S_IMODE(status.st_mode))
+            return True
+        except OSError as error:
+            raise write_fault(target, error) from None
+
+    def commit(self) -> None:
+        """Put every staged file in place.
+
+        Raises Fault if one cannot be; those after it are then discarded, and their targets stay as they were.
+        """
+        target = ""
+        try:
+            self.arrive()
+            # Replaced files may need the new ones, so from here on these stay whatever happens.
+            self._created.clear()
+            for target, staged in self._pending.items():
+                os.replace(staged, target)
+        except OSError as error:
+            raise write_fault(target, error) from None
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove what is not committed: staged contents, and files that were not there before."""
+        for target in self._created:
+            with contextlib.suppress(OSError):
+                os.unlink(target)
+        for folder in self._staging.values():
+            remove_staging(folder)
+        self._arriving.clear()
+        self._created.clear()
+        self._staging.clear()
+        self._pending.clear()
+
+    def _create(self, target: str, data: bytes) -> Status:
+        """Make a file that was not there.
+
+        It is renamed before the commit, because waiting would cost half as much again. With a journal several files are
+        renamed together.
+        """
+        staged, status = self._stage(target, data)
+        self._arriving.append((target, staged, status))
+        if self._journal is None or len(self._arriving) == _AT_ONCE:
+            self.arrive()
+        return status
+
+    def arrive(self) -> None:
+        """Put new files that are complete in place, so that errors with them come before the commit. Raises Fault."""
+        if self._journal is not None and self._arriving:
+            self._journal.add_files((target, status) for target, _, status in self._arriving)
+        for target, staged, _ in self._arriving:
+            self._created.append(target)
+            try:
+                os.replace(staged, target)
+            except OSError as error:
+                raise write_fault(target, error) from None
+        self._arriving.clear()
+
+    def _stage(self, target: str, data: bytes) -> tuple[str, Status]:
+        """Write contents to a temporary file; its path and status."""
+        folder = target.rpartition("/")[0] or ("/" if target.startswith("/") else ".")
+        staging = self._staging.get(folder)
+        if staging is None:
+            staging = self._staging_folder(folder)
+        staged = f"{staging}/{next(self._numbers)}"
+        handle = os.open(staged, _CREATE, 0o666)
+        try:
+            written = os.write(handle, data)
+            while written < len(data):
+                written += os.write(handle, data[written:])
+            status = os.fstat(handle)
+        finally:
+            os.close(handle)
+        return staged, (status.st_size, -status.st_mtime_ns, status.st_ino)
+
+    def _staging_folder(self, folder: str) -> str:
+        """A new folder for temporary files, on the same file system as the files that it is for."""
+        staging = f"{folder}/{self._name}"
+        if self._journal is not None:
+            self._journal.add_staging(staging)
+        # Noted first, so that an interrupt cannot leave a folder that nobody removes.
+        self._staging[folder] = staging
+        try:
+            os.mkdir(staging)
+        except FileNotFoundError:
+            make_folders(folder)
+            os.mkdir(staging)
+        return staging
+
+
+def write_file(target: str, data: bytes) -> bool:
+    """Write one file whole, and tell whether its contents differed.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    with Writer() as writer:
+        return writer.write(target, data)
+
+
+def write_report(path: str, text: str) -> None:
+    """Write a report whole or not at all, into the file that a link leads to. A pipe or a device gets its text.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    try:
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "w", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+            return
+    except OSError as error:
+        raise write_fault(path, error) from None
+    write_file(os.path.realpath(path), text.encode())
+
+
+def touch_file(path: str) -> None:
+    """Set the time of a file to now. A missing file is made, with its folder.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            os.utime(path)
+            return
+    except FileNotFoundError:
+        make_folder(os.path.dirname(path))
+    except OSError as error:
+        raise write_fault(path, error) from None
+    write_file(path, b"")
+
+
+def final_statuses(statuses: Mapping[str, Status]) -> dict[str, Status]:
+    """The final statuses for those that a writer gave; call it after the commit.
+
+    A rename sets the time of change of a file. So before the commit the status of a changed file is provisional: its
+    size, its time of modification as a negative number, and its inode.
+    """
+    final = dict(statuses)
+    for path, (size, changed, inode) in statuses.items():
+        if changed < 0:
+            with contextlib.suppress(OSError):
+                now = os.lstat(path)
+                # A file that someone else changed since is not the one that was written.
+                if (now.st_size, -now.st_mtime_ns, now.st_ino) == (size, changed, inode):
+                    final[path] = file_status(now)
+    return final
+
+
+def make_folder(path: str) -> None:
+    """Make a folder and its missing parents.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    try:
+        make_folders(path)
+    except OSError as error:
+        raise write_fault(path, error) from None
+
+
+def file_holds(path: str, data: bytes) -> bool:
+    """Whether a path is a file, not a link, that holds exactly these bytes."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode) and _holds(path, data)
+    except OSError:
+        return False
+
+
+def _holds(target: str, data: bytes) -> bool:
+    """Whether a file holds exactly these bytes. A file that may not be read counts as different."""
+    try:
+        handle = os.open(target, _READ)
+    except PermissionError:
+        return False
+    try:
+        return os.read(handle, len(data) + 1) == data
+    finally:
+        os.close(handle)
+
+
+def _not_a_file(target: str) -> Fault:
+
+    from opwright.source.diagnostic import Fault
+
+    return Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
+
+
+def write_fault(target: str, error: OSError, helps: Mapping[str, str] | None = None) -> Fault:
+    """The fault for an error of the system (E0605 to E0608), with help that fits it: that for outputs, or another."""
+    from opwright.source.diagnostic import Fault
+
+    kinds = ((NOT_PERMITTED, _NOT_PERMITTED), (NO_SPACE, _NO_SPACE), (NOT_A_FILE, _NOT_A_FILE))
+    code = next((code for code, numbers in kinds if error.errno in numbers), WRITE_FAILED)
+    if helps is None:
+        helps = {
+            NOT_PERMITTED: "choose an output folder that you may write to",
+            NO_SPACE: "make room on the disk, or choose an output folder on another one",
+            NOT_A_FILE: "choose another output folder, or move away what is there",
+        }
+    return Fault.at(code, f"cannot write `{target}`: {error.strerror or error}", help=helps.get(code, ""))

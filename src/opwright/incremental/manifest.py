@@ -1,0 +1,296 @@
+"""The manifest of a run: what it read and wrote, so that the next run can tell that there is nothing to do.
+
+A manifest is a file `.opwright/NAME.manifest`: a line with the format's number, a checksum and the length of the rest,
+then JSON. There is one for each kind of run, because several runs may share a folder: PyTorch's build makes headers,
+sources and `Declarations.yaml` each with a run of its own. A manifest that is damaged, of another format, or of another
+kind whose name collides is ignored.
+
+A manifest may also be forged, or copied from another folder. So it names each output by its output folder and the path
+below that folder; when it is loaded, paths are checked to stay there, and every value to be of its type.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from json import dumps, loads
+
+from opwright.files.plain_files import file_status, real_folder, stays_below
+from opwright.files.state_files import read_checked_state, replace_checked_state
+from opwright.incremental.identity import InputStamps, tool_identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any, TypeAlias
+
+    from opwright.files.plain_files import Status
+    from opwright.incremental.identity import Run
+
+    _Columns: TypeAlias = "tuple[list[str], list[int], list[int], list[int]]"
+    """Names of files in one folder, and each value of their statuses."""
+
+__all__ = [
+    "Manifest",
+    "has_manifest",
+    "load_manifest",
+    "load_manifests",
+    "manifest_facts",
+    "manifest_paths",
+    "root_of",
+    "write_manifest",
+]
+
+_FORMAT = "opwright-manifest 3"
+_SUFFIX = ".manifest"
+_STATUS_SIZE = 3
+
+
+class Manifest:
+    """What a run read, wrote and reported.
+
+    `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
+    outside of its output folders, such as dependency files. `source_outputs` are outputs that belong to the sources and
+    are never removed. `left` are outputs of earlier runs that are made no longer and were not removed. `facts` are what
+    the program says about the run when there is nothing to do.
+    """
+
+    __slots__ = ("facts", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")
+
+    def __init__(
+        self,
+        kind: str,
+        request: str,
+        tool: str,
+        stamps: InputStamps,
+        outputs: Mapping[str, Status],
+        facts: Mapping[str, str | int],
+        *,
+        others: Mapping[str, Status],
+        source_outputs: Iterable[str] = (),
+        left: Iterable[str] = (),
+    ) -> None:
+        self.kind = kind
+        self.request = request
+        self.tool = tool
+        self.stamps = stamps
+        self.outputs = outputs
+        self.facts = facts
+        self.others = others
+        self.source_outputs = frozenset(source_outputs)
+        self.left = frozenset(left)
+
+    def is_current(self, run: Run) -> bool:
+        """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
+        if run.request != self.request or self.tool != tool_identity() or not self.stamps.are_current():
+            return False
+        if run.prunes and self.left:
+            return False
+        # Last, because there are most of them.
+        if not self.outputs_hold():
+            return False
+        if self.stamps.has_new_stamps:
+            write_manifest(run, self)
+        return True
+
+    def outputs_hold(self) -> bool:
+        """Whether everything that the run wrote is there as the run left it."""
+        return len(self.intact_outputs()) == len(self.outputs) and self.others_hold()
+
+    def others_hold(self) -> bool:
+        """Whether what the run wrote outside of its output folders is there as the run left it."""
+        return len(_intact(self.others)) == len(self.others)
+
+    def intact_outputs(self) -> dict[str, Status]:
+        """The outputs that are as the run left them."""
+        return _intact(self.outputs)
+
+    def own_outputs(self) -> set[str]:
+        """The outputs that runs of this kind remove once they are made no longer."""
+        return {*(self.outputs.keys() - self.source_outputs), *self.left}
+
+
+def _intact(statuses: Mapping[str, Status]) -> dict[str, Status]:
+    folders: dict[str, dict[str, Status]] = {}
+    for path, status in statuses.items():
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, {})[name] = status
+    intact: dict[str, Status] = {}
+    for folder, expected in folders.items():
+        with contextlib.suppress(OSError):
+            intact.update(_intact_in(folder, expected))
+    return intact
+
+
+def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Status]]:
+    intact = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            status = expected.get(entry.name)
+            if status is not None and file_status(entry.stat()) == status:
+                intact.append((f"{folder}/{entry.name}", status))
+    return intact
+
+
+def load_manifest(run: Run) -> Manifest | None:
+    """The manifest of the last run of this kind, or None when there is none that can be trusted."""
+    manifest = _load(run.state_path(_SUFFIX), run)
+    return manifest if manifest is not None and manifest.kind == run.kind else None
+
+
+def has_manifest(run: Run) -> bool:
+    """Whether there is a manifest of the last run of this kind, trusted or not."""
+    return os.path.lexists(run.state_path(_SUFFIX))
+
+
+def load_manifests(run: Run) -> list[Manifest]:
+    """The manifests of all other kinds of runs into the same folder."""
+    manifests = [_load(path, run) for path in manifest_paths(run.state_folder)]
+    return [manifest for manifest in manifests if manifest is not None and manifest.kind != run.kind]
+
+
+def manifest_paths(state_folder: str) -> list[str]:
+    """The manifests in a folder."""
+    try:
+        names = sorted(os.listdir(state_folder))
+    except OSError:
+        return []
+    return [os.path.join(state_folder, name) for name in names if name.endswith(_SUFFIX)]
+
+
+def manifest_facts(path: str) -> Mapping[str, str | int]:
+    """What a manifest says about its run; nothing if it cannot be trusted."""
+    try:
+        facts: Mapping[str, str | int] = _read(path)["facts"]
+    except _DAMAGE:
+        return {}
+    return facts
+
+
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a manifest raises that is damaged or forged; a run without a manifest writes it anew."""
+
+
+def _read(path: str) -> dict[str, Any]:
+    """The data of a manifest, with texts and facts checked."""
+    _, body = read_checked_state(path, _FORMAT)
+    data: dict[str, Any] = loads(body)
+    if not {type(data["kind"]), type(data["request"]), type(data["tool"])} == {str}:
+        raise TypeError("a text is needed")
+    if {type(fact) for fact in data["facts"].values()} - {str, int}:
+        raise TypeError("a fact is a text or a number")
+    return data
+
+
+def _load(path: str, run: Run) -> Manifest | None:
+    """A manifest of a run into the same folder as another one."""
+    try:
+        data = _read(path)
+        roots = run.roots if data["kind"] == run.kind else _roots(run.home, data["kind"])
+        return Manifest(
+            data["kind"],
+            data["request"],
+            data["tool"],
+            InputStamps.from_manifest(data["files"], data["folders"]),
+            _statuses(_stored_folders(roots, data["outputs"])),
+            data["facts"],
+            others=_statuses(data["others"].items()),
+            source_outputs=_paths(_stored_folders(roots, data["source_outputs"])),
+            left=_paths(_stored_folders(roots, data["left"])),
+        )
+    except _DAMAGE:
+        return None
+
+
+def _roots(home: str, kind: str) -> dict[str, str]:
+    """The real paths of the output folders that a kind names."""
+    return {name: real_folder(os.path.join(home, folder)) for name, folder in loads(kind)["folders"].items()}
+
+
+def _stored_folders(roots: Mapping[str, str], stored: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The path of each folder that a manifest stores something of. Raises ValueError for one outside of its root."""
+    for name, folders in stored.items():
+        for folder, content in folders.items():
+            if folder and not stays_below(folder):
+                raise ValueError("a path leads out of its folder")
+            yield f"{roots[name]}/{folder}" if folder else roots[name], content
+
+
+def _statuses(folders: Iterable[tuple[str, _Columns]]) -> dict[str, Status]:
+    statuses: dict[str, Status] = {}
+    for folder, (names, *columns) in folders:
+        _check_names(names)
+        if len(columns) != _STATUS_SIZE or any(set(map(type, column)) - {int} for column in columns):
+            raise TypeError("a status is three numbers")
+        statuses.update(zip([f"{folder}/{name}" for name in names], zip(*columns, strict=True), strict=True))
+    return statuses
+
+
+def _paths(folders: Iterable[tuple[str, list[str]]]) -> Iterator[str]:
+    for folder, names in folders:
+        _check_names(names)
+        yield from [f"{folder}/{name}" for name in names]
+
+
+def _check_names(names: list[str]) -> None:
+    """Raises ValueError or TypeError where a name of a file is none."""
+    joined = "/".join(names)
+    if joined.count("/") != max(len(names) - 1, 0) or "\0" in joined or not {"", ".", ".."}.isdisjoint(names):
+        raise ValueError("a name leads out of its folder")
+    if os.sep != "/" and os.sep in joined:
+        raise ValueError("a name leads out of its folder")
+
+
+def write_manifest(run: Run, manifest: Manifest) -> None:
+    """Keeps a manifest. Where that cannot be done the next run does more than it needs to, which is no fault."""
+    body = dumps(
+        {
+            "kind": manifest.kind,
+            "request": manifest.request,
+            "tool": manifest.tool,
+            "files": manifest.stamps.files,
+            "folders": manifest.stamps.folders,
+            "outputs": _by_root(run.roots, _columns(manifest.outputs)),
+            "others": _columns(manifest.others),
+            "source_outputs": _by_root(run.roots, _names(manifest.source_outputs)),
+            "left": _by_root(run.roots, _names(manifest.left)),
+            "facts": manifest.facts,
+        }
+    ).encode()
+    replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body)
+
+
+def _columns(statuses: Mapping[str, Status]) -> dict[str, _Columns]:
+    """Statuses by folder, each value in a column of its own."""
+    folders: dict[str, _Columns] = {}
+    for path, values in statuses.items():
+        folder, _, name = path.rpartition("/")
+        names, *columns = folders.setdefault(folder, ([], [], [], []))
+        names.append(name)
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return folders
+
+
+def _names(paths: Iterable[str]) -> dict[str, list[str]]:
+    folders: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        folder, _, name = path.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    return folders
+
+
+def _by_root(roots: Mapping[str, str], folders: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """What folders hold, by the name of the output folder that each is below, and the path from there."""
+    stored: dict[str, dict[str, object]] = {}
+    for folder, content in folders.items():
+        name = root_of(roots, folder)
+        if name is not None:
+            stored.setdefault(name, {})[folder[len(roots[name]) + 1 :]] = content
+    return stored
+
+
+def root_of(roots: Mapping[str, str], folder: str) -> str | None:
+    """The name of the innermost output folder that a folder is in, or None if it is in none of them."""
+    above = [name for name, root in roots.items() if f"{folder}/".startswith(f"{root}/")]
+    return max(above, key=lambda name: len(roots[name]), default=None)

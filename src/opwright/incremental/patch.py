@@ -1,0 +1,374 @@
+"""Chunk spans: which bytes of a file came from which unit, so that the next run can reuse them.
+
+The text that one unit puts into one slot is its chunk. A file is the template's own text, the values of the file
+slots, and in each slot that units fill their chunks in order. `assemble` joins the chunks of this run; `splice` takes
+those of unchanged units out of the file that the previous build wrote.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from opwright.files.template import AnyTemplate, TemplatePart
+from opwright.incremental.fingerprints import FINGERPRINT_SIZE, split_fingerprints
+from opwright.source.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from opwright.emit.emitter import Slots
+
+__all__ = [
+    "ABSENT",
+    "Chunks",
+    "FileContents",
+    "FileSpans",
+    "SlotSpans",
+    "assemble",
+    "changed_units",
+    "replace_chunks",
+    "splice",
+]
+
+Chunk: TypeAlias = "Callable[[str, str], str | None]"
+"""The chunk of a unit in the slot of a name, with an indent."""
+
+ABSENT: Final = -1
+"""The length of the chunk of a unit that puts nothing into a slot."""
+
+
+class SlotSpans(NamedTuple):
+    """The chunks of one slot: the offset of the first, the length of each, and the line breaks cut off at the end."""
+
+    start: int
+    lengths: bytes
+    trimmed: int
+
+    def unit_lengths(self) -> array[int]:
+        """The length of each unit's chunk."""
+        lengths = array("i")
+        lengths.frombytes(self.lengths)
+        return lengths
+
+
+class FileSpans(NamedTuple):
+    """The fingerprints of a file's units, one after the other, and the slots that units fill in the template's order.
+
+    `slots` is None if the file cannot be divided into chunks.
+    """
+
+    fingerprints: bytes
+    slots: tuple[SlotSpans, ...] | None
+
+
+class Chunks(Protocol):
+    """What the units of a file put into its slots."""
+
+    def chunks(self, slot: str, indent: str) -> Sequence[str | None]:
+        """The chunk of each unit in a slot that has its lines to itself."""
+        ...
+
+    def chunk(self, slot: str, indent: str, number: int) -> str | None:
+        """The chunk of the unit of a number."""
+        ...
+
+    def texts(self, slot: str) -> Sequence[str]:
+        """The texts of all units in a slot, in order."""
+        ...
+
+
+class _FileWriter:
+    """A file that grows part by part, and the spans of its chunks."""
+
+    __slots__ = ("_parts", "_size", "_slots", "_template")
+
+    def __init__(self, template: AnyTemplate) -> None:
+        self._template = template
+        self._parts: list[bytes] = []
+        self._slots: list[SlotSpans] | None = []
+        self._size = 0
+        self.add(template.opening)
+
+    def add(self, text: str) -> None:
+        """Add text that belongs to no unit."""
+        self._add(text.encode())
+
+    def add_undivided(self, text: str) -> None:
+        """Add text of units that cannot be told apart: the file then has no spans."""
+        self._slots = None
+        self.add(text)
+
+    def _add(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+
+    def add_slot(self, lead: str | None, data: bytes, lengths: array[int]) -> None:
+        """Add the chunks of a slot after the text that the file slots put there."""
+        start = self._size
+        separator = self._template.separator
+        if lead is not None:
+            after = separator if data or any(length >= 0 for length in lengths) else ""
+            start += len(lead.encode()) + len(after)
+            data = (lead + after).encode() + data
+        trimmed = data.rstrip(b"\n") if separator else data
+        if self._slots is not None:
+            self._slots.append(SlotSpans(start, lengths.tobytes(), len(data) - len(trimmed)))
+        self._add(trimmed)
+
+    def finish(self, fingerprints: bytes) -> tuple[bytes, FileSpans]:
+        """The bytes of the file and its spans."""
+        data = b"".join(self._parts)
+        if b'"""\n' in data:
+            text = data.decode()
+            changed = self._template.with_docstring_lines(text)
+            if changed != text:
+                return changed.encode(), FileSpans(fingerprints, None)
+        return data, FileSpans(fingerprints, None if self._slots is None else tuple(self._slots))
+
+
+def _size(chunk: str | None) -> int:
+    if chunk is None:
+        return ABSENT
+    return len(chunk) if chunk.isascii() else len(chunk.encode())
+
+
+class FileContents(NamedTuple):
+    """What a file of many units is made from.
+
+    `slots` are the file slots, `filled` the names of the slots that units fill, and `units` what these put there.
+    """
+
+    template: AnyTemplate
+    slots: Slots
+    filled: Collection[str]
+    units: Chunks
+    fingerprints: bytes
+
+
+def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
+    """The bytes of a file and its spans. Raises KeyError for a slot without a value."""
+    template, slots, filled, units, fingerprints = contents
+    writer = _FileWriter(template)
+    for name, indent, before, after, rest in template.parts:
+        if name not in filled:
+            writer.add(template.filled_slot(slots[name], indent, before, after))
+        elif indent is None:
+            own = slots.get(name, ())
+            texts = [*([own] if isinstance(own, str) and own else own), *units.texts(name)]
+            writer.add_undivided(template.filled_slot(texts, None, before, after))
+        else:
+            chunks = units.chunks(name, indent)
+            joined = template.separator.join([chunk for chunk in chunks if chunk is not None])
+            lead = template.chunk(slots.get(name, ()), indent)
+            writer.add_slot(lead, joined.encode(), array("i", map(_size, chunks)))
+        writer.add(rest)
+    return writer.finish(fingerprints)
+
+
+def splice(contents: FileContents, old_spans: FileSpans, old: bytes) -> tuple[bytes, FileSpans] | None:
+    """The same as `assemble`, with the chunks of unchanged units taken from the old file.
+
+    None if the old file's spans do not fit the template, so that everything must be made again.
+    """
+    template, slots, filled, _, fingerprints = contents
+    runs = _reused_runs(old_spans.fingerprints, fingerprints)
+    old_slots = iter(old_spans.slots or ())
+    writer = _FileWriter(template)
+    for part in template.parts:
+        if part.name in filled and part.indent is not None:
+            slot = next(old_slots, None)
+            region = None if slot is None else _splice_slot(contents, part, slot, old, runs)
+            if region is None:
+                return None
+            writer.add_slot(template.chunk(slots.get(part.name, ()), part.indent), *region)
+        else:
+            writer.add(template.filled_slot(slots[part.name], part.indent, part.before, part.after))
+        writer.add(part.rest)
+    return writer.finish(fingerprints)
+
+
+class _Run(NamedTuple):
+    """Units next to each other in the new file, and the number of the first of them in the old file, where they stand
+    next to each other too. If `old_first` is None, it is one unit whose chunk is made anew."""
+
+    first: int
+    old_first: int | None
+    length: int
+
+
+def changed_units(old: bytes, new: bytes) -> list[int]:
+    """The numbers of the units of a new file whose chunks `splice` makes anew, by the fingerprints of both files."""
+    return [run.first for run in _reused_runs(old, new) if run.old_first is None]
+
+
+def _reused_runs(old: bytes, new: bytes) -> list[_Run]:
+    """The units of the new file as the longest runs that can be copied at once.
+
+    It copies chunks of units whose fingerprint the old file has. Most edits change few units next to each other.
+    """
+    before, after = _common_ends(old, new)
+    start, end = before * FINGERPRINT_SIZE, -after * FINGERPRINT_SIZE or None
+    runs = [_Run(0, 0, before)] if before else []
+    for first, old_first, length in _runs(split_fingerprints(old[start:end]), split_fingerprints(new[start:end])):
+        runs.append(_Run(before + first, None if old_first is None else before + old_first, length))
+    if after:
+        runs.append(_Run(len(new) // FINGERPRINT_SIZE - after, len(old) // FINGERPRINT_SIZE - after, after))
+    return runs
+
+
+def _common_ends(old: bytes, new: bytes) -> tuple[int, int]:
+    """How many units two files have in common at their starts, and how many of the others at their ends."""
+    size = FINGERPRINT_SIZE
+    fewest = min(len(old), len(new)) // size
+    # Comparing the bytes of many units a few times is faster than comparing each unit once.
+    before = bisect_left(range(1, fewest + 1), True, key=lambda count: old[: count * size] != new[: count * size])
+    rest = fewest - before
+    after = bisect_left(range(1, rest + 1), True, key=lambda count: old[-count * size :] != new[-count * size :])
+    return before, after
+
+
+def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
+    """The same for some units of each file."""
+    numbers = {fingerprint: number for number, fingerprint in enumerate(old)}
+    first = old_first = count = 0
+    for number, fingerprint in enumerate(new):
+        old_number = numbers.get(fingerprint)
+        if old_number == old_first + count:
+            count += 1
+            continue
+        if count:
+            yield _Run(first, old_first, count)
+        if old_number is None:
+            yield _Run(number, None, 1)
+            first, count = number + 1, 0
+        else:
+            first, old_first, count = number, old_number, 1
+    if count:
+        yield _Run(first, old_first, count)
+
+
+def _splice_slot(
+    contents: FileContents, part: TemplatePart, slot: SlotSpans, old: bytes, runs: Sequence[_Run]
+) -> tuple[bytes, array[int]] | None:
+    """The chunks of a slot, joined, and the length of each; None if the spans do not fit the old file."""
+    lengths = slot.unit_lengths()
+    separator = contents.template.separator.encode()
+    gap = len(separator)
+    ends = {run.old_first + run.length for run in runs if run.old_first is not None}
+    offsets = _offsets(lengths, {len(lengths), *[run.old_first or 0 for run in runs], *ends}, gap)
+    total = max(offsets[len(lengths)] - gap, 0)
+    # Line breaks are cut off at the end of the slot, which may reach back into the text before the first chunk.
+    size = max(total - slot.trimmed, 0)
+    data = old[slot.start : slot.start + size] + b"\n" * (total - size)
+    if len(data) != total:
+        return None
+    parts: list[bytes] = []
+    new_lengths = array("i")
+    for first, old_first, length in runs:
+        if old_first is None:
+            chunk = contents.units.chunk(part.name, part.indent or "", first)
+            new_lengths.append(_size(chunk))
+            if chunk is not None:
+                parts.append(chunk.encode())
+            continue
+        start, end = offsets[old_first], offsets[old_first + length]
+        new_lengths.extend(lengths[old_first : old_first + length])
+        if end > start:
+            parts.append(data[start : end - gap])
+    return separator.join(parts), new_lengths
+
+
+def replace_chunks(
+    template: AnyTemplate, filled: Collection[str], spans: FileSpans, old: bytes, new_chunks: Mapping[int, Chunk]
+) -> tuple[bytes, tuple[SlotSpans, ...]] | None:
+    """The bytes of an old file with new chunks of a few units, and its slots. Nothing else of the file is made again.
+
+    `new_chunks` gives the chunk in a slot, for each of these units by its number. None if a unit fills other slots than
+    before, if more than line breaks of the last chunk are cut off at the end of a slot, or if the old file's spans do
+    not fit the template.
+    """
+    named = [part for part in template.parts if part.name in filled and part.indent is not None]
+    if spans.slots is None or len(named) != len(spans.slots):
+        return None
+    patch, slots = _Patch(old), []
+    for part, slot in zip(named, spans.slots, strict=True):
+        new_slot = _replace_in_slot(patch, template.separator, part, slot, new_chunks)
+        if new_slot is None:
+            return None
+        slots.append(new_slot)
+    data = patch.result()
+    if b'"""\n' in data and template.with_docstring_lines(data.decode()) != data.decode():
+        return None
+    return data, tuple(slots)
+
+
+class _Patch:
+    """An old text of which parts are replaced, from the first to the last.
+
+    `shift` is how much longer the text has become.
+    """
+
+    def __init__(self, old: bytes) -> None:
+        self.shift = 0
+        self._old: Final = old
+        self._parts: Final[list[bytes]] = []
+        self._copied = 0
+
+    def replace(self, start: int, end: int, data: bytes) -> None:
+        """Replace what is between two places of the old text."""
+        self._parts.extend((self._old[self._copied : start], data))
+        self._copied = end
+        self.shift += len(data) - (end - start)
+
+    def result(self) -> bytes:
+        """The new text."""
+        return b"".join([*self._parts, self._old[self._copied :]])
+
+
+def _replace_in_slot(
+    patch: _Patch, separator: str, part: TemplatePart, slot: SlotSpans, new_chunks: Mapping[int, Chunk]
+) -> SlotSpans | None:
+    """Replace the chunks of some units in a slot, and give the new spans; None where `replace_chunks` gives None."""
+    lengths = slot.unit_lengths()
+    gap = len(separator)
+    offsets = _offsets(lengths, {len(lengths), *new_chunks}, gap)
+    new_start, trimmed = slot.start + patch.shift, slot.trimmed
+    whole_end = slot.start + offsets[len(lengths)] - gap
+    end_in_file = whole_end - slot.trimmed
+    for number in sorted(new_chunks):
+        chunk = new_chunks[number](part.name, part.indent or "")
+        if (chunk is None) is not (lengths[number] == ABSENT):
+            return None
+        if chunk is None:
+            continue
+        start = slot.start + offsets[number]
+        end = start + lengths[number]
+        data = chunk.encode()
+        lengths[number] = len(data)
+        if end == whole_end and separator:
+            # The last chunk, whose line breaks at the end are cut off.
+            data, end = data.rstrip(b"\n"), end_in_file
+            trimmed = lengths[number] - len(data)
+            if not data or end <= start:
+                return None
+        elif end > end_in_file:
+            return None
+        patch.replace(start, end, data)
+    return SlotSpans(new_start, lengths.tobytes(), trimmed)
+
+
+def _offsets(lengths: array[int], numbers: Iterable[int], gap: int) -> dict[int, int]:
+    """Where in a slot the chunks of the units of some numbers begin.
+
+    A separator is after each chunk. A unit without a chunk adds nothing.
+    """
+    offsets: dict[int, int] = {}
+    offset = start = 0
+    for number in sorted(numbers):
+        between = lengths[start:number]
+        absent = between.count(ABSENT)
+        offset += sum(between) - absent * ABSENT + (len(between) - absent) * gap
+        offsets[number] = offset
+        start = number
+    return offsets
