@@ -51,6 +51,8 @@ WITHOUT_KERNEL = {
 FILES = {
     RegistrationKind.autograd: "VariableType",
     RegistrationKind.not_implemented: "VariableType",
+    RegistrationKind.refuses_gradients: "VariableType",
+    RegistrationKind.not_differentiable: "VariableType",
     RegistrationKind.view: "ADInplaceOrViewType",
     RegistrationKind.tracer: "TraceType",
     RegistrationKind.functionalization: "RegisterFunctionalization",

@@ -125,7 +125,7 @@ def test_json_has_what_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["explain", "relu", "mm.out", "--format", "json", "--section", "schema,python"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert [operator["name"] for operator in data["operators"]] == ["aten::relu", "aten::mm.out"]
-    assert data["operators"][0]["python"][0]["signature"] == "relu()"
+    assert data["operators"][0]["python"][0]["signature"] == "torch.Tensor.relu() -> Tensor"
     assert data["operators"][0]["dispatch"] is None
 
 

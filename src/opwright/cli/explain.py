@@ -4,6 +4,7 @@
   opwright explain add                              the overloads of an operator
   opwright explain aten.add.out --section dispatch  what runs under each dispatch key
   opwright explain relu mm --format json            for other programs
+  opwright explain F.relu at::add_out AddBackward0  the operators behind other names
   opwright explain acme::scale --library acme.yaml  an operator of a library
   opwright explain add.out --backend acme.yaml      with the kernels of a backend
   opwright explain add.out --out build              with the lines of generated code
@@ -45,9 +46,16 @@ if TYPE_CHECKING:
 
     from opwright.explain.loading import Explained, ExplainRequest
     from opwright.explain.paint import Painter
+    from opwright.explain.resolution import Resolution
     from opwright.model.native_function import NativeFunction
     from opwright.run.provenance import FileOrigin
 
+    Match = tuple[NativeFunction, Explained]
+
+#: The beginning of names of Python and C++, which suggestions leave out.
+_QUALIFIED: Final = re.compile(r"(?:torch|F|Tensor|nn)\.|(?:at|torch|Tensor)::")
+#: Names that lead to more operators are answered with the names of these.
+_FEW: Final = 12
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.
 _COLUMNS: Final = 80
@@ -59,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names",
         metavar="NAME",
         nargs="*",
-        help="an operator as `add.Tensor`, `aten::add.Tensor` or `torch.ops.aten.add.Tensor`, or a code such as E0312",
+        help="an operator as `add.Tensor`, `aten::add.Tensor` or `torch.ops.aten.add.Tensor`; a name that leads to "
+        "operators, as `torch.add`, `at::add_out`, `AddmmBackward0`, `CPU`, a kernel or a tag; or a code such as E0312",
     )
     listed = "; ".join([f"{name}: {text}" for name, text in SECTIONS.items()])
     parser.add_argument(
@@ -135,7 +144,13 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
     sections = arguments.section or tuple(SECTIONS)
     painter = _painter()._replace(color=wants_color(arguments.color, sys.stdout))
     texts, records, status = [], [], console.SUCCESS
-    for name, matches in _matches(request, sink).items():
+    named, resolutions = _named(request, sink)
+    for name, matches in named.items():
+        resolution = resolutions.get(name)
+        if resolution is not None and arguments.format == "text":
+            texts.append(_resolved_text(name, resolution, matches, painter))
+        if resolution is not None and not matches:
+            continue
         if not matches:
             say(_unknown(name, request))
             status = console.FAULTS
@@ -182,12 +197,46 @@ def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
     )
 
 
-def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[tuple[NativeFunction, Explained]]]:
+def _named(request: ExplainRequest, sink: Diagnostics) -> tuple[dict[str, list[Match]], dict[str, Resolution]]:
+    """The overloads that each name means, and what the names were taken for that are not those of operators."""
+    from opwright.explain.resolution import Entries, resolve
+
+    matches = _matches(request, sink)
+    entries = Entries(request.inputs)
+    resolutions = {
+        name: resolution for name in matches if not matches[name] and (resolution := resolve(name, entries)) is not None
+    }
+    few = {name: answer for name, answer in resolutions.items() if len(answer.operators) <= _FEW}
+    operators = dict.fromkeys([operator for resolution in few.values() for operator in resolution.operators])
+    if operators:
+        by_operator = _matches(request._replace(names=tuple(operators)), sink)
+        for name, resolution in few.items():
+            named = [match for operator in resolution.operators for match in by_operator[operator]]
+            matches[name] = [match for match in named if not resolution.node or _has_node(*match, resolution.node)]
+    return matches, resolutions
+
+
+def _has_node(function: NativeFunction, explained: Explained, node: str) -> bool:
+    """Whether an autograd node is that of an overload."""
+    differentiable = [matched for matched in explained.job.derivatives.functions if matched.function is function]
+    return any(info.node_name == node for matched in differentiable for info in matched.infos.values())
+
+
+def _resolved_text(name: str, resolution: Resolution, matches: Sequence[Match], painter: Painter) -> str:
+    """What a name was taken for, and the operators that it leads to."""
+    operators = [function.name.text for function, _ in matches] or resolution.operators
+    number = "" if matches else f" of {len(operators):,} overloads"
+    return "\n".join(
+        [*painter.wrap("", f"{name} is {resolution.taken_for}{number}: {', '.join(operators)}", indent=2), ""]
+    )
+
+
+def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[Match]]:
     """The overloads that each name means, with the job that has them."""
     from opwright.explain.loading import load_jobs
     from opwright.explain.names import overloads_named, plain_name
 
-    matches: dict[str, list[tuple[NativeFunction, Explained]]] = {name: [] for name in request.names}
+    matches: dict[str, list[Match]] = {name: [] for name in request.names}
     for explained in load_jobs(request, sink):
         for catalog in explained.catalogs:
             namespaces = {function.namespace for function in catalog.functions}
@@ -207,6 +256,8 @@ def _unknown(name: str, request: ExplainRequest) -> str:
 
     operators = operator_names(request.inputs)
     plain = plain_name(name, ("aten",)).removeprefix("aten::")
+    if _QUALIFIED.match(plain):
+        plain = re.split(r"\.|::", plain)[-1]
     candidates = operators if "." in plain else [operator.partition(".")[0] for operator in operators]
     overloads = [operator for operator in operators if operator.partition(".")[0] == plain.partition(".")[0]]
     hint = f"there are {', '.join(overloads)}" if overloads else str(did_you_mean(plain, candidates))

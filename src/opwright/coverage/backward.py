@@ -12,13 +12,19 @@ from opwright.coverage.records import ABSENT, Backward, BackwardStatus, Operator
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.emit.autograd.wrappers import differentiable_outputs, wrapper
 from opwright.model.catalog import Catalog
-from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, MatchedDerivatives
+from opwright.model.derivatives import (
+    DEFAULT_KEY,
+    NOT_IMPLEMENTED,
+    DifferentiabilityInfo,
+    DifferentiableFunction,
+    MatchedDerivatives,
+)
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import INTEGRAL_COMPOSITES
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
-__all__ = ["NOT_IMPLEMENTED", "BackwardFacts", "called_names"]
+__all__ = ["BackwardFacts", "called_names"]
 
 #: A called function or method, with what stands before it.
 _CALL: Final = re.compile(r"(\.|->)?\s*\b([A-Za-z_]\w*)\s*\(")
@@ -27,8 +33,6 @@ _AFTER_GRADIENT: Final = re.compile(r"\bgrads?(?:_\w+)?(?:\[\w+\])?\s*([*/+-])(?
 _BEFORE_GRADIENT: Final = re.compile(r"([*/+-])\s*grads?(?:_\w+)?\b(?!\s*\()")
 _NEGATED_GRADIENT: Final = re.compile(r"(?:^|[(,?:{])\s*-\s*grads?\b")
 _ARITHMETIC: Final = {"*": "mul", "/": "div", "+": "add", "-": "sub"}
-#: The function of formulas that cannot be computed.
-NOT_IMPLEMENTED: Final = "not_implemented"
 
 
 def called_names(formula: str) -> Iterator[tuple[str, bool]]:
@@ -116,7 +120,7 @@ class BackwardFacts:
     def _formulas(self, info: DifferentiabilityInfo) -> Backward:
         """What the formulas of a function call."""
         formulas = [derivative.original_formula for derivative in info.derivatives]
-        if all(formula.startswith(f"{NOT_IMPLEMENTED}(") for formula in formulas):
+        if info.is_not_implemented:
             return Backward(BackwardStatus.unimplemented)
         calls: dict[str, None] = {}
         helpers: dict[str, None] = {}

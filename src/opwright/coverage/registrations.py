@@ -17,17 +17,19 @@ from opwright.emit.autograd.inplace_or_view import has_view_kernel
 from opwright.emit.autograd.kernels import is_hand_written, kernel_name
 from opwright.emit.autograd.units import functions_with_kernels
 from opwright.emit.autograd.variable_type import falls_back
+from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import registered_units, section_files
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.library.parts import library_parts
 from opwright.emit.library.sources import source_sections
-from opwright.model.derivatives import DEFAULT_KEY
+from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.operator_names.hand_registered import BY_HAND
+from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["RegisteredKernel", "RegistrationKind", "registrations"]
@@ -47,6 +49,8 @@ class RegistrationKind(enum.Enum):
     functionalization = "calls the functional form, or records the view"
     autograd = "records the gradient"
     not_implemented = "records that the gradient is not implemented"
+    refuses_gradients = "raises an error if a tensor requires a gradient"
+    not_differentiable = "passes the call on: nothing is differentiable"
     view = "counts versions and records views"
     tracer = "records the call in a graph of `torch.jit.trace`"
     autocast = "casts the arguments, and calls the operator again"
@@ -206,11 +210,26 @@ def _of_autograd(job: Job) -> Iterator[KeyedKernel]:
             kernel = f"torch::autograd::VariableType::{kernel_name(function)}"
             for key in differentiable.infos or (DEFAULT_KEY,):
                 is_default = key == DEFAULT_KEY
-                registration = RegisteredKernel(RegistrationKind.autograd, kernel if is_default else f"{kernel}_{key}")
+                registration = RegisteredKernel(
+                    _autograd_kind(differentiable, key), kernel if is_default else f"{kernel}_{key}"
+                )
                 yield function, "Autograd" if is_default else key, registration
         if has_view_kernel(function):
             kernel = f"torch::ADInplaceOrView::{kernel_name(function)}"
             yield function, "ADInplaceOrView", RegisteredKernel(RegistrationKind.view, kernel)
+
+
+def _autograd_kind(differentiable: DifferentiableFunction, key: str) -> RegistrationKind:
+    """What the generated kernel of VariableType does with the gradient."""
+    if is_hand_written(differentiable.function):
+        return RegistrationKind.autograd
+    decisions = wrapper(differentiable, key)
+    if not decisions.records:
+        return RegistrationKind.not_differentiable
+    if differentiable.function.kind is SchemaKind.out:
+        return RegistrationKind.refuses_gradients
+    has_formulas = decisions.info is not None and not decisions.info.is_not_implemented
+    return RegistrationKind.autograd if has_formulas else RegistrationKind.not_implemented
 
 
 def _wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> RegisteredKernel:

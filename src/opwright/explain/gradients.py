@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.coverage.backward import NOT_IMPLEMENTED
 from opwright.coverage.registrations import RegistrationKind, registrations
 from opwright.emit.autograd.saved import saved_type
 from opwright.emit.emitter import Job
 from opwright.explain.records import DerivativeRecord, FilePlace, FormulaRecord, GradientRecord, SavedRecord
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative, SavedAttribute
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import SchemaKind
 from opwright.source.span import Span
 
 __all__ = ["derivative_record"]
@@ -30,6 +28,11 @@ _TEXTS: Final = {
 }
 
 
+_WITHOUT_GRADIENT: Final = {
+    RegistrationKind.not_implemented: "unimplemented",
+    RegistrationKind.not_differentiable: "none",
+    RegistrationKind.refuses_gradients: "out",
+}
 _WITH_FORMULAS: Final = ("formulas", "mixed", "unimplemented")
 
 
@@ -57,15 +60,10 @@ def _status(function: NativeFunction, job: Job, differentiable: DifferentiableFu
         return "composite" if function.has_composite_implicit else "none"
     if registration is not None and registration.kind is RegistrationKind.by_hand:
         return "by_hand"
-    if function.kind is SchemaKind.out:
-        return "out"
-    if registration is not None and registration.kind is RegistrationKind.not_implemented:
-        return "unimplemented"
-    formulas = [derivative.original_formula for info in infos.values() for derivative in info.derivatives]
-    if not formulas:
+    if registration is not None and registration.kind in _WITHOUT_GRADIENT:
+        return _WITHOUT_GRADIENT[registration.kind]
+    if not any(info.has_derivatives for info in infos.values()):
         return "none"
-    if all(formula.startswith(f"{NOT_IMPLEMENTED}(") for formula in formulas):
-        return "unimplemented"
     return "mixed" if function.has_composite_implicit and not function.has_composite_explicit else "formulas"
 
 

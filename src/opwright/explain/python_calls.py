@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from opwright.convention.python.bound import MODULES
-from opwright.convention.python.signature import function_signature
+from opwright.convention.python.bound import MODULES, TORCH, PythonModule
+from opwright.convention.python.hints import Hints
+from opwright.convention.python.parser import NoPythonType
+from opwright.convention.python.signature import PythonSignature, function_signature
 from opwright.emit.emitter import Job
 from opwright.emit.python.units import bindings
 from opwright.explain.records import FilePlace, PythonRecord
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 
-__all__ = ["python_records"]
+__all__ = ["python_name", "python_records"]
+
+#: Functions that the module `torch` does not take over (PRIVATE_OPS of torch/__init__.py).
+_PRIVATE: Final = ("unique_dim",)
 
 
 def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ...]:
@@ -21,9 +27,11 @@ def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ..
 
 
 def _records(function: NativeFunction, job: Job) -> Iterator[PythonRecord]:
+    hints = Hints(job.rules)
     if function.library is not PYTORCH:
-        text = function_signature(function, method=False).text
-        yield PythonRecord(f"torch.ops.{function.namespace}.{function.name.name}", text, False, None)
+        name = f"torch.ops.{function.namespace}.{function.name.name}"
+        call = _call(function_signature(function, method=False), hints)
+        yield PythonRecord(name, name + call, False, None)
         return
     for module in MODULES:
         for binding in bindings(job, module):
@@ -32,5 +40,27 @@ def _records(function: NativeFunction, job: Job) -> Iterator[PythonRecord]:
                     continue
                 signature, span = pair.signature, pair.signature.span
                 place = None if span is None else FilePlace(span.file.path, span.line)
-                name = f"{module.name}.{signature.name}"
-                yield PythonRecord(name, signature.text.removesuffix("|deprecated"), signature.deprecated, place)
+                name = python_name(module, signature.name)
+                yield PythonRecord(name, name + _call(signature, hints), signature.deprecated, place)
+
+
+def python_name(module: PythonModule, name: str) -> str:
+    """Where Python finds a function; the public place if it has one.
+
+    >>> python_name(LINALG, "linalg_inv"), python_name(NN, "gelu")
+    ('torch.linalg.inv', 'torch._C._nn.gelu')
+    """
+    if module.key is not None:
+        public = name.removeprefix(f"{module.key}_")
+        return f"{module.name}.{public}" if public != name else f"torch._C._{module.key}.{name}"
+    if module is TORCH and (name.startswith("__") or name in _PRIVATE):
+        return f"torch._C._VariableFunctions.{name}"
+    return f"{module.name}.{name}"
+
+
+def _call(signature: PythonSignature, hints: Hints) -> str:
+    """Parameters and result with the types of PyTorch's stubs; those of the parser where a type has no hint."""
+    try:
+        return hints.call(signature)
+    except NoPythonType:
+        return signature.text.removesuffix("|deprecated").removeprefix(signature.name)

@@ -173,9 +173,8 @@ def _python(records: Sequence[PythonRecord], painter: Painter) -> Iterator[str]:
     if not records:
         yield f"{_INDENT}no generated binding; torch.ops has every operator"
     for record in records:
-        module = record.function.rpartition(".")[0]
         deprecated = "" if record.place is None else f"deprecated, {painter.place(record.place, is_short=True)}"
-        yield from painter.wrap(_INDENT, f"{module}.{record.signature}", indent=6)
+        yield from painter.wrap(_INDENT, record.signature, indent=6)
         if deprecated:
             yield f"      {painter.note(deprecated)}"
 

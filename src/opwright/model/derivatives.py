@@ -23,6 +23,8 @@ from opwright.source.span import Span
 
 #: The name of the formulas for all dispatch keys without formulas of their own.
 DEFAULT_KEY: Final = "Default"
+#: The function of formulas that cannot be computed.
+NOT_IMPLEMENTED: Final = "not_implemented"
 
 _WORD: Final = lazy_pattern(r"\w+")
 
@@ -175,6 +177,12 @@ class DifferentiabilityInfo(Copyable):
     def words(self) -> frozenset[str]:
         """The words of all backward formulas."""
         return frozenset().union(*[derivative.words for derivative in self.derivatives])
+
+    @property
+    def is_not_implemented(self) -> bool:
+        """Whether all of its formulas say that the gradient is not implemented."""
+        formulas = [derivative.original_formula for derivative in self.derivatives]
+        return all(formula.startswith(f"{NOT_IMPLEMENTED}(") for formula in formulas)
 
     @property
     def has_derivatives(self) -> bool:

@@ -12,6 +12,7 @@ def mix(input: Tensor, *, by: Number | _complex = 1) -> Tensor: ...
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -52,6 +53,10 @@ _DEFAULTS: Final = {
     "c10::MemoryFormat::Contiguous": "contiguous_format",
     "at::Reduction::Mean": "1",
 }
+
+#: A type in a stub under a name of its own, which the functions of the stub do not hide.
+_STUB_NAME: Final = re.compile(r"\b_(size|int|float|bool|complex|dtype|device|layout|qscheme)\b")
+_PLAIN_NAMES: Final = {"size": "Sequence[int]"}
 
 #: Longer declarations are broken into lines.
 _WIDTH: Final = 80
@@ -171,6 +176,20 @@ class Hints:
             # The shorter text decides where the declaration is broken into lines.
             text = text.replace(") -> None:", ") -> tuple[Tensor, ...] | list[Tensor]:")
         return text
+
+    def call(self, signature: PythonSignature) -> str:
+        """The parameters and the result on one line, as people read them: builtin types have their own names.
+
+        >>> from opwright.convention.python.signature import python_signature
+        >>> from opwright.release.version import parse_version
+        >>> from opwright.schema import parse_schema
+        >>> signature = python_signature(parse_schema("mix(Tensor self, int[2] by=1) -> Tensor"))
+        >>> Hints(Rules(parse_version("2.13"))).call(signature)
+        '(input: Tensor, by: int | Sequence[int] = 1) -> Tensor'
+        """
+        parameters = ", ".join(self._parameters(signature, signature.parameters))
+        text = f"({parameters}) -> {self._return_hint(signature)}"
+        return _STUB_NAME.sub(lambda name: _PLAIN_NAMES.get(name[1], name[1]), text)
 
     def spread_declaration(self, signature: PythonSignature, *, with_out: bool = True) -> str | None:
         """The declaration for calls that pass the only positional list of integers as several arguments: `ones(2, 3)`.

@@ -1,0 +1,223 @@
+"""Finds the operators behind the names that people hold: of Python, of C++, of autograd nodes, kernels and C shims.
+
+Only the texts of entries are read, so that what is loaded afterwards stays small.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.model.derivatives import node_prefix
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, dispatch_keys
+from opwright.release.inputs import Inputs
+from opwright.source.items import split_items
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["Entries", "Resolution", "resolve"]
+
+_NAME: Final = re.compile(r"(?:func|name): *([\w:]+)((?:\.\w+)?)")
+
+
+class Resolution(NamedTuple):
+    """What a name was taken for, in words, and the operators or overloads that it leads to.
+
+    `node` is the autograd node whose operators alone are meant; empty for other names.
+    """
+
+    taken_for: str
+    operators: tuple[str, ...]
+    node: str = ""
+
+
+class Entries:
+    """The names and the texts of the entries of a PyTorch."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs: Final = inputs
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The text of the entry of each overload, in order."""
+        return self._texts(NATIVE_FUNCTIONS.inputs[0])
+
+    @cached_property
+    def formulas(self) -> dict[str, str]:
+        """The text of the entry of each overload with formulas."""
+        return self._texts(DERIVATIVES.inputs[0])
+
+    def _texts(self, name: str) -> dict[str, str]:
+        file = self._inputs.read_optional(name)
+        if file is None:
+            return {}
+        return {match[1] + match[2]: text for _, text in split_items(file.text) if (match := _NAME.match(text))}
+
+    @cached_property
+    def operators(self) -> frozenset[str]:
+        """The names without those of overloads."""
+        return frozenset([name.partition(".")[0] for name in self.texts])
+
+    @cached_property
+    def by_symbol(self) -> dict[str, str]:
+        """The overload by its name in C++ identifiers, such as `add_Tensor`."""
+        return {name.replace(".", "_"): name for name in self.texts}
+
+    def outs(self, operator: str) -> tuple[str, ...]:
+        """The out overloads of an operator."""
+        written = re.compile(rf"func: *{operator}\.\w*out\w*\(")
+        return tuple([name for name, text in self.texts.items() if written.match(text)])
+
+
+def resolve(text: str, entries: Entries) -> Resolution | None:
+    """The operators that a name leads to; None if it is no such name.
+
+    >>> from opwright.release.inputs import open_inputs
+    >>> entries = Entries(open_inputs("auto"))
+    >>> resolve("torch.linalg.inv", entries)
+    Resolution(taken_for='a Python function', operators=('linalg_inv',), node='')
+    >>> resolve("at::_ops::add_Tensor::call", entries).operators
+    ('add.Tensor',)
+    """
+    return next((answer for reader in _READERS for answer in reader(text, entries) if answer.operators), None)
+
+
+_METHOD: Final = re.compile(r"(?:torch\.)?(?:_C\.)?(?:Tensor|TensorBase|_TensorBase)\.(\w+)")
+_PYTHON: Final = re.compile(r"(?:torch\.)?(?:_C\.)?(?:(nn\.functional|F|\w+)\.)?(\w+)")
+#: Operators of these modules have the module's name as a prefix.
+_PREFIXED: Final = ("fft", "linalg", "nested", "sparse", "special")
+
+
+def _python(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Functions and methods of Python: `torch.add`, `F.relu`, `Tensor.add_`, `torch._C._nn.gelu`."""
+    method = _METHOD.fullmatch(text)
+    if method is not None:
+        yield _named("a method of Python's tensors", entries, *_method_names(method[1]))
+    function = _PYTHON.fullmatch(text)
+    if function is not None and "." in text:
+        module, name = (function[1] or "").lstrip("_"), function[2]
+        names = [f"{module}_{name}", name] if module in _PREFIXED else [name]
+        yield _named("a Python function", entries, *names)
+
+
+def _method_names(name: str) -> list[str]:
+    """The operators that a method may be: `__iadd__` is `add_`, where no operator has that name."""
+    special = re.fullmatch(r"__(i?)(\w+?)__", name)
+    if special is None:
+        return [name]
+    in_place = f"{special[2]}_" if special[1] else special[2]
+    return [name, in_place, f"{special[1]}{special[2]}"]
+
+
+_CPP: Final = re.compile(r"(?:at|torch)::(\w+)")
+_CPP_METHOD: Final = re.compile(r"(?:at::)?Tensor::(\w+)")
+_OPERATOR_CLASS: Final = re.compile(r"(?:at::)?_ops::(\w+?)(?:::\w+)?")
+_SHIM: Final = re.compile(r"aoti_torch_[a-z]+_(\w+)")
+
+
+def _cpp(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Functions and methods of C++, classes of operators, and C shims."""
+    if match := _CPP.fullmatch(text):
+        yield _function(match[1], entries)
+    if match := _CPP_METHOD.fullmatch(text):
+        yield _named("a method of C++'s tensors", entries, match[1])
+    if match := _OPERATOR_CLASS.fullmatch(text):
+        yield Resolution("the C++ class of an overload", _symbol(match[1], entries))
+    if match := _SHIM.fullmatch(text):
+        yield Resolution("a C shim", _symbol(match[1], entries))
+
+
+def _function(name: str, entries: Entries) -> Resolution:
+    """A function of the namespace `at`; those with the suffix `_out` or `_outf` are the out overloads."""
+    if name in entries.operators:
+        return Resolution("a C++ function", (name,))
+    operator = re.sub(r"_outf?$", "", name)
+    return Resolution("a C++ function", entries.outs(operator) if operator != name else ())
+
+
+def _symbol(symbol: str, entries: Entries) -> tuple[str, ...]:
+    name = entries.by_symbol.get(symbol)
+    return (symbol,) if name is None and symbol in entries.operators else () if name is None else (name,)
+
+
+_NODE: Final = re.compile(r"(?:torch::autograd::(?:generated::)?)?(\w+Backward)\d*")
+
+
+def _node(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Autograd nodes, as `grad_fn` shows them: `AddmmBackward0`."""
+    match = _NODE.fullmatch(text)
+    if match is not None:
+        prefix = match[1]
+        names = [name for name in entries.formulas if node_prefix(name.partition(".")[0]) == prefix]
+        yield Resolution("an autograd node", tuple(names), text.rpartition("::")[2])
+
+
+_KERNEL: Final = re.compile(r"(?:at::native::)?(?:structured_)?(\w+?)(?:::(?:impl|meta))?")
+
+
+def _kernel(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Kernels that entries name; without one, those with the name of the C++ function; functions that loops have."""
+    match = _KERNEL.fullmatch(text)
+    if match is None:
+        return
+    value = re.compile(rf"(?m)^    [\w, ]+: *(?:\w+::)*{match[1]}\s*(?:#.*)?$")
+    yield Resolution("a kernel", tuple([name for name, entry in entries.texts.items() if value.search(entry)]))
+    if match[1] != text:
+        yield _function(match[1], entries)._replace(taken_for="a kernel")
+    loop = re.sub(r"_(?:kernel|stub)(?:_(?:impl|cuda|mps))?$", "", match[1])
+    if loop != match[1]:
+        yield _named("the function of a loop, by its name", entries, loop)
+
+
+def _helper(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Functions that formulas call: `mul_tensor_backward`."""
+    name = text.rpartition("::")[2]
+    if name.isidentifier():
+        call = re.compile(rf"\b{name}\(")
+        users = [operator for operator, entry in entries.formulas.items() if call.search(entry.partition("\n")[2])]
+        yield Resolution("a function that formulas call", tuple(users))
+
+
+def _tag(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Tags: `pointwise`, `torch.Tag.core`."""
+    name = text.removeprefix("torch.").removeprefix("Tag.")
+    if name.isidentifier():
+        tagged = re.compile(rf"(?m)^  tags: *\[?(?:\w+, *)*{name}\b")
+        yield Resolution("a tag", tuple([name for name, entry in entries.texts.items() if tagged.search(entry)]))
+
+
+#: An entry without any of these has a kernel for CompositeImplicitAutograd.
+_WITH_KERNELS: Final = re.compile(r"(?m)^  (?:dispatch|structured_delegate): ?")
+
+
+def _key(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Dispatch keys: `CPU`, `torch._C.DispatchKey.CPU`, `c10::DispatchKey::CPU`."""
+    name = re.split(r"\.|::", text)[-1]
+    if any(key.name == name for key in dispatch_keys()):
+        keyed = re.compile(rf"(?m)^    (?:\w+, *)*{name}(?:, *\w+)*:")
+        is_default = name == COMPOSITE_IMPLICIT.name
+        operators = [
+            operator
+            for operator, entry in entries.texts.items()
+            if keyed.search(entry) or (is_default and not _WITH_KERNELS.search(entry))
+        ]
+        yield Resolution("a dispatch key, with kernels in the entries", tuple(operators))
+
+
+def _named(taken_for: str, entries: Entries, *names: str) -> Resolution:
+    """The first of these names that an operator has."""
+    return Resolution(taken_for, tuple([name for name in names if name in entries.operators][:1]))
+
+
+#: How names are read, in this order.
+_READERS: Final[Sequence[Callable[[str, Entries], Iterator[Resolution]]]] = (
+    _python,
+    _cpp,
+    _node,
+    _kernel,
+    _key,
+    _tag,
+    _helper,
+)

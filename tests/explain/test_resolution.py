@@ -1,0 +1,131 @@
+"""Names that people hold lead to operators, and the names that explanations give exist."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.convention.python.bound import MODULES
+from opwright.coverage.registrations import RegistrationKind, registrations
+from opwright.emit.python.units import bindings
+from opwright.explain.gradients import derivative_record
+from opwright.explain.python_calls import python_name
+from opwright.explain.resolution import Entries, resolve
+from opwright.release.inputs import open_inputs
+from tests.explain.agreement import installed_job
+
+FUNCTION, METHOD = "a Python function", "a method of Python's tensors"
+CPP, CPP_METHOD, CLASS = "a C++ function", "a method of C++'s tensors", "the C++ class of an overload"
+
+#: A name, what it is taken for, and the first operators that it leads to.
+NAMES = {
+    "torch.add": (FUNCTION, "add"),
+    "torch.ops.aten.mm.out": (FUNCTION, ""),
+    "F.relu": (FUNCTION, "relu"),
+    "torch.nn.functional.relu6": (FUNCTION, "relu6"),
+    "torch._C._nn.gelu": (FUNCTION, "gelu"),
+    "torch.linalg.inv": (FUNCTION, "linalg_inv"),
+    "torch.fft.fft": (FUNCTION, "fft_fft"),
+    "torch.special.erf": (FUNCTION, "special_erf"),
+    "Tensor.add_": (METHOD, "add_"),
+    "torch.Tensor.__iadd__": (METHOD, "add_"),
+    "torch.Tensor.__and__": (METHOD, "__and__"),
+    "at::add": (CPP, "add"),
+    "at::mul_out": (CPP, "mul.out"),
+    "at::mul_outf": (CPP, "mul.out"),
+    "Tensor::add_": (CPP_METHOD, "add_"),
+    "at::Tensor::sum": (CPP_METHOD, "sum"),
+    "at::_ops::add_Tensor::call": (CLASS, "add.Tensor"),
+    "at::_ops::add__Tensor": (CLASS, "add_.Tensor"),
+    "aoti_torch_cpu_add_Tensor": ("a C shim", "add.Tensor"),
+    "at::native::add_out": ("a kernel", "add.out"),
+    "structured_add_out": ("a kernel", "add.out"),
+    "at::native::structured_addmm_out_cuda::impl": ("a kernel", "addmm.out"),
+    "add_stub": ("the function of a loop, by its name", "add"),
+    "AddmmBackward0": ("an autograd node", "addmm"),
+    "torch::autograd::generated::AddmmBackward0": ("an autograd node", "addmm"),
+    "mul_tensor_backward": ("a function that formulas call", "mul.Tensor"),
+    "torch.Tag.core": ("a tag", "native_dropout"),
+    "pointwise": ("a tag", "native_dropout_backward"),
+    "SparseCsrCPU": ("a dispatch key, with kernels in the entries", "abs"),
+}
+
+
+@pytest.fixture(scope="module")
+def entries() -> Entries:
+    """The entries of the installed PyTorch."""
+    return Entries(open_inputs("auto"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_lead_to_operators(name: str, entries: Entries) -> None:
+    """Each name is taken for what it is, and gives the operators behind it."""
+    taken_for, first = NAMES[name]
+    resolution = resolve(name, entries)
+    if not first:
+        assert resolution is None
+        return
+    assert resolution is not None
+    assert (resolution.taken_for, resolution.operators[0]) == (taken_for, first)
+
+
+@pytest.mark.parametrize(("name", "count"), [("torch.add", 2), ("torch.linalg.cross", 2), ("torch.special.i0e", 1)])
+def test_functions_of_the_installed_torch_lead_to_their_operators(name: str, count: int, entries: Entries) -> None:
+    """A call of the function runs the operator that its name leads to."""
+    torch = pytest.importorskip("torch")
+    function = reduce(getattr, name.split(".")[1:], torch)
+    with torch.profiler.profile() as profile:
+        function(*[torch.ones(3)] * count)
+    resolution = resolve(name, entries)
+    assert resolution is not None
+    assert f"aten::{resolution.operators[0]}" in {event.name for event in profile.events()}
+
+
+def test_python_names_exist() -> None:
+    """Each name of a Python function that explanations give is there in the installed PyTorch."""
+    torch = pytest.importorskip("torch")
+    names = {
+        python_name(module, pair.signature.name)
+        for module in MODULES
+        for binding in bindings(installed_job(), module)
+        for pair in binding.pairs
+    }
+    missing = [
+        name
+        for name in names
+        if reduce(lambda value, word: getattr(value, word, None), name.split(".")[1:], torch) is None
+    ]
+    assert len(names) > 1500
+    assert missing == []
+
+
+def test_gradients_and_dispatch_say_the_same() -> None:
+    """Where nothing is differentiable, no kernel records a gradient, and the other way round."""
+    job = installed_job()
+    expected = {
+        RegistrationKind.autograd: {"formulas", "mixed", "own"},
+        RegistrationKind.not_implemented: {"unimplemented"},
+        RegistrationKind.refuses_gradients: {"out"},
+        RegistrationKind.not_differentiable: {"none"},
+    }
+    checked = 0
+    for function in job.catalog.functions[::7]:
+        registration = registrations(job, function).get("Autograd")
+        if registration is not None and registration.kind in expected:
+            assert derivative_record(function, job).status in expected[registration.kind], function.name.text
+            checked += 1
+    assert checked > 200
+
+
+def test_what_a_name_was_taken_for_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """The operators of few names are explained, those of a tag or key are listed; what is unknown gets a suggestion."""
+    assert main(["explain", "AddmmBackward0", "--section", "python"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("AddmmBackward0 is an autograd node: addmm\n\naten::addmm\n")
+    assert "torch.addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number" in out
+    assert main(["explain", "pointwise"]) == 0
+    assert capsys.readouterr().out.startswith("pointwise is a tag of ")
+    assert main(["explain", "F.rellu"]) == 1
+    assert "no operator `F.rellu`; did you mean `relu`?" in capsys.readouterr().err
