@@ -57,7 +57,10 @@ supported:
 """
 
 
-def folder_of(text: str, path: Path) -> str:
+KEPT_FORMULA = "- name: kept(Tensor self) -> Tensor\n  self: grad\n"
+
+
+def folder_of(text: str, path: Path, formulas: str = KEPT_FORMULA) -> str:
     """A folder of inputs whose operators are those of a text."""
     native = path / "ATen" / "native"
     native.mkdir(parents=True)
@@ -67,7 +70,7 @@ def folder_of(text: str, path: Path) -> str:
     (native / "tags.yaml").write_text("".join(map(tags.format, names)), encoding="utf-8")
     autograd = path / "autograd"
     autograd.mkdir()
-    (autograd / "derivatives.yaml").write_text("- name: kept(Tensor self) -> Tensor\n  self: grad\n", encoding="utf-8")
+    (autograd / "derivatives.yaml").write_text(formulas, encoding="utf-8")
     return str(path / "ATen")
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from opwright.diff.callers import cpp_faults, kernel_faults, python_faults
+from opwright.diff.gradients import gradient_differences
 from opwright.diff.records import Audience, ChangeKind, Comparison, OperatorChange, Reason, merge_reasons
 from opwright.diff.schema_rules import backward_faults, forward_faults
 from opwright.diff.shims import OperatorShims, shim_faults
 from opwright.model.catalog import Catalog
+from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import did_you_mean
 
@@ -20,15 +22,23 @@ _ALL: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized, Aud
 
 
 class Side(NamedTuple):
-    """One side of a comparison: what it is, its operators, and the C shims by the names of operators."""
+    """One side of a comparison: what it is, its operators, and the C shims by the names of operators.
+
+    `derivatives` are the formulas of operators, by them; None for sides of which no formulas are known.
+    """
 
     label: str
     catalog: Catalog
     shims: Mapping[str, OperatorShims]
+    derivatives: Mapping[NativeFunction, DifferentiableFunction] | None = None
 
     def by_name(self) -> dict[str, NativeFunction]:
         """The operators by their names, those of `aten` without the namespace."""
         return {_shown_name(function): function for function in self.catalog.functions}
+
+    def formulas(self, function: NativeFunction) -> DifferentiableFunction:
+        """The formulas of an operator, if any."""
+        return (self.derivatives or {}).get(function) or DifferentiableFunction(function, {}, {})
 
 
 def _shown_name(function: NativeFunction) -> str:
@@ -48,7 +58,10 @@ def compare(old: Side, new: Side) -> Comparison:
             similar = tuple(_similar(function, [after[other] for other in added]))
             changes.append(OperatorChange(name, ChangeKind.removed, function, None, reasons, similar))
             continue
-        reasons = merge_reasons(_reasons(function, after[name], shims, _shims_of(after[name], new)))
+        differences = [*_reasons(function, after[name], shims, _shims_of(after[name], new))]
+        if old.derivatives is not None and new.derivatives is not None:
+            differences += gradient_differences(old.formulas(function), new.formulas(after[name]))
+        reasons = merge_reasons(differences)
         if reasons:
             changes.append(OperatorChange(name, ChangeKind.changed, function, after[name], reasons))
     changes += [OperatorChange(name, ChangeKind.added, None, after[name]) for name in added]

@@ -19,6 +19,7 @@ class Audience(enum.Enum):
     serialized = "programs that were saved with the old one"
     forward = "programs that are saved with the new one, in the old one"
     kernel = "kernels that are registered for the operator elsewhere"
+    gradients = "code that asks for gradients"
     shim = "code that AOTInductor compiled against the C shim"
 
     __hash__ = object.__hash__

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from opwright.coverage.report import NO_META_KERNELS, coverage_report
+from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_functions.loader import load_catalog
-from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS, TAGS, dialect_of
+from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS, TAGS, dialect_of
 from opwright.diff.backend import BackendSide
 from opwright.diff.compare import Side
 from opwright.diff.shims import release_shim_tables, shims_by_operator
 from opwright.dump.document import dumped_files, parse_dump
 from opwright.model.catalog import Catalog
+from opwright.model.derivatives import DifferentiableFunction
+from opwright.model.native_function import NativeFunction
 from opwright.release.fetch import Consent
 from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
 from opwright.release.rules import Rules
@@ -63,9 +67,21 @@ def load_side(
         assert catalog is not None
         label = str(rules.version) if not os.path.isdir(spec) else spec
         tables = release_shim_tables(LoadContext(sink, rules, inputs, catalog))
-        loaded = LoadedSide(Side(label, catalog, shims_by_operator(catalog, tables)), inputs, rules)
+        derivatives = _derivatives(LoadContext(sink, rules, inputs, catalog))
+        loaded = LoadedSide(Side(label, catalog, shims_by_operator(catalog, tables), derivatives), inputs, rules)
     sink.raise_if_errors()
     return loaded
+
+
+def _derivatives(context: LoadContext) -> Mapping[NativeFunction, DifferentiableFunction] | None:
+    """The formulas by operators; None if the inputs have none, or have faults, which go to the sink."""
+    if any(context.inputs.read_optional(name) is None for name in DERIVATIVES.inputs):
+        return None
+    derivatives = DERIVATIVES.load_inputs(context)
+    if derivatives is None or context.sink.has_errors:
+        return None
+    matched = match_derivatives(derivatives, context.operators.functions, context.sink)
+    return {differentiable.function: differentiable for differentiable in matched.functions}
 
 
 def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]) -> LoadedSide:
