@@ -9,6 +9,7 @@ from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.model.declared_outputs import DeclaredOutputs
+    from opwright.schema.function import FunctionSchema
 
 
 class _Names(NamedTuple):
@@ -79,7 +80,8 @@ class LibraryFields(NamedTuple):
     `batch_rule` is the C++ function, with its namespace, that vmap calls. `outputs` are the declared outputs, see
     `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make. The
     preprocessor tests `condition`, such as `!defined(USE_ROCM)`: the operator exists where it holds. `values` are those
-    of the keys that plug-ins declare.
+    of the keys that plug-ins declare. `contracts` are the overloads that are made from the operator, and `made_tags`
+    their tags. An overload that is made so calls the operator `contract_of`.
     """
 
     doc: str = ""
@@ -89,6 +91,9 @@ class LibraryFields(NamedTuple):
     outputs: DeclaredOutputs = ()
     samples: tuple[str, ...] = ()
     values: ExtraValues = NO_VALUES
+    contracts: tuple[str, ...] = ()
+    made_tags: frozenset[str] = frozenset()
+    contract_of: FunctionSchema | None = None
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -7,6 +7,7 @@ from typing import Final
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.dialects.nearest import schema_span
 from opwright.model.catalog import Catalog
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.schema.signature import signature_key
 from opwright.source import codes
@@ -109,7 +110,7 @@ class FunctionIndex:
         for function in self._by_root[named.root_name]:
             if (
                 function.arguments.out
-                or "functional" in function.name.overload
+                or ("functional" in function.name.overload and function.library is PYTORCH)
                 or function.name.name != named.name.name
             ):
                 continue

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.dialects.autocast import AUTOCAST_DEVICES, AUTOCAST_POLICIES
 from opwright.dialects.conditions import read_condition
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, mapping_schema
+from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.dialects.library.outputs import load_outputs
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.sections import CONDITION_FIELD
@@ -34,7 +35,8 @@ def _read_outputs(node: Node, builder: EntryBuilder) -> None:
     entry = builder.node.entry("outputs")
     if builder.schema is None or entry is None:
         return
-    outputs = load_outputs(entry[0], node, builder.schema, frozenset(builder.tags), builder.context.sink)
+    schema = result_schema(builder.schema) if builder.node.get(FIELD) is not None else builder.schema
+    outputs = load_outputs(entry[0], node, schema, frozenset(builder.tags), builder.context.sink)
     if outputs is None:
         builder.failed = True
     else:
@@ -159,6 +161,16 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
             "Size, dtype and device of each result, see [declared outputs](#declared-outputs).",
         ),
         _read_outputs,
+    ),
+    (
+        Field(
+            FIELD,
+            "text or list of texts",
+            {"anyOf": [choice(*CONTRACTS), {"type": "array", "items": choice(*CONTRACTS)}]},
+            "Overloads that are made from an operator whose kernel writes its results into arguments: see "
+            "[contracts](#contracts).",
+        ),
+        read_contracts,
     ),
     (
         Field(

@@ -10,6 +10,7 @@ from opwright.dialects.backend.releases import Releases
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import LIBRARY_ENTRY
 from opwright.dialects.library.checks import check_entries, check_operators_are_new
+from opwright.dialects.library.contracts import contract_overloads
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import READERS
 from opwright.dialects.library.head import Head, read_head
@@ -139,6 +140,7 @@ def _load_namespace(
         kernel_namespace=facts.kernel_namespace,
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
+    functions += contract_overloads(functions)
     linked = link_entries(functions, report, tag_by_kind=False)
     is_stable = facts.abi == "stable"
     check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, is_stable=is_stable)

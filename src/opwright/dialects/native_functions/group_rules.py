@@ -69,7 +69,11 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
         return
     members = group.functions()
     functional = group.functional
-    is_asked = not functional.is_synthesized or any(functional.name in function.autogen for function in members)
+    is_asked = (
+        not functional.is_synthesized
+        or functional.library_fields.contract_of is not None
+        or any(functional.name in function.autogen for function in members)
+    )
     if not is_asked and _reports_misfit([function for function in members if not function.is_synthesized], report):
         return
     for member in members:

@@ -14,7 +14,7 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
-from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH
+from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, LibraryFields
 from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_INPLACE_OVERLOADS,
@@ -255,10 +255,17 @@ def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
 
 def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: bool) -> UnlinkedFunction:
     kernel = schema.name.unambiguous if schema.kind is SchemaKind.out else schema.name.name
+    condition = base.library_fields.condition
+    fields = NO_LIBRARY_FIELDS._replace(condition=condition) if condition else NO_LIBRARY_FIELDS
+    return synthesized(base, schema, kernel, frozenset(("generated", "out") if tag_by_kind else ("generated",)), fields)
+
+
+def synthesized(
+    base: UnlinkedFunction, schema: FunctionSchema, kernel: str, tags: frozenset[str], fields: LibraryFields
+) -> UnlinkedFunction:
+    """An overload made from another one, with a kernel of that name for all devices."""
     if base.schema.has_symint:
         kernel += "_symint"
-    tags = base.tags & _INHERITED_TAGS | {"generated"}
-    condition = base.library_fields.condition
     return UnlinkedFunction(
         namespace=base.namespace,
         schema=schema,
@@ -267,10 +274,10 @@ def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: boo
         device_check=DeviceCheck.NoCheck,
         device_guard=False,
         const_ref_mutables=base.const_ref_mutables,
-        tags=tags | {"out"} if tag_by_kind else tags,
+        tags=tags | base.tags & _INHERITED_TAGS,
         is_synthesized=True,
         is_abstract=base.is_abstract,
         has_ignored_kernels=base.needs_derivative,
         library=base.library,
-        library_fields=NO_LIBRARY_FIELDS._replace(condition=condition) if condition else NO_LIBRARY_FIELDS,
+        library_fields=fields,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten.composite_kernels import functional_kernel, has_view_copy_kernel, out_kernel, view_copy_kernel
 from opwright.emit.emitter import FragmentContext
+from opwright.emit.library.contract_kernels import contract_kernel
+from opwright.emit.library.declared_outputs import OUTPUTS_HEADER
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
@@ -16,6 +18,8 @@ __all__ = ["has_generated_kernel", "section"]
 def has_generated_kernel(function: NativeFunction) -> bool:
     """Whether the kernel of a function is generated, because it calls another form of its operator."""
     group, views = function.group, function.view_group
+    if function.library_fields.contract_of is not None:
+        return True
     if isinstance(group, NativeFunctionsGroup) and function.is_synthesized:
         return function is group.out or group.functional.is_synthesized
     if isinstance(views, ViewGroup) and function is views.view_copy:
@@ -26,6 +30,8 @@ def has_generated_kernel(function: NativeFunction) -> bool:
 def _generated_kernel(function: NativeFunction) -> str | None:
     """The kernel of a function that has a generated one."""
     group = function.group
+    if function.library_fields.contract_of is not None:
+        return contract_kernel(function, function.library_fields.contract_of)
     if isinstance(group, NativeFunctionsGroup) and function.is_synthesized:
         return out_kernel(group) if function is group.out else functional_kernel(group)
     assert isinstance(function.view_group, ViewGroup)
@@ -41,4 +47,6 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     body = "\n".join(
         ["namespace {", "using at::Tensor;", "using namespace ::opwright::copies;", *kernels, "} // namespace"]
     )
-    return Section(("ATen/InferSize.h", "opwright/copies.h"), enclose(part.library.native, body) + "\n")
+    has_contracts = any(function.library_fields.contract_of is not None for function in generated)
+    outputs = (OUTPUTS_HEADER,) if has_contracts else ()
+    return Section(("ATen/InferSize.h", "opwright/copies.h", *outputs), enclose(part.library.native, body) + "\n")
