@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -14,6 +14,8 @@ from tests.library.conftest import INCLUDE, generated_code
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Arguments: TypeAlias = "tuple[Tensor, Tensor, float]"
 
 CONTRACTED = Path(__file__).parent / "contracted"
 
@@ -25,7 +27,9 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def contracted(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def contracted(
+    program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory
+) -> ModuleType:
     """`torch.ops.contracted`, compiled and loaded."""
     compiler = Compiler(program, tmp_path_factory.mktemp("contracted_build"), [generated / "include", INCLUDE])
     sources = sorted((generated / "src" / "contracted").glob("*.cpp"))
@@ -35,33 +39,31 @@ def contracted(program: str, torch: ModuleType, generated: Path, tmp_path_factor
 
 
 @pytest.fixture
-def arguments(torch: ModuleType) -> tuple[Tensor, Tensor]:
-    """The input and the weight of `rms_norm`."""
+def arguments(torch: ModuleType) -> Arguments:
+    """The arguments of `rms_norm`: input, weight, and what is added to the mean."""
     torch.manual_seed(1)
-    return torch.randn(3, 4, dtype=torch.float64), torch.randn(4, dtype=torch.float64)
+    return torch.randn(3, 4, dtype=torch.float64), torch.randn(4, dtype=torch.float64), 1e-6
 
 
-def wanted(input: Any, weight: Any) -> Any:
+def wanted(input: Any, weight: Any, eps: float) -> Any:
     """What `rms_norm` computes, in Python."""
-    return input * (input.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * weight
+    return input * (input.square().mean(-1, keepdim=True) + eps).rsqrt() * weight
 
 
 def test_one_python_function_has_all_contracts(generated: Path) -> None:
     """The overloads share a function with `out=`, beside the operator as it is written."""
     module = (generated / "python" / "contracted" / "_ops.py").read_text()
-    assert "def rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-06, *, out: Tensor | None = None) -> Tensor" in module
-    assert "def rms_norm(result: Tensor, input: Tensor, weight: Tensor, eps: float = 1e-06) -> None: ..." in module
+    assert "def rms_norm(input: Tensor, weight: Tensor, eps: float, *, out: Tensor | None = None) -> Tensor" in module
+    assert "def rms_norm(result: Tensor, input: Tensor, weight: Tensor, eps: float) -> None: ..." in module
 
 
 @pytest.mark.thorough
-def test_each_contract_calls_the_kernel(
-    contracted: ModuleType, torch: ModuleType, arguments: tuple[Tensor, Tensor]
-) -> None:
+def test_each_contract_calls_the_kernel(contracted: ModuleType, torch: ModuleType, arguments: Arguments) -> None:
     """The functional overload makes its results, the out overload resizes and writes, and one works in place."""
     expected = wanted(*arguments)
     given, resized = torch.empty(3, 4, dtype=torch.float64), torch.empty(0, dtype=torch.float64)
     assert contracted.rms_norm(given, *arguments) is None
-    assert contracted.rms_norm.out(*arguments, result=resized) is resized
+    assert contracted.rms_norm.out(*arguments, out=resized) is resized
     for result in (given, resized, contracted.rms_norm(*arguments)):
         torch.testing.assert_close(result, expected)
     low, high = contracted.extremes(torch.arange(6.0), 2)
@@ -73,22 +75,22 @@ def test_each_contract_calls_the_kernel(
 
 
 @pytest.mark.thorough
-def test_wrong_outs_are_refused(contracted: ModuleType, torch: ModuleType, arguments: tuple[Tensor, Tensor]) -> None:
+def test_wrong_outs_are_refused(contracted: ModuleType, torch: ModuleType, arguments: Arguments) -> None:
     """An out argument of another dtype is an error before the kernel runs."""
     with pytest.raises(RuntimeError, match="dtype"):
-        contracted.rms_norm.out(*arguments, result=torch.empty(3, 4, dtype=torch.int64))
+        contracted.rms_norm.out(*arguments, out=torch.empty(3, 4, dtype=torch.int64))
 
 
 @pytest.mark.thorough
-def test_functional_overloads_have_gradients(
-    contracted: ModuleType, torch: ModuleType, arguments: tuple[Tensor, Tensor]
-) -> None:
+def test_functional_overloads_have_gradients(contracted: ModuleType, torch: ModuleType, arguments: Arguments) -> None:
     """Derivatives of the functional overload are those of the operation, also in place."""
-    leaves = [tensor.requires_grad_() for tensor in arguments]
-    assert torch.autograd.gradcheck(contracted.rms_norm.functional, leaves)
-    assert torch.autograd.gradcheck(lambda x: contracted.halve_(x * 1), leaves[0])
-    for operator in (contracted.rms_norm.functional, contracted.halve.functional):
-        inputs = tuple(leaves[: len(operator._schema.arguments)])[:2]
+    input, weight, eps = arguments[0].requires_grad_(), arguments[1].requires_grad_(), arguments[2]
+    assert torch.autograd.gradcheck(contracted.rms_norm.functional, (input, weight, eps))
+    assert torch.autograd.gradcheck(lambda x: contracted.halve_(x * 1), input)
+    for operator, inputs in (
+        (contracted.rms_norm.functional, (input, weight, eps)),
+        (contracted.halve.functional, (input,)),
+    ):
         assert set(torch.library.opcheck(operator, inputs).values()) == {"SUCCESS"}
 
 
@@ -105,13 +107,13 @@ def test_tags_are_those_of_the_contracts(contracted: ModuleType, torch: ModuleTy
 
 @pytest.mark.thorough
 def test_compiled_programs_write_into_planned_memory(
-    contracted: ModuleType, torch: ModuleType, arguments: tuple[Tensor, Tensor]
+    contracted: ModuleType, torch: ModuleType, arguments: Arguments
 ) -> None:
     """Inductor calls the out overload that has the tag with a buffer of its own; each overload compiles."""
     from torch._inductor.utils import run_and_get_code
 
-    def program(input: Tensor, weight: Tensor) -> Tensor:
-        return contracted.rms_norm.functional(input + 1, weight) * 2
+    def program(input: Tensor, weight: Tensor, eps: float) -> Tensor:
+        return contracted.rms_norm.functional(input + 1, weight, eps) * 2
 
     compiled = torch.compile(program, fullgraph=True, dynamic=False)
     result, (code,) = run_and_get_code(compiled, *arguments)
@@ -120,7 +122,7 @@ def test_compiled_programs_write_into_planned_memory(
 
     def writing(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         out = torch.empty_like(input)
-        contracted.halve.out(input, result=out)
+        contracted.halve.out(input, out=out)
         low, _ = contracted.extremes(input, input.size(1))
         return out, contracted.halve_(input.clone()), low
 

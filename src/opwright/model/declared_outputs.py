@@ -20,6 +20,7 @@ __all__ = [
     "OutputOperation",
     "ValueKind",
     "ValueType",
+    "depends_on_values",
 ]
 
 
@@ -111,6 +112,9 @@ class OutputOperation(enum.Enum):
     cat = enum.auto()
     promote = enum.auto()
 
+    dynamic = enum.auto()
+    """A size that depends on the values of tensors: its upper limit, or None, and its lower one."""
+
     default_dtype = enum.auto()
     """The dtype that PyTorch gives tensors of unknown dtype."""
     cpu = enum.auto()
@@ -147,6 +151,17 @@ class DeclaredOutput(NamedTuple):
     like: OutputExpression | None
     name: str | None
     span: Span
+
+
+def depends_on_values(outputs: DeclaredOutputs) -> bool:
+    """Whether a size of some outputs is known only when the operator has run."""
+    return any(_has_dynamic_size(output.size) for output in outputs)
+
+
+def _has_dynamic_size(expression: OutputExpression | None) -> bool:
+    if expression is None:
+        return False
+    return expression.operation is OutputOperation.dynamic or any(map(_has_dynamic_size, expression.operands))
 
 
 #: All results of an operator that are new tensors, or the out arguments, in the order of the schema.

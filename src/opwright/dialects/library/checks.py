@@ -8,6 +8,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, META
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
 from opwright.release.inputs import Inputs
@@ -89,6 +90,11 @@ def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
         message = f"`{with_meta[0].name}` has a kernel for `{META.name}`, which would give the same outputs"
         also = report.other(with_meta[0], "this operator")
         report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+    elif depends_on_values(function.library_fields.outputs) and (
+        group is not None or function.library_fields.contracts
+    ):
+        message = f"`{function.name}` has a size that depends on values, and nobody can make its out argument before"
+        report.error(codes.OUTPUT_SCHEMA, message, at, help="remove the out overload or the contracts")
     elif group is not None and function is group.out and group.functional.library_fields.outputs:
         message = f"`{group.functional.name}` has declared the outputs already"
         also = report.other(group.functional, "this overload")

@@ -62,7 +62,10 @@ def _read_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple
 
 
 def _out_schema(schema: FunctionSchema) -> FunctionSchema:
+    """The schema that writes to out arguments; a single one is called `out`, as compiled programs of PyTorch 2.13 do."""
     written = tuple(_written(schema))
+    if len(written) == 1 and all(argument.name != "out" for argument in schema.arguments.all):
+        written = (make_argument("out", TENSOR, None, written[0].annotation),)
     name = operator_name(schema.name.base, overload=_overload(schema, "out"), dunder=schema.name.dunder)
     returns = tuple([make_return(None, argument.type, argument.annotation) for argument in written])
     return FunctionSchema(name, argument_list(*_read_arguments(schema), written), returns)
@@ -110,7 +113,9 @@ def _misfit(schema: FunctionSchema, contracts: tuple[str, ...]) -> str:
     """Why an operator cannot have some contracts; empty if it can."""
     written = _written(schema)
     if not written or schema.kind in (SchemaKind.inplace, SchemaKind.out) or schema.name.name.endswith("_"):
-        return "they are for operators that write results into arguments, as `norm(Tensor! result, Tensor x) -> ()` does"
+        return (
+            "they are for operators that write results into arguments, as `norm(Tensor! result, Tensor x) -> ()` does"
+        )
     unfit = next((argument for argument in written if argument.type is not TENSOR), None)
     if unfit is not None:
         return f"it writes to `{unfit}`, and results are of type `Tensor`"

@@ -127,6 +127,13 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
             OutputOperation.minimum,
             "The smallest of integers.",
         ),
+        Function(
+            "dynamic",
+            (FunctionParameter("max", _NUMBERS, "None", takes_none=True), FunctionParameter("min", _INTEGER, "0")),
+            ValueKind.size,
+            OutputOperation.dynamic,
+            "A size that depends on the values of tensors, see [below](#sizes-that-depend-on-values).",
+        ),
     )
 }
 

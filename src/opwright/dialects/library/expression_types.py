@@ -431,6 +431,8 @@ def _type_help(text: str, kind: ValueKind, wanted: tuple[ValueKind, ...]) -> str
 
 def _default(parameter: FunctionParameter) -> OutputExpression:
     text = parameter.default or ""
+    if text == "None":
+        return OutputExpression(OutputOperation.literal, ValueType(ValueKind.none, True), text=text)
     if text == "False":
         return expression_of(OutputOperation.literal, ValueKind.boolean, text="false")
     return expression_of(OutputOperation.literal, ValueKind.integer, text=text)

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
+from opwright.dialects.library.contracts import FIELD as CONTRACTS_FIELD
 from opwright.dialects.names import parameter_conflict
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
@@ -20,6 +21,7 @@ from opwright.model.dispatch_key import META
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import SchemaKind, required_argument
+from opwright.schema.types import TENSOR
 from opwright.source.codes import (
     ARGUMENT_NAME,
     NO_C_FORM,
@@ -65,6 +67,8 @@ def check_stable(job: Job, sink: Diagnostics) -> None:
 
 
 def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
+    if function.library_fields.contract_of is not None:
+        return
     if function.is_synthesized:
         message = f"`{function.name}` is synthesized from another overload, which needs `abi: native`"
         sink.error(
@@ -100,6 +104,8 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
     if function.structured or function.structured_delegate is not None:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
         yield _Feature(word, "the structured kernel of")
+    if fields.contracts:
+        yield _Feature(CONTRACTS_FIELD, "the contracts of")
     if fields.autocast != Autocast():
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule:
@@ -215,8 +221,10 @@ def check_shapes(job: Job, sink: Diagnostics) -> None:
         for function in library.catalog.functions:
             if lacks_shapes(function):
                 message = f"tracing fails at `{function.name}`: nothing says which sizes and dtypes its results have"
-                is_new = None in returned_arguments(function.schema)
-                help = "declare `outputs`, or name a kernel for `Meta`" if is_new else "name a kernel for `Meta`"
+                names = returned_arguments(function.schema)
+                new = [result for result, name in zip(function.schema.returns, names, strict=True) if name is None]
+                is_declared = new and all(result.type is TENSOR for result in new)
+                help = "declare `outputs`, or name a kernel for `Meta`" if is_declared else "name a kernel for `Meta`"
                 sink.warning(NO_SHAPES, message, schema_span(function), help=help)
 
 
@@ -229,6 +237,8 @@ def _lacks_shapes(function: NativeFunction) -> bool:
         return False
     # In-place overloads without a kernel for Meta return the argument that they write.
     if META in function.kernels or has_meta_kernel(function) or function.kind is SchemaKind.inplace:
+        return False
+    if function.declared_outputs:
         return False
     types = [argument.type for argument in function.arguments.all]
     types += [result.type for result in function.schema.returns]

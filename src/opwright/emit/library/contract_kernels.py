@@ -25,7 +25,7 @@ def contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
         ]
         targets = [argument.name for argument in written]
     elif function.kind is SchemaKind.out:
-        targets = [argument.name for argument in written]
+        targets = [argument.name for argument in function.arguments.out]
         made = [out_resize(output, name, symbolic=True) for name, output in zip(targets, outputs, strict=True)]
     else:
         targets = ["self"]

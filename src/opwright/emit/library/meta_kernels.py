@@ -8,6 +8,7 @@ from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
 from opwright.emit.library.parts import LibraryPart, structured_groups
 from opwright.emit.library.section import Section
+from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import Argument, SchemaKind
@@ -28,11 +29,13 @@ def is_shape_declared(group: NativeFunctionsGroup) -> bool:
 def has_meta_kernel(function: NativeFunction) -> bool:
     """Whether the function's kernel for Meta is generated here.
 
-    It is if the function has declared outputs, or if it is mutable and returns nothing new.
+    It is if the function has declared outputs whose sizes do not depend on values, or if it is mutable and returns
+    nothing new.
     """
     if function.is_synthesized or function.has_composite_implicit or META in function.kernels:
         return False
-    return bool(function.declared_outputs) or writes_only(function)
+    outputs = function.declared_outputs
+    return not depends_on_values(outputs) if outputs else writes_only(function)
 
 
 def writes_only(function: NativeFunction) -> bool:

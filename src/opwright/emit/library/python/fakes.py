@@ -1,6 +1,7 @@
-"""The module `_fakes.py` of a library with the stable C++ interface: what its operators return while PyTorch traces.
+"""The module `_fakes.py` of a library: what operators return while PyTorch traces, where C++ cannot say it.
 
-The stable API has no symbolic sizes, so shapes are registered from Python.
+The stable API has no symbolic sizes, and no C++ API makes sizes that depend on values, so shapes are registered from
+Python.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.python.calls import literal
 from opwright.emit.library.python.output_text import HELPERS, allocation, argument_name
+from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["emitters", "has_fake"]
+__all__ = ["emitters", "functions_with_fakes", "has_fake"]
 
 
 class _Fakes(NamedTuple):
@@ -39,11 +42,19 @@ def _packages(job: Job) -> Sequence[_Fakes]:
         _Fakes(
             library.python_package,
             library.library.namespace,
-            tuple([function for function in library.catalog.functions if has_fake(function)]),
+            fakes,
         )
         for library in job.libraries
-        if library.is_stable
+        if (fakes := functions_with_fakes(library))
     ]
+
+
+def functions_with_fakes(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
+    """The functions of a library that have fakes in Python."""
+    functions = [function for function in library.catalog.functions if has_fake(function)]
+    if library.is_stable:
+        return tuple(functions)
+    return tuple([function for function in functions if depends_on_values(function.library_fields.outputs)])
 
 
 _OPENING = '''\

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.names import ModuleNames, free_name
 from opwright.model.native_function import NativeFunction
@@ -43,9 +44,8 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
         for function in library.catalog.functions:
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
-        units.append(
-            LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, library.is_stable)
-        )
+        has_fakes = bool(functions_with_fakes(library))
+        units.append(LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, has_fakes))
     return units
 
 

@@ -40,6 +40,16 @@ def _joined(tensors, dim=0):
     return sizes
 
 
+def _dynamic(most, least):
+    """A size that depends on the values of tensors, between two limits."""
+    context = _torch.library.get_ctx()
+    if most is None or isinstance(most, int):
+        return context.new_dynamic_size(min=least, max=most)
+    size = context.new_dynamic_size(min=least)
+    _torch._check(size <= most)
+    return size
+
+
 def _promoted(*values):
     """The dtype to which tensors, lists of tensors, dtypes and numbers promote."""
     flat = [item for value in values for item in (value if isinstance(value, (list, tuple)) else [value])]
@@ -67,6 +77,7 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.item: "{0}[{1}]",
     OutputOperation.reduce: "_reduced({0}, {1}, {2})",
     OutputOperation.cat: "_joined({0}, {1})",
+    OutputOperation.dynamic: "_dynamic({0}, {1})",
     OutputOperation.default_dtype: "_torch.get_default_dtype()",
     OutputOperation.cpu: '_torch.device("cpu")',
 }
