@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -45,7 +45,7 @@ def arguments(torch: ModuleType) -> Arguments:
     return torch.randn(3, 4, dtype=torch.float64), torch.randn(4, dtype=torch.float64), 1e-6
 
 
-def wanted(input: Any, weight: Any, eps: float) -> Any:
+def wanted(input: Tensor, weight: Tensor, eps: float) -> Tensor:
     """What `rms_norm` computes, in Python."""
     return input * (input.square().mean(-1, keepdim=True) + eps).rsqrt() * weight
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -30,7 +30,7 @@ operators:
 
 
 @pytest.fixture
-def operators(torch: ModuleType, tmp_path: Path) -> Iterator[Any]:
+def operators(torch: ModuleType, tmp_path: Path) -> Iterator[ModuleType]:
     """The operators with kernels in Python, and with the generated fakes."""
     file, out = tmp_path / "dyn.yaml", tmp_path / "out"
     file.write_text(LIBRARY, encoding="utf-8")
@@ -49,13 +49,13 @@ def operators(torch: ModuleType, tmp_path: Path) -> Iterator[Any]:
     library._destroy()
 
 
-def same(torch: ModuleType, ours: Any, theirs: Any) -> None:
+def same(torch: ModuleType, ours: object, theirs: object) -> None:
     """Checks that two results are equal, sizes and dtypes included."""
     torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_compiled_programs_know_the_range(torch: ModuleType, operators: Any, dynamic: bool) -> None:
+def test_compiled_programs_know_the_range(torch: ModuleType, operators: ModuleType, dynamic: bool) -> None:
     """A program that compares the size with its limit compiles whole, and gives the results of the plain program."""
 
     def program(x: Tensor) -> Tensor:
@@ -68,7 +68,7 @@ def test_compiled_programs_know_the_range(torch: ModuleType, operators: Any, dyn
             same(torch, compiled(x), program(x))
 
 
-def test_limits_may_be_arguments(torch: ModuleType, operators: Any) -> None:
+def test_limits_may_be_arguments(torch: ModuleType, operators: ModuleType) -> None:
     """Limits are numbers, arguments and sizes; results of other sizes are as declared."""
 
     def program(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -80,7 +80,7 @@ def test_limits_may_be_arguments(torch: ModuleType, operators: Any) -> None:
     same(torch, torch.compile(program, fullgraph=True, backend="aot_eager")(x), program(x))
 
 
-def test_pytorch_accepts_the_operators(torch: ModuleType, operators: Any) -> None:
+def test_pytorch_accepts_the_operators(torch: ModuleType, operators: ModuleType) -> None:
     """The operators pass PyTorch's own tests, and programs with them are exported."""
     x = torch.randn(4, 2)
     for operator, arguments in ((operators.kept, (x, 0.0)), (operators.places, (x,)), (operators.few, (x, 3))):
@@ -88,8 +88,9 @@ def test_pytorch_accepts_the_operators(torch: ModuleType, operators: Any) -> Non
         assert set(results.values()) == {"SUCCESS"}, operator
 
     class Program(torch.nn.Module):  # type: ignore[name-defined, misc]
-        def forward(self, x: Tensor) -> Any:
-            return operators.kept(x, 0.0).sum()
+        def forward(self, x: Tensor) -> Tensor:
+            rows: Tensor = operators.kept(x, 0.0)
+            return rows.sum()
 
     same(torch, torch.export.export(Program(), (x,)).module()(x), Program()(x))
 

@@ -62,7 +62,7 @@ def _read_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple
 
 
 def _out_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema that writes to out arguments; a single one is called `out`, as compiled programs of PyTorch 2.13 do."""
+    """The schema that writes to out arguments; a single one is `out`, as compiled programs call it."""
     written = tuple(_written(schema))
     if len(written) == 1 and all(argument.name != "out" for argument in schema.arguments.all):
         written = (make_argument("out", TENSOR, None, written[0].annotation),)
