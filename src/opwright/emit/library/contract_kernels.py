@@ -19,17 +19,17 @@ def contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
     signature = dispatcher.signature(function)
     values = [Expression(binding.name, binding.role, binding.type) for binding in signature.bindings]
     if function.kind is SchemaKind.functional:
-        made = [
+        preparations = [
             f"at::Tensor {argument.name} = {allocation(output)};"
             for argument, output in zip(written, outputs, strict=True)
         ]
         targets = [argument.name for argument in written]
     elif function.kind is SchemaKind.out:
         targets = [argument.name for argument in function.arguments.out]
-        made = [out_resize(output, name, symbolic=True) for name, output in zip(targets, outputs, strict=True)]
+        preparations = [out_resize(output, name, symbolic=True) for name, output in zip(targets, outputs, strict=True)]
     else:
         targets = ["self"]
-        made = [inplace_check(output, "self", symbolic=True) for output in outputs]
+        preparations = [inplace_check(output, "self", symbolic=True) for output in outputs]
     wanted = dispatcher.arguments(writing, style=function.style)
     passed = dict(zip([argument.name for argument in written], targets, strict=True))
     arguments = [
@@ -37,7 +37,7 @@ def contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
         for binding in wanted
     ]
     operator = f"{function.library.operators}::{writing.name.unambiguous}"
-    statements = [*made, f"{operator}::call({', '.join(arguments)});"]
+    statements = [*preparations, f"{operator}::call({', '.join(arguments)});"]
     statements.append(dispatcher.return_statement(function.schema.returns, targets, function.style))
     body = "\n".join([f"  {statement}" for statement in statements])
     suffix = "_symint" if writing.has_symint else ""
