@@ -32,9 +32,14 @@ from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
 from opwright.dialects.autocast import AUTOCAST_POLICIES
 from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
 from opwright.dialects.backend.families import FAMILY_FIELDS
-from opwright.dialects.backend.head_fields import ALLOCATION_FIELDS, GUARD_FIELDS, OPERATOR_FIELDS
+from opwright.dialects.backend.head_fields import (
+    ALLOCATION_FIELDS,
+    FALLBACK_FIELDS,
+    GUARD_FIELDS,
+    OPERATOR_FIELDS,
+)
 from opwright.dialects.backend.head_fields import HEAD_FIELDS as BACKEND_HEAD_FIELDS
-from opwright.dialects.backend.hooks import HOOK_FIELDS, WHERE_FIELDS
+from opwright.dialects.backend.hooks import HOOK_FIELDS, KINDS, WHERE_FIELDS
 from opwright.dialects.backend.inherited import INHERITED_FIELDS
 from opwright.dialects.backend.kernel_names import PLACEHOLDERS
 from opwright.dialects.backend.sections import SECTIONS
@@ -48,7 +53,7 @@ from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.dialects.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.dialects.upgraders.fields import UPGRADER_FIELDS
 from opwright.model.declared_outputs import OutputOperation
-from opwright.model.external_backend import HOOK_VALUES, Implementation
+from opwright.model.external_backend import HOOK_VALUES
 from opwright.source.code_pages import all_codes
 from opwright.source.codes import RANGES
 from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases
@@ -373,6 +378,7 @@ _BACKEND_FIELDS: Final = {
     "entry": BACKEND_ENTRY_FIELDS,
     "guard": GUARD_FIELDS,
     "allocation": ALLOCATION_FIELDS,
+    "fallback": FALLBACK_FIELDS,
     "family": FAMILY_FIELDS,
     "inherited": INHERITED_FIELDS,
     "hook": HOOK_FIELDS,
@@ -385,7 +391,7 @@ _UPGRADERS_FIELDS: Final = {
 }
 _BACKEND_WORDS: Final[dict[str, tuple[str, Mapping[str, str]]]] = {
     "names": ("part | stands for", {f"{{{name}}}": help for name, help in PLACEHOLDERS.items()}),
-    "kinds": ("kind | the operator has", {kind.name: kind.value for kind in Implementation}),
+    "kinds": ("kind | the operator has", {name: kind.value for name, kind in KINDS.items()}),
     "values": ("value | meaning", HOOK_VALUES),
 }
 

@@ -61,7 +61,6 @@ def test_a_fallback_serves_what_the_cpu_has() -> None:
     assert status_of(report, "sub.Tensor") is OperatorStatus.fallback
     assert status_of(report, "sub.out") is OperatorStatus.fallback
     assert status_of(report, "cudnn_convolution") is OperatorStatus.elsewhere
-    assert status_of(report, "convolution") is OperatorStatus.missing
 
 
 def test_convolutions_end_in_the_operator_for_other_devices() -> None:
@@ -194,3 +193,19 @@ def test_the_report_counts_what_is_registered(tmp_path: Path) -> None:
     registered = set(re.findall(r'm\.impl\("([\w.]+)"', source))
     assert {record.name for record in report.records if record.status in own} == registered
     assert {"add.out", "abs.out", "tanh_"} <= registered
+
+
+def test_operators_that_other_devices_call() -> None:
+    """Convolutions and recurrent networks run if a fallback serves what the CPU lacks, and are missing without one."""
+    names = ("convolution_overrideable", "conv2d", "_thnn_fused_lstm_cell", "lstm.input", "gru_cell")
+    report, fallen = report_of("relu"), report_of("relu", "fallback: cpu\n", fallback="cpu")
+    assert {record_of(report, name).status for name in names[::2]} == {OperatorStatus.missing}
+    assert record_of(report, "lstm.input").reach.lacks == "_thnn_fused_lstm_cell"
+    assert record_of(fallen, "convolution_overrideable").status is OperatorStatus.fallback
+    assert record_of(fallen, "_thnn_fused_lstm_cell").status is OperatorStatus.fallback
+
+
+def test_refused_operators_are_missing() -> None:
+    """An operator that the head of the file refuses is missing, whatever runs for the others."""
+    report = report_of("relu", "fallback: {to: cpu, error: [nonzero]}\n", fallback="cpu")
+    assert record_of(report, "nonzero").status is OperatorStatus.missing

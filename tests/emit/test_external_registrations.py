@@ -97,8 +97,49 @@ def test_fallback_of_all_operators() -> None:
         "    m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());\n}"
     )
     assert registrations(head).endswith(fallback)
-    assert registrations(head, supported={}) == fallback
+    assert registrations(head, supported={}).endswith(fallback)
     assert "m.fallback" not in registrations(head, "SparseAcme", sparse={"scale": PLAIN})
+
+
+def test_fallback_of_operators_that_the_cpu_lacks() -> None:
+    """A fallback of all operators serves those that PyTorch calls on other devices only, under what the CPU has."""
+    backend = files(HeadOptions(fallback=Fallback.cpu))
+    text = slot(backend.source, "static_init_dispatch_registrations")
+    assert 'm.impl("convolution_overrideable",\n    torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());' in text
+    assert 'm.impl("_thnn_fused_gru_cell",\n    TORCH_FN(::opwright::fused_gru_cell));' in text
+    helpers = slot(backend.source, "dispatch_helpers")
+    assert "at::native::cpu_fallback(::opwright::cpu_operator(op, stack), stack, " in helpers
+    assert "#include <opwright/fallback.h>" in slot(backend.source, "external_backend_headers")
+    assert "_overrideable" not in registrations(HeadOptions())
+
+
+def test_fallback_that_warns() -> None:
+    """The fallback warns with the name of the file, and gives kernels of the CPU generators of the CPU."""
+    head = HeadOptions(fallback=Fallback.cpu, fallback_warns=True, fallback_generator="acme::generator")
+    helpers = slot(files(head).source, "dispatch_helpers")
+    assert "::opwright::warn_of_fallback(op, " in helpers
+    assert "::opwright::replace_generators(op, stack, &::acme::generator);" in helpers
+
+
+def test_refused_operators() -> None:
+    """Operators that the file refuses have a kernel that raises, and no wrapper."""
+    backend = files(supported={"scale": EntryOptions(Implementation.refused)})
+    text = slot(backend.source, "static_init_dispatch_registrations")
+    assert 'm.impl("scale",\n    torch::CppFunction::makeFromBoxedFunction<&::opwright::refuse>());' in text
+    assert "wrapper" not in text
+    assert "#include <opwright/fallback.h>" in slot(backend.source, "external_backend_headers")
+
+
+def test_operators_pass_through_autocast() -> None:
+    """A backend in the dialect of Opwright lets operators pass through its Autocast key, unless its author does."""
+    head = HeadOptions(derives_from_out=True, includes=("acme.h",))
+    fallthrough = (
+        "TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {\n    m.fallback(torch::CppFunction::makeFallthrough());"
+    )
+    assert fallthrough in registrations(head)
+    assert "Autocast" not in registrations(head._replace(autocast_fallthrough=False))
+    assert "Autocast" not in registrations(head, autocast={"scale": EntryOptions(policy="fp32")})
+    assert "Autocast" not in registrations(HeadOptions())
 
 
 def test_policies_of_autocast() -> None:

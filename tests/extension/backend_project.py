@@ -21,6 +21,7 @@ SHARED = (
     "csrc/kernels/tensors.cpp",
     "torch_acme/device.py",
     "tests/test_device.py",
+    "tests/test_models.py",
 )
 
 

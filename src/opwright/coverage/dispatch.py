@@ -17,7 +17,12 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.release.operator_names.backends import CALLED_ON_OTHER_DEVICES, NEEDED, RAISING_COMPOSITES
+from opwright.release.operator_names.backends import (
+    CALLED_ON_OTHER_DEVICES,
+    NEEDED,
+    RAISING_COMPOSITES,
+    STAND_INS,
+)
 from opwright.release.rules import Rules
 
 __all__ = ["DeviceKernels", "Dispatch", "composite_key"]
@@ -28,6 +33,7 @@ _STATUS_OF_ENTRIES: Final = {
     Implementation.stub: OperatorStatus.stub,
     Implementation.inherited: OperatorStatus.inherited,
     Implementation.fallback: OperatorStatus.fallback,
+    Implementation.refused: OperatorStatus.missing,
 }
 
 
@@ -88,7 +94,7 @@ def _out_of_structured(function: NativeFunction) -> NativeFunction | None:
 class Dispatch:
     """Answers what calls of operators reach on the device of a backend."""
 
-    __slots__ = ("_called", "_catalog", "_needed", "_raising", "_reaches", "kernels")
+    __slots__ = ("_called", "_catalog", "_needed", "_raising", "_reaches", "_stand_ins", "kernels")
 
     def __init__(self, kernels: DeviceKernels, catalog: Catalog, rules: Rules) -> None:
         self.kernels: Final = kernels
@@ -96,6 +102,7 @@ class Dispatch:
         self._raising: Final = RAISING_COMPOSITES.in_release(rules)
         self._called: Final = CALLED_ON_OTHER_DEVICES.in_release(rules)
         self._needed: Final = NEEDED.in_release(rules)
+        self._stand_ins: Final = STAND_INS.in_release(rules)
         self._reaches: Final[dict[NativeFunction, Reach]] = {}
 
     def reach(self, function: NativeFunction) -> Reach:
@@ -117,7 +124,9 @@ class Dispatch:
         if entry is not None:
             status = _STATUS_OF_ENTRIES[entry.options.implementation]
             if status is OperatorStatus.fallback:
-                return self._fallback(function)
+                return self._fallback(function, has_fallback=True)
+            if status is OperatorStatus.missing:
+                return Reach(status)
             return Reach(status, key, entry.options.callee or f"{entry.kernel.namespace}::{entry.kernel.name}")
         own_kernel = function.kernels.get(kernels.key)
         if own_kernel is not None:
@@ -142,7 +151,8 @@ class Dispatch:
         if composite is None:
             return self._fallback(function)
         if function.name.text in self._raising:
-            return Reach(OperatorStatus.missing, composite.name)
+            has_fallback = self.kernels.has_fallback and function.name.text in self._stand_ins
+            return self._fallback(function) if has_fallback else Reach(OperatorStatus.missing, composite.name)
         kernel = function.kernels.get(composite)
         name = "" if kernel is None else _kernel_text(kernel)
         callee = self.callee(function, composite)
@@ -172,12 +182,14 @@ class Dispatch:
         written = (group.inplace, group.mutable)
         return next((member for member in written if member is not None and not member.is_synthesized), None)
 
-    def _fallback(self, function: NativeFunction) -> Reach:
+    def _fallback(self, function: NativeFunction, *, has_fallback: bool = False) -> Reach:
         """What is left for a function without any kernel."""
         # A function without a kernel for dense tensors on the CPU is for other layouts or devices.
-        if not _has_cpu_kernel(function) and function.name.text not in self._needed:
+        name = function.name.text
+        if not _has_cpu_kernel(function) and name not in self._needed and name not in self._stand_ins:
             return Reach(OperatorStatus.elsewhere)
-        return Reach(OperatorStatus.fallback if self.kernels.has_fallback else OperatorStatus.missing)
+        falls_back = has_fallback or self.kernels.has_fallback
+        return Reach(OperatorStatus.fallback if falls_back else OperatorStatus.missing)
 
 
 def _has_cpu_kernel(function: NativeFunction) -> bool:

@@ -56,6 +56,7 @@ class RegistrationKind(enum.Enum):
     autocast = "casts the arguments, and calls the operator again"
     batching = "runs the operator over a batch"
     cpu_fallback = "runs the kernel for the CPU on copies of the tensors"
+    refused = "raises an error"
     by_hand = "is written and registered by hand"
 
     __hash__ = object.__hash__
@@ -166,6 +167,8 @@ def _of_section(file: SectionFile, job: Job) -> Iterator[KeyedKernel]:
             yield entry.function, key, RegisteredKernel(RegistrationKind.autocast)
         elif entry.options.implementation is Implementation.fallback:
             yield entry.function, key, RegisteredKernel(RegistrationKind.cpu_fallback)
+        elif entry.options.implementation is Implementation.refused:
+            yield entry.function, key, RegisteredKernel(RegistrationKind.refused)
     if file.section.key is file.backend.key:
         for function in file.backend.options.manual:
             yield function, key, RegisteredKernel(RegistrationKind.by_hand)

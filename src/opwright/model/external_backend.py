@@ -40,6 +40,7 @@ class Implementation(enum.Enum):
     stub = "PyTorch's structured kernel, whose loop the backend registers"
     inherited = "a kernel of PyTorch"
     fallback = "the CPU's kernel, on copies of the tensors"
+    refused = "nothing: calling the operator is an error"
 
     __hash__ = object.__hash__
 
@@ -224,8 +225,10 @@ class HeadOptions(NamedTuple):
     of their out overload, if the out overload is primary. Without `derived_overloads`, no overload but those of
     structured kernels follows from another one. With `override_composite`, kernels may replace composite ones, as if
     each entry said so. With `dispatch_headers`, headers declare functions that call the kernels without the dispatcher,
-    such as `at::acme::add`. `values` are those of plug-ins' keys for heads, and `entry_values` what an entry has that
-    gives none of plug-ins' keys for entries.
+    such as `at::acme::add`. With `fallback_warns`, the first fallback of each operator warns, and `fallback_generator`
+    is the C++ function that gives the CPU's generator for one of the device. With `autocast_fallthrough`, operators
+    pass through the Autocast key of a backend without policies. `values` are those of plug-ins' keys for heads, and
+    `entry_values` what an entry has that gives none of plug-ins' keys for entries.
     """
 
     includes: tuple[str, ...] = ()
@@ -237,6 +240,8 @@ class HeadOptions(NamedTuple):
     device_check: bool | None = None
     register_macro: str = ""
     fallback: Fallback = Fallback.none
+    fallback_warns: bool = False
+    fallback_generator: str = ""
     fallback_copies_views: bool = False
     manual: frozenset[NativeFunction] = frozenset()
     hooks: tuple[Hook, ...] = ()
@@ -244,6 +249,7 @@ class HeadOptions(NamedTuple):
     derived_overloads: bool = True
     override_composite: bool = False
     dispatch_headers: bool = False
+    autocast_fallthrough: bool = True
     values: ExtraValues = NO_VALUES
     entry_values: ExtraValues = NO_VALUES
 

@@ -27,7 +27,7 @@ from opwright.source.span import Span
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
 
-__all__ = ["EntryNode", "load_entries", "split_entry"]
+__all__ = ["EntryNode", "load_entries", "refused_entry", "split_entry"]
 
 #: The options of earlier proposals, with what they are called now.
 _RENAMED: Final = {"ext_structured_meta": "define_meta"}
@@ -40,6 +40,13 @@ class EntryNode(NamedTuple):
 
     name: Scalar
     options: Mapping | None = None
+
+
+def refused_entry(name: Scalar) -> Mapping:
+    """The entry of an operator that the head of a file refuses: what its author would write in a section."""
+    file, start, end = name.file, name.start, name.end
+    option = (Scalar(file, start, end, "fallback"), Scalar(file, start, end, "error"))
+    return Mapping(file, start, end, [(name, Mapping(file, start, end, [option]))])
 
 
 def load_entries(items: Iterable[Node], section: SectionContext) -> tuple[BackendEntry, ...]:

@@ -32,6 +32,8 @@ def check_entry(entry: BackendEntryBuilder) -> None:
             _check_structured(entry)
         case Implementation.fallback:
             _check_fallback(entry)
+        case Implementation.refused:
+            pass
         case Implementation.kernel | Implementation.inherited:
             _check_kernel(entry)
     _check_composite(entry)

@@ -24,7 +24,8 @@ __all__ = ["ENTRY_FIELDS", "FUNC", "LASTING_FIELDS", "READERS"]
 #: The option with a schema.
 FUNC: Final = "func"
 
-_FALLBACKS: Final = ("cpu", "cpu_on_error")
+_FALLBACKS: Final = ("cpu", "cpu_on_error", "error")
+_WAYS: Final = {"cpu": Implementation.fallback, "error": Implementation.refused}
 _CHECKS: Final = {DeviceCheck.ExactSame.value: True, DeviceCheck.NoCheck.value: False}
 
 
@@ -90,9 +91,9 @@ def _read_inherit(node: Node, entry: BackendEntryBuilder) -> None:
 
 def _read_fallback(node: Node, entry: BackendEntryBuilder) -> None:
     word = _word(node, "fallback", _FALLBACKS, entry)
-    if word == "cpu":
+    if word in _WAYS:
         entry.choose_way("fallback")
-        entry.options = entry.options._replace(implementation=Implementation.fallback)
+        entry.options = entry.options._replace(implementation=_WAYS[word])
     elif word:
         entry.options = entry.options._replace(cpu_on_error=True)
 
@@ -176,7 +177,7 @@ _ROWS: Final = (
             "fallback",
             "text",
             choice(*_FALLBACKS),
-            "`cpu` runs the CPU's kernel; `cpu_on_error` does if the backend's own throws.",
+            "`cpu` runs the CPU's kernel; `cpu_on_error` does if the backend's own throws; `error` raises.",
         ),
         _read_fallback,
     ),

@@ -22,10 +22,10 @@ __all__ = ["HeadBuilder", "HeadReader"]
 class HeadBuilder:
     """The values of a head's fields.
 
-    `sections` has the entries of each section as nodes, and `symint` and `manual` the names of operators. `inherited`
-    has the rules by which operators without an entry have kernels of PyTorch, and `library_files` the paths of library
-    files with the backend's own operators. `spans` has the span of each field's value. `options` are those that
-    PyTorch's generator does not know.
+    `sections` has the entries of each section as nodes, and `symint`, `manual` and `refused` the names of
+    operators. `inherited` has the rules by which operators without an entry have kernels of PyTorch, and
+    `library_files` the paths of library files with the backend's own operators. `spans` has the span of each
+    field's value. `options` are those that PyTorch's generator does not know.
     """
 
     __slots__ = (
@@ -45,6 +45,7 @@ class HeadBuilder:
         "manual",
         "options",
         "out_is_primary",
+        "refused",
         "root",
         "rules",
         "sections",
@@ -71,6 +72,7 @@ class HeadBuilder:
         self.device_guard = False
         self.symint: list[Scalar] = []
         self.manual: list[Scalar] = []
+        self.refused: list[Scalar] = []
         self.torch = VersionRange()
         self.kernel_name = "{name}"
         self.convention: Scalar | None = None

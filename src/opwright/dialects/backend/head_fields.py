@@ -30,6 +30,7 @@ from opwright.source.nodes import Node, Scalar
 
 __all__ = [
     "ALLOCATION_FIELDS",
+    "FALLBACK_FIELDS",
     "GUARD_FIELDS",
     "HEAD_FIELDS",
     "LIBRARY_FIELDS",
@@ -42,6 +43,7 @@ _ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/backend_entry"})
 _NAMES: Final[JsonSchema] = list_of_schema(TEXT)
 _FALLBACKS: Final = {"cpu": Fallback.cpu, "error": Fallback.none}
 _VIEWS: Final = {"copy": True, "error": False}
+_WARNINGS: Final = {"once": True, "never": False}
 
 #: The fields of the head that are those of a library file.
 _LIBRARY_NAMES: Final = ("namespace", "doc", "python_package", "derivatives", "derivative_includes", OPERATORS)
@@ -55,6 +57,13 @@ ALLOCATION_FIELDS: Final = (
     Field("empty", "text", TEXT, "The C++ function that makes an output from sizes and options.", is_required=True),
     Field("empty_strided", "text", TEXT, "The one that takes strides too; without it, the same name and `_strided`."),
     Field("header", "path", TEXT, "The header that declares them."),
+)
+
+FALLBACK_FIELDS: Final = (
+    Field("to", "text", choice(*_FALLBACKS), "What runs: `cpu`, or nothing, `error`.", is_required=True),
+    Field("warn", "text", choice(*_WARNINGS), "Whether the first fallback of an operator warns: `once` or `never`."),
+    Field("error", "list of names", _NAMES, "Operators that raise an error all the same."),
+    Field("generator", "text", TEXT, "The C++ function that gives the CPU's generator for one of the device."),
 )
 
 
@@ -175,9 +184,20 @@ def _read_register_macro(node: Node, head: HeadBuilder) -> None:
 
 
 def _read_fallback(node: Node, head: HeadBuilder) -> None:
-    word = read_word(node, "fallback", _FALLBACKS, head.sink)
-    if word:
-        head.options = head.options._replace(fallback=_FALLBACKS[word])
+    if isinstance(node, Scalar):
+        word = read_word(node, "fallback", _FALLBACKS, head.sink)
+        head.options = head.options._replace(fallback=_FALLBACKS.get(word, Fallback.none))
+        return
+    fields = read_fields(node, "fallback", FALLBACK_FIELDS, head.sink) or {}
+    word = read_word(fields["to"], "to", _FALLBACKS, head.sink) if "to" in fields else ""
+    warn = read_word(fields["warn"], "warn", _WARNINGS, head.sink) if "warn" in fields else ""
+    generator = read_qualified_name(fields["generator"], "generator", head.sink) if "generator" in fields else ""
+    head.refused = (expect_strings(fields["error"], "`error`", head.sink) or []) if "error" in fields else []
+    head.options = head.options._replace(
+        fallback=_FALLBACKS.get(word, Fallback.none),
+        fallback_warns=_WARNINGS.get(warn, False),
+        fallback_generator=generator.removeprefix("::"),
+    )
 
 
 def _read_fallback_views(node: Node, head: HeadBuilder) -> None:
@@ -221,6 +241,10 @@ def _read_hooks(node: Node, head: HeadBuilder) -> None:
 
 def _read_dispatch_headers(node: Node, head: HeadBuilder) -> None:
     head.options = head.options._replace(dispatch_headers=_flag(node, "dispatch_headers", head))
+
+
+def _read_autocast_fallthrough(node: Node, head: HeadBuilder) -> None:
+    head.options = head.options._replace(autocast_fallthrough=_flag(node, "autocast_fallthrough", head))
 
 
 def _read_library(node: Node, head: HeadBuilder) -> None:
@@ -354,7 +378,12 @@ _ROWS: Final[tuple[_Row, ...]] = (
         _read_register_macro,
     ),
     _Row(
-        Field("fallback", "text", choice(*_FALLBACKS), "What operators without a kernel do: `cpu` or `error`."),
+        Field(
+            "fallback",
+            "text or mapping",
+            {"anyOf": [choice(*_FALLBACKS), mapping_schema(FALLBACK_FIELDS)]},
+            "What operators without a kernel do: `cpu` or `error`, or [more](#fallback).",
+        ),
         _read_fallback,
     ),
     _Row(
@@ -399,6 +428,15 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         Field("dispatch_headers", "flag", FLAG, "Whether headers have functions such as `at::acme::add`."),
         _read_dispatch_headers,
+    ),
+    _Row(
+        Field(
+            "autocast_fallthrough",
+            "flag",
+            FLAG,
+            "Whether operators pass through the [Autocast key](#autocast) without a section; by default, yes.",
+        ),
+        _read_autocast_fallthrough,
     ),
     _Row(
         Field("manual", "list of names", TEXTS, "Operators that the author registers without the generator."),

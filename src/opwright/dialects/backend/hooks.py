@@ -20,7 +20,7 @@ __all__ = ["HOOK_FIELDS", "WHERE_FIELDS", "HookFilter", "HookNode", "read_hooks"
 
 #: What a call gets from the wrapper; a call around the kernel also gets, unasked, what calls it.
 _PASSED: Final = tuple([name for name in HOOK_VALUES if name != "call"])
-_KINDS: Final = {kind.name: kind for kind in Implementation}
+KINDS: Final = {kind.name: kind for kind in Implementation if kind is not Implementation.refused}
 _PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
 
 WHERE_FIELDS: Final = (
@@ -92,8 +92,8 @@ def _read_hook(item: Node, sink: Diagnostics) -> HookNode | None:
 def _read_filter(node: Node, sink: Diagnostics) -> HookFilter:
     fields = read_fields(node, "where", WHERE_FIELDS, sink) or {}
     lists = {name: expect_strings(value, f"`{name}`", sink) or [] for name, value in fields.items()}
-    words = [read_word(scalar, "kind", _KINDS, sink) for scalar in lists.get("kind", ())]
-    kinds = tuple([_KINDS[word] for word in words if word])
+    words = [read_word(scalar, "kind", KINDS, sink) for scalar in lists.get("kind", ())]
+    kinds = tuple([KINDS[word] for word in words if word])
     return HookFilter(kinds, tuple(lists.get("key", ())), tuple(lists.get("name", ())))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Files
 
-from opwright.dialects.backend.entries import load_entries
+from opwright.dialects.backend.entries import load_entries, refused_entry
 from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.foreign_operators import load_foreign_operators
 from opwright.dialects.backend.head import is_own_dialect, read_head
@@ -110,7 +110,8 @@ def _load_backend(
 def _items(kind: SectionKind, head: HeadBuilder) -> list[Node]:
     """The entries of a section. The first dense one has those of all."""
     if kind is DENSE:
-        return [item for other in SECTIONS.values() if other.is_dense for item in head.sections.get(other.name, ())]
+        dense = [item for other in SECTIONS.values() if other.is_dense for item in head.sections.get(other.name, ())]
+        return [*dense, *map(refused_entry, head.refused)]
     return [] if kind.is_dense else head.sections.get(kind.name, [])
 
 

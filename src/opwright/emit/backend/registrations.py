@@ -15,7 +15,13 @@ from opwright.emit.aten.units import kernel_argument
 from opwright.emit.backend.additions import at_entry, wrapper_facts
 from opwright.emit.backend.autocast import autocast_registrations, has_policies
 from opwright.emit.backend.dispatch_functions import has_dispatch_functions
-from opwright.emit.backend.fallbacks import FALLBACK_HEADER, calls_fallback, fallback_function, fallback_registrations
+from opwright.emit.backend.fallbacks import (
+    autocast_fallthrough,
+    calls_fallback,
+    fallback_function,
+    fallback_headers,
+    fallback_registrations,
+)
 from opwright.emit.backend.kernel_checks import checks
 from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers, meta_registrations
 from opwright.emit.backend.section_file import SectionFile
@@ -132,7 +138,8 @@ def registration_faults(file: SectionFile, job: Job) -> tuple[Diagnostic, ...]:
 @per_job
 def _changed_registrations(job: Job, file: SectionFile) -> ChangedRegistrations:
     wrappers = list(_wrappers(file, job))
-    others = [*meta_registrations(file), *autocast_registrations(file, job), *fallback_registrations(file)]
+    others = [*meta_registrations(file), *autocast_registrations(file, job)]
+    others += [*fallback_registrations(file, job.rules), *autocast_fallthrough(file)]
     registrations = [_registration(wrapper, file) for wrapper in wrappers]
     if not job.extensions.registration_changes:
         return ChangedRegistrations([*registrations, *others])
@@ -160,8 +167,7 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
     headers = [*options.includes]
     if options.guard is not None:
         headers.append(options.guard.header)
-    if calls_fallback(file):
-        headers.append(FALLBACK_HEADER)
+    headers += fallback_headers(file, job.rules)
     if has_policies(file):
         headers.append(AUTOCAST_HEADER)
     additions = section_additions(job, file).by_function.values()
@@ -183,7 +189,7 @@ def _operator_classes(file: SectionFile) -> list[str]:
 def _file_slots(file: SectionFile, job: Job) -> Slots:
     helpers = [*registration_helpers(file.wrapping), *meta_helpers(file)]
     if calls_fallback(file):
-        helpers.append(fallback_function(file))
+        helpers.append(fallback_function(file, job.rules))
     return {
         "extra_cuda_headers": "",
         "external_backend_headers": _includes(file, job),

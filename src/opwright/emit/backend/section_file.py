@@ -139,7 +139,7 @@ def has_additions(file: SectionFile, job: Job) -> bool:
 
 
 def _is_wrapped(entry: BackendEntry) -> bool:
-    return entry.options.implementation is not Implementation.fallback and not entry.options.policy
+    return entry.options.implementation not in _NOT_WRAPPED and not entry.options.policy
 
 
 def _callee(entry: BackendEntry) -> str:
@@ -149,6 +149,9 @@ def _callee(entry: BackendEntry) -> str:
         return entry.options.callee
     return f"{kernel.namespace}::{class_name}::{'structured_' if kernel.structured else ''}{kernel.name}"
 
+
+#: The implementations that are one function for all operators.
+_NOT_WRAPPED: Final = (Implementation.fallback, Implementation.refused)
 
 #: The implementations that are functions which other wrappers can call.
 _FUNCTIONS: Final = (Implementation.kernel, Implementation.inherited)

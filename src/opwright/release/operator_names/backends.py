@@ -14,6 +14,7 @@ __all__ = [
     "NEEDED",
     "RAISING_COMPOSITES",
     "RARE_VIEWS",
+    "STAND_INS",
 ]
 
 NEEDED: Final = NameMap(
@@ -151,5 +152,21 @@ CALLED_ON_OTHER_DEVICES: Final = NameMap(
         "The choice of an implementation ends there.",
         value="convolution_backward_overrideable",
     ),
+    Names("lstm_cell lstm.input lstm.data", "They have a fused cell there.", value="_thnn_fused_lstm_cell"),
+    Names("gru_cell gru.input gru.data", "They have a fused cell there.", value="_thnn_fused_gru_cell"),
+    form="overload",
+)
+
+STAND_INS: Final = NameMap(
+    "Operators that PyTorch calls on other devices only, each with the function that a fallback runs for it, if any.",
+    Names(
+        "convolution_overrideable convolution_backward_overrideable",
+        "The CPU computes them under another name, which the function for all operators finds.",
+        value="run_on_cpu",
+    ),
+    Names("_thnn_fused_lstm_cell", "The CPU makes the cell of other operators.", value="fused_lstm_cell"),
+    Names("_thnn_fused_lstm_cell_backward_impl", "It belongs to the cell.", value="fused_lstm_cell_backward"),
+    Names("_thnn_fused_gru_cell", "The CPU makes the cell of other operators.", value="fused_gru_cell"),
+    Names("_thnn_fused_gru_cell_backward", "It belongs to the cell.", value="fused_gru_cell_backward"),
     form="overload",
 )
