@@ -240,8 +240,6 @@ class HeadOptions(NamedTuple):
     device_check: bool | None = None
     register_macro: str = ""
     fallback: Fallback = Fallback.none
-    fallback_warns: bool = False
-    fallback_generator: str = ""
     fallback_copies_views: bool = False
     manual: frozenset[NativeFunction] = frozenset()
     hooks: tuple[Hook, ...] = ()
@@ -249,9 +247,11 @@ class HeadOptions(NamedTuple):
     derived_overloads: bool = True
     override_composite: bool = False
     dispatch_headers: bool = False
-    autocast_fallthrough: bool = True
     values: ExtraValues = NO_VALUES
     entry_values: ExtraValues = NO_VALUES
+    fallback_warns: bool = False
+    fallback_generator: str = ""
+    autocast_fallthrough: bool = True
 
 
 #: The options of a file that PyTorch's own generator reads.
