@@ -81,6 +81,35 @@ def test_writing_to_a_view_reaches_the_base(graded: ModuleType, torch: ModuleTyp
     assert base._version == row._version == 1
 
 
+def test_gradients_go_through_what_is_written_beside_a_result(
+    graded: ModuleType, torch: ModuleType, matrix: Tensor
+) -> None:
+    """Accumulation continues the history of the argument, also several times and in a view that comes first."""
+
+    def accumulated(x: Tensor) -> Tensor:
+        least = x.flip(0) * 1.5
+        written, _ = graded.raise_to(x * 2, least)
+        assert written is least
+        graded.raise_to(x.flip(1) * 3, least)
+        return least.exp()
+
+    def in_view(x: Tensor) -> Tensor:
+        base = torch.cat([x, x * 0.3])
+        graded.raised_by(base[1:4], x * 0.7)
+        return base.square()
+
+    x = matrix.detach().clone().requires_grad_()
+    assert torch.autograd.gradcheck(accumulated, x)
+    assert torch.autograd.gradcheck(in_view, x)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        graded.raise_to(x * 2, x)
+    with pytest.raises(NotImplementedError, match="graded::raise_to cannot record gradients through a view"):
+        graded.raise_to(x[:2], (x * 1)[1:])
+    plain = torch.zeros(3, 4, dtype=torch.float64)
+    written, is_taken = graded.raise_to(x, plain)
+    assert (written.requires_grad, is_taken.requires_grad, plain.requires_grad) == (True, False, True)
+
+
 def test_nodes_have_the_names_of_their_operators(graded: ModuleType, matrix: Tensor) -> None:
     """The node of a result says which operator made it."""
     assert graded.cube(matrix).grad_fn.name() == "CubeBackward0"

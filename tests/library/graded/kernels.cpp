@@ -125,4 +125,14 @@ at::Tensor swap(const at::Tensor& self, at::Tensor& state) {
   return before;
 }
 
+std::tuple<at::Tensor, at::Tensor> raise_to(const at::Tensor& self, at::Tensor& least) {
+  at::Tensor is_taken = self.gt(least).to(self.scalar_type());
+  least.copy_(self.maximum(least));
+  return {least, is_taken};
+}
+
+std::tuple<at::Tensor, at::Tensor> raised_by(at::Tensor& least, const at::Tensor& self) {
+  return raise_to(self, least);
+}
+
 }  // namespace graded::native

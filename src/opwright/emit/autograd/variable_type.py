@@ -173,6 +173,10 @@ def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
             return [_for_each_node([statement], context, before)]
         declared = "c10::SmallVector<c10::intrusive_ptr<Node>, 8> _rebased_fns(grad_fns.size());"
         return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], context, before)]
+    if wrapper.accumulated:
+        # The node counts its outputs in the order in which they get their history.
+        statements = [_output_history(output.name, wrapper.accumulated) for output in wrapper.outputs]
+        return [f"if (grad_fn) {{\n{indent(chr(10).join(statements))}\n}}"]
     outputs = _names([output.name for output in wrapper.outputs])
     if wrapper.written:
         results, arguments = f"flatten_tensor_args( {outputs} )", f"written_tensors({_names(wrapper.written)})"
@@ -181,6 +185,13 @@ def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
     if not captures:
         return [f"if (grad_fn) {{\n    {statement}\n}}"]
     return ["c10::intrusive_ptr<Node> _rebased_fn;", f"if (grad_fn) {{\n    _rebased_fn = {statement}\n}}"]
+
+
+def _output_history(output: str, accumulated: dict[str, str]) -> str:
+    """The statement that gives an output its history: what was written to continues the one that it had."""
+    if output in accumulated:
+        return f"rebase_history(flatten_tensor_args( {accumulated[output]} ), grad_fn);"
+    return f"set_history(flatten_tensor_args( {output} ), grad_fn);"
 
 
 def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
@@ -219,7 +230,11 @@ def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     lines += flag_statements(wrapper)
     if wrapper.inplace:
         lines += [f"check_inplace({output.name}, _any_requires_grad);" for output in wrapper.outputs]
-    lines += [f"check_inplace({name}, _any_requires_grad);" for name in wrapper.written]
+    accumulated = tuple(wrapper.accumulated.values())
+    lines += [f"check_inplace({name}, _any_requires_grad);" for name in (*wrapper.written, *accumulated)]
+    if accumulated and (len(wrapper.outputs) > 1 or wrapper.inputs[0].variable not in accumulated):
+        name = f"{wrapper.function.namespace}::{wrapper.function.name}"
+        lines += [f'check_no_views({argument}, _any_requires_grad, "{name}");' for argument in accumulated]
     lines += original_statements(wrapper)
     return lines + _node_statements(wrapper, context)
 

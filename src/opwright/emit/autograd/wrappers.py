@@ -11,6 +11,7 @@ import enum
 from collections.abc import Sequence
 
 from opwright.convention import public_api
+from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.autograd.kernels import kernel_name
 from opwright.emit.autograd.views import changes_arguments, counted_arguments, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
@@ -113,6 +114,16 @@ class Wrapper(NamedTuple):
     def rebases(self) -> bool:
         """Whether the operator changes the history of an argument, rather than starting one for its result."""
         return changes_arguments(self.function) and view_base(self.function) is None
+
+    @property
+    def accumulated(self) -> dict[str, str]:
+        """The outputs of an operator of a library that are arguments which it writes to: the names of both."""
+        function = self.function
+        if function.library is PYTORCH or self.info is None or changes_arguments(function):
+            return {}
+        written = {argument.name for argument in function.arguments.all if argument.is_write}
+        names = zip(public_api.return_names(function), returned_arguments(function.schema), strict=True)
+        return {result: argument for result, argument in names if argument is not None and argument in written}
 
     @property
     def condition(self) -> str:

@@ -189,6 +189,16 @@ torch::autograd::variable_list written_tensors(const Args&... args) {
   return all;
 }
 
+// Raises if a tensor that an operator accumulates into is a view. PyTorch hands the gradient of the base to the first
+// input of a node with one output, which is another one.
+template <class Written>
+void check_no_views(const Written& written, bool requires_grad, const char* operator_name) {
+  for (const at::Tensor& tensor : written_tensors(written)) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        !requires_grad || !tensor.is_view(), operator_name, " cannot record gradients through a view that it writes to");
+  }
+}
+
 // Makes a node that raises the origin of new results, and of tensors that an operator without derivatives wrote to.
 // A result may be one of the written tensors.
 template <class Node>
@@ -249,6 +259,7 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using opwright::autograd::irreversible_view;                               \
   using opwright::autograd::not_implemented;                                 \
   using opwright::autograd::not_implemented_list;                            \
+  using opwright::autograd::check_no_views;                                  \
   using opwright::autograd::record_writes;                                   \
   using opwright::autograd::reset_grad_accumulator;                          \
   using opwright::autograd::unpack;                                          \
