@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
 from opwright.cli.main import main
+from tests.lsp.session import Start, editor
 
 SECRET = "- a secret of the user\n"
 
@@ -128,3 +132,27 @@ def test_a_run_without_the_permission_is_not_up_to_date(project: Path, capsys: p
     words = ("generate", "--library", library(project, "../secret.yaml"), "--out", str(project / "out"))
     assert "E0005" not in said(capsys, *words, "--allow-path", str(project.parent))
     assert "E0005" in said(capsys, *words)
+
+
+def test_an_editor_may_allow_files_outside(project: Path) -> None:
+    """`opwright lsp --allow-path` allows what `opwright check --allow-path` does, in checks and in renames."""
+    formulas = project.parent / "derivatives.yaml"
+    formulas.write_text("- name: scale(Tensor self) -> Tensor\n  self: grad\n")
+    path = Path(library(project, "../derivatives.yaml"))
+
+    async def session(*words: str) -> tuple[set[object], bool]:
+        async with editor(project, Start(("lsp", *words))) as own:
+            uri = await own.open(path)
+            document, position = own.at(uri, "(Tensor self", "self")
+            params = lsp.RenameParams(document, position, "source")
+            try:
+                edit = await own.client.text_document_rename_async(params)
+            except JsonRpcException:
+                edit = None
+            return {row.code for row in own.client.diagnostics[uri]}, edit is not None
+
+    def outcome(*words: str) -> tuple[set[object], bool]:
+        return asyncio.run(asyncio.wait_for(session(*words), 120))
+
+    assert outcome() == ({"E0005"}, False)
+    assert outcome("--allow-path", str(formulas)) == (set(), True)

@@ -102,16 +102,16 @@ def test_refused_operators_stay_by_hand(library: Path, capsys: pytest.CaptureFix
         "import torch\n"
         + "".join(
             f'@torch.library.custom_op("acme::{name}", mutates_args=())\ndef {name}{annotated.format(name=name)}'
-            for name in ("op", "mode")
+            for name in ("default", "mode")
         )
         + 'torch.library.define("acme::wait", "(Future(Tensor) x) -> Tensor")\n'
     )
     assert imported("ops.py") == 0
     text = Path("acme.yaml").read_text()
     assert "- func: mode(Tensor x, str mode) -> Tensor\n" in text
-    assert "\n# ops.py:2: `op` stays by hand: the argument name `op` is a name that generated functions use" in text
+    assert "\n# ops.py:2: `default` stays by hand: the argument name `default` is a C++ keyword\n" in text
     assert "\n# ops.py:8: `wait` stays by hand: `Future(Tensor) x` has no form in C++\n" in text
-    assert "stays: ops.py:2: `op` stays by hand" in capsys.readouterr().out
+    assert "stays: ops.py:2: `default` stays by hand" in capsys.readouterr().out
     assert main(["check", "acme.yaml"]) == 0
     assert imported("ops.py", "--check") == 0
 

@@ -59,7 +59,7 @@ using OptionalCUDAGuard = OptionalDeviceGuard;
     "ATen/cuda/CUDADevice.h": "",
 }
 
-_NUMBER: Final = re.compile(r"(?:op|kernel)(\d+)(?!\d)")
+_NUMBER: Final = re.compile(r"(?:[Oo]p|kernel)(\d+)(?!\d)")
 _ERROR: Final = re.compile(r"^(.+?):(\d+):\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
 
 

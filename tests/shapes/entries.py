@@ -245,13 +245,14 @@ def _output_of(row: Row, subject: _Subject) -> str:
 
 def _derivative(row: Row, subject: _Subject, schema: str) -> str:
     tensor, is_list = subject.tensor, "[" in row["form"]
-    count = 2 if row["returns"].startswith("(Tensor") and "," in row["returns"] else 1
-    grad = "grads" if row["returns"] == "Tensor[]" else "grads[0]" if count == 2 else "grad"
+    count = 2 if re.match(r"\(Tensor.*, Tensor", _returns(row)) else 1
+    grad = "grads" if _returns(row).endswith("[]") else "grads[0]" if count == 2 else "grad"
+    forward = "backward_of_list" if _returns(row).endswith("[]") else "backward"
     formulas = {
         "grad": [f"{tensor}: {grad}"],
         "saved": [f"{tensor}: helpers::backward({grad}, {subject.name})"],
         "result": [f"{tensor}: helpers::backward({grad}, {'result0' if count == 2 else 'result'})"],
-        "forward": [f"{tensor}: helpers::backward({grad})", f"result: helpers::backward({tensor}_t, {tensor}_p)"],
+        "forward": [f"{tensor}: helpers::backward({grad})", f"result: helpers::{forward}({tensor}_t, {tensor}_p)"],
         "linear": [f"{tensor}: helpers::backward({grad})", "result: auto_linear"],
         "non_differentiable": [f"{tensor}: non_differentiable"],
         "subject": [

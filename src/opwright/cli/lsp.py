@@ -15,7 +15,7 @@ from typing import Final
 
 from opwright import __version__
 from opwright.cli import console
-from opwright.cli.arguments import add_plugin_argument, not_empty
+from opwright.cli.arguments import add_allow_path_argument, add_plugin_argument, not_empty
 from opwright.source.diagnostic import Diagnostics
 
 #: The editor says first whether it trusts the files that name plug-ins.
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help = "a folder `aten/src/ATen` instead"
     where.add_argument("--source-path", metavar="DIR", type=not_empty, help=help)
     add_plugin_argument(parser)
+    add_allow_path_argument(parser)
     parser.add_argument("--stdio", action="store_true", help="talk on standard input and output, as it always does")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
 
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as report:
             # What plug-ins print is no part of the report.
             os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-            check_texts(sys.stdin, report, arguments.torch, arguments.source_path)
+            check_texts(sys.stdin, report, arguments.torch, arguments.source_path, tuple(arguments.allow_path))
         return console.SUCCESS
     if find_spec("pygls") is None:
         sys.stderr.write("opwright lsp: error: it needs the package pygls: pip install 'opwright[lsp]'\n")
@@ -54,5 +55,5 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.lsp.server import serve
 
     plugins = PluginRequest(tuple(arguments.plugin), no_plugins=arguments.no_plugins)
-    serve(__version__, arguments.torch, arguments.source_path, plugins)
+    serve(__version__, arguments.torch, arguments.source_path, plugins, tuple(arguments.allow_path))
     return console.SUCCESS

@@ -23,9 +23,6 @@ typeid typename union unsigned using virtual void volatile wchar_t while xor xor
 """
 CPP_WORDS: Final = frozenset(_WORDS_OF_CPP.split())
 
-#: What generated functions of the native C++ interface call parameters, variables and types of their own.
-_OWN_NAMES: Final = frozenset(("T", "dispatchKeySet", "ks", "op", "tmp_output"))
-
 #: C++ namespaces of PyTorch and of the language, in which nobody else defines anything.
 FOREIGN_NAMESPACES: Final = frozenset(("at", "c10", "caffe2", "std", "torch"))
 
@@ -49,19 +46,6 @@ def namespace_conflict(name: str, *, is_outermost: bool = True) -> str:
         return "declared by headers of C++"
     if is_outermost and name in FOREIGN_NAMESPACES:
         return "a namespace of PyTorch or of C++"
-    return ""
-
-
-def parameter_conflict(name: str, *, is_stable: bool) -> str:
-    """Why generated C++ of a library cannot have a parameter of that name; empty if it can.
-
-    >>> parameter_conflict("default", is_stable=True), parameter_conflict("op", is_stable=True)
-    ('is a C++ keyword', '')
-    """
-    if name in CPP_WORDS:
-        return "is a C++ keyword"
-    if name in _OWN_NAMES and not is_stable:
-        return "is a name that generated functions use themselves"
     return ""
 
 

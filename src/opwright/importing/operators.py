@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.conditions import condition_fault
-from opwright.dialects.names import parameter_conflict
+from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.type_rules import missing_form
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS, META
@@ -116,7 +116,7 @@ class _Operator:
                 continue
             try:
                 parsed = read_written_schema(statement.schema)
-                refusal = missing_form(parsed) or _parameter_refusal(parsed, statement.is_stable)
+                refusal = missing_form(parsed) or _parameter_refusal(parsed)
             except SchemaFault as fault:
                 refusal = fault.message
             if refusal:
@@ -175,12 +175,10 @@ class _Operator:
         )
 
 
-def _parameter_refusal(schema: FunctionSchema, is_stable: bool) -> str:
+def _parameter_refusal(schema: FunctionSchema) -> str:
     """Why an argument cannot be a parameter in generated C++; empty if all can."""
-    conflicts = {
-        argument.name: parameter_conflict(argument.name, is_stable=is_stable) for argument in schema.arguments.all
-    }
-    return next((f"the argument name `{name}` {conflict}" for name, conflict in conflicts.items() if conflict), "")
+    words = [argument.name for argument in schema.arguments.all if argument.name in CPP_WORDS]
+    return f"the argument name `{words[0]}` is a C++ keyword" if words else ""
 
 
 def _is_python(row: RegistrationStatement) -> bool:

@@ -34,10 +34,12 @@ class _KnownInputs(NamedTuple):
 class Project:
     """Open files by path, whose texts are read in place of the files on disk.
 
-    `open_release` opens the PyTorch that files outside of PyTorch's trees belong to.
+    `open_release` opens the PyTorch that files outside of PyTorch's trees belong to. Heads may name `allowed_paths`
+    outside of their projects.
     """
 
-    def __init__(self, open_release: Callable[[], Inputs]) -> None:
+    def __init__(self, open_release: Callable[[], Inputs], allowed_paths: tuple[str, ...] = ()) -> None:
+        self.allowed_paths: Final = allowed_paths
         self._open_release: Final = open_release
         self._texts: Final[dict[str, SourceFile]] = {}
         self._release: Inputs | None = None

@@ -178,7 +178,8 @@ def _library_scope(project: Project, file: SourceFile, inputs: Inputs, name: str
 
         sink = Diagnostics()
         library = changed.get(file.path, file)
-        request = Request(inputs, {}, ("library",), libraries=(library,), read_file=read)
+        families, allowed = ("library",), project.allowed_paths
+        request = Request(inputs, {}, families, libraries=(library,), read_file=read, allowed_paths=allowed)
         job = load_job(request, rules_of(inputs), sink, {})
         if sink.has_errors:
             message = next(diagnostic.message for diagnostic in sink.sorted() if diagnostic.severity is Severity.ERROR)

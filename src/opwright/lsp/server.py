@@ -67,13 +67,24 @@ class OperatorServer(LanguageServer):
 
     protocol: AnsweringProtocol
 
-    def __init__(self, version: str, torch: str | None, source_path: str | None, plugins: PluginRequest) -> None:
+    def __init__(
+        self,
+        version: str,
+        torch: str | None,
+        source_path: str | None,
+        plugins: PluginRequest,
+        allowed_paths: tuple[str, ...],
+    ) -> None:
         super().__init__("opwright", version, protocol_cls=AnsweringProtocol)
-        self.project: Final = Project(lambda: open_inputs(torch, source_path))
+        self.project: Final = Project(lambda: open_inputs(torch, source_path), allowed_paths)
         self.documents: Final[dict[str, OpenDocument]] = {}
         self.reports: Final[dict[str, FileReport]] = {}
         self.plugins = plugins
-        options = (("--torch", torch), ("--source-path", source_path))
+        options = [
+            ("--torch", torch),
+            ("--source-path", source_path),
+            *[("--allow-path", path) for path in allowed_paths],
+        ]
         flags = [word for flag, value in options if value is not None for word in (flag, value)]
         # With `-m`, Python would look for modules in the working folder, which is the one that the editor opened.
         program = f"import sys; sys.path[:] = {sys.path!r}; from opwright.cli.main import program; program()"
@@ -275,15 +286,21 @@ def _is_trusted(options: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def serve(version: str, torch: str | None, source_path: str | None, plugins: PluginRequest) -> None:
+def serve(
+    version: str,
+    torch: str | None,
+    source_path: str | None,
+    plugins: PluginRequest,
+    allowed_paths: tuple[str, ...] = (),
+) -> None:
     """Serve an editor on standard input and output until it ends the session.
 
-    What plug-ins print goes to standard error.
+    Heads may name `allowed_paths` outside of their projects. What plug-ins print goes to standard error.
     """
     _log_bugs()
     # Commands run without garbage collection, but catalogs are cycles, and a session makes one for each edit.
     gc.enable()
-    server = OperatorServer(version, torch, source_path, plugins)
+    server = OperatorServer(version, torch, source_path, plugins, allowed_paths)
     _add_document_features(server)
     _add_position_features(server)
     _add_editing_features(server)

@@ -21,8 +21,13 @@ from opwright.source.text import SourceFile
 __all__ = ["check_texts"]
 
 
-def check_texts(request: TextIO, report: TextIO, torch: str | None, source_path: str | None) -> None:
-    """Check the files of a request against a PyTorch, and write the report."""
+def check_texts(
+    request: TextIO, report: TextIO, torch: str | None, source_path: str | None, allowed_paths: tuple[str, ...]
+) -> None:
+    """Check the files of a request against a PyTorch, and write the report.
+
+    Heads may name `allowed_paths` outside of their projects.
+    """
     asked = json.load(request)
     texts = tuple([SourceFile(path, text) for path, text in asked["texts"].items()])
     texts = tuple([text for text in texts if kind_of(text) is not None])
@@ -33,7 +38,7 @@ def check_texts(request: TextIO, report: TextIO, torch: str | None, source_path:
     def open_release() -> Inputs:
         return open_inputs(torch or (None if source_path else settings.torch), source_path)
 
-    files = CheckedFiles(tuple([text.path for text in texts]), texts=texts)
+    files = CheckedFiles(tuple([text.path for text in texts]), texts=texts, allowed_paths=allowed_paths)
     sink.extend(find(files, settings.codes, open_release).diagnostics)
     report.write(render_json(sink.sorted()))
 

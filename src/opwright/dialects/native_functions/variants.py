@@ -117,7 +117,8 @@ def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
     if base.library is PYTORCH and base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
         message = f"`{base.name}` returns no tensor, so it cannot have an out overload"
         at = report.returns(base)
-        report.error(codes.NO_TENSOR_RETURN, message, at, help="aten contains only functions on tensors")
+        help = f"return a tensor, or write `dispatch: {{CompositeImplicitAutograd: {base.name.name}}}`"
+        report.error(codes.NO_TENSOR_RETURN, message, at, help=help)
 
 
 def _report_misfit(base: UnlinkedFunction, reason: str, report: CrossReport) -> None:

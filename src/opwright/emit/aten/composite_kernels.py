@@ -13,7 +13,7 @@ from typing import Final
 from opwright.convention import dispatcher, native
 from opwright.cpp.binding import Expression
 from opwright.cpp.translation import translate
-from opwright.emit.aten.units import NO_SLOTS, include
+from opwright.emit.aten.units import NO_SLOTS, include, own_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.library import PYTORCH
@@ -114,7 +114,8 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
     signature = dispatcher.signature(out)
     arguments = translate(signature.bindings, dispatcher.arguments(functional.schema, style=out.style))
     count = len(functional.schema.returns)
-    results = ["tmp_output"] if count == 1 else [f"std::get<{index}>(tmp_output)" for index in range(count)]
+    output = own_name(out, "tmp_output")
+    results = [output] if count == 1 else [f"std::get<{index}>({output})" for index in range(count)]
     copied = [
         f"  resize_out_helper({argument.name}, {result});\n  copy_arg({argument.name}, {result});"
         for argument, result in zip(schema.arguments.out, results, strict=False)
@@ -124,7 +125,7 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
     values = [results[index] if name is None else name for index, name in enumerate(returned)]
     return f"""
 {signature.definition(out.name.unambiguous + _symint_suffix(group))} {{
-  auto tmp_output = {functional.library.operators}::{functional.name.unambiguous}::call({", ".join(arguments)});
+  auto {output} = {functional.library.operators}::{functional.name.unambiguous}::call({", ".join(arguments)});
   {copies}
   {dispatcher.return_statement(schema.returns, values, out.style)}
 }}

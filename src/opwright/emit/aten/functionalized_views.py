@@ -10,7 +10,8 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
-from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
+from opwright.emit.aten.units import key_set_parameter, own_name
+from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
 from opwright.emit.aten.view_meta import creation, view_meta
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
@@ -60,6 +61,7 @@ class ViewKernel(NamedTuple):
     meta_arguments: str
     symbolic: str
     recorded: str
+    output: str
 
 
 def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewKernel:
@@ -72,9 +74,10 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
     wanted = dispatcher.arguments(copy.schema, style=function.style)
     return ViewKernel(
         passed=passed,
-        head=signature.definition(native.name(function.schema), first=KEY_SET),
+        head=signature.definition(native.name(function.schema), first=key_set_parameter(function)),
         tensor=signature.bindings[0].name,
         returned=signature.returns.value.text,
+        output=own_name(function, OUTPUT),
         called=f"{operators}::{function.name.unambiguous}",
         copy=f"{operators}::{copy.name.unambiguous}",
         unwrap=join_lines([plan.unwrap for plan in passed], 6),
@@ -122,18 +125,18 @@ def view_definition(kernel: ViewKernel) -> str:
       }}
 {_REAPPLIES}
 {_reference_output(kernel)}
-      {kernel.returned} {OUTPUT};
+      {kernel.returned} {kernel.output};
       {{
         at::AutoDispatchSkipFunctionalize guard;
         if (reapply_views) {{
-          {OUTPUT} = {kernel.called}::call({kernel.inner_arguments});
+          {kernel.output} = {kernel.called}::call({kernel.inner_arguments});
         }} else {{
-          {OUTPUT} = {kernel.copy}::call({kernel.inner_arguments});
+          {kernel.output} = {kernel.copy}::call({kernel.inner_arguments});
         }}
       }}
       {kernel.symbolic}
       auto view_meta = {kernel.recorded};
-      auto out = {IMPL}create_functional_tensor_with_view_meta({OUTPUT}, {tensor}, view_meta);
+      auto out = {IMPL}create_functional_tensor_with_view_meta({kernel.output}, {tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       if (compute_reference_meta && !disable_meta_reference()) {{
         {IMPL}set_sizes_strides_offset(out, reference_tensor_output);

@@ -9,7 +9,8 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten.functional_forms import written_results
-from opwright.emit.aten.unwrap_plan import IMPL, KEY_SET, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
+from opwright.emit.aten.units import key_set_parameter, own_name
+from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
@@ -34,6 +35,7 @@ class WriteKernel(NamedTuple):
     returned: Sequence[str | None]
     fresh: Sequence[str]
     written: Sequence[tuple[str, str]]
+    output: str
 
 
 def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Rules) -> WriteKernel:
@@ -45,11 +47,12 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
     keeps_dtype = rules.cumulative_out_keeps_out_dtype and function.library is PYTORCH
     if keeps_dtype and function.name.text in CUMULATIVE_OUT.in_release(rules):
         arguments = _with_dtype_of_out(arguments, wanted, function.arguments.out[0].name)
-    results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), OUTPUT)
+    output = own_name(function, OUTPUT)
+    results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), output)
     returned = dispatcher.returned_arguments(function.schema)
     fresh = [result for name, result in zip(returned, results, strict=False) if name is None]
     written = list(written_results(function, results).items())
-    return WriteKernel(function, functional, signature, passed, arguments, returned, fresh, written)
+    return WriteKernel(function, functional, signature, passed, arguments, returned, fresh, written, output)
 
 
 def returned_values(returned: Sequence[str | None], fresh: Sequence[str]) -> list[str]:
@@ -81,8 +84,8 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
     function = kernel.function
     schema = function.schema
     inner = ", ".join([plan.inner.text for plan in kernel.passed])
-    assignment = f"{kernel.signature.returns.value.text} {OUTPUT} = " if schema.returns else ""
-    values = returned_values(kernel.returned, dispatcher.fresh_results(kernel.returned, OUTPUT))
+    assignment = f"{kernel.signature.returns.value.text} {kernel.output} = " if schema.returns else ""
+    values = returned_values(kernel.returned, dispatcher.fresh_results(kernel.returned, kernel.output))
     return f"""\
          {assignment}{function.library.operators}::{function.name.unambiguous}::call({inner});
          {dispatcher.return_statement(schema.returns, values, function.style)}"""
@@ -134,7 +137,7 @@ def write_definition(kernel: WriteKernel) -> str:
     meta = ", ".join([plan.meta.text for plan in kernel.passed])
     result = shared_types.returns_type(functional.schema.returns, function.style).value
     return f"""
-    {kernel.signature.definition(native.name(function.schema), first=KEY_SET)} {{
+    {kernel.signature.definition(native.name(function.schema), first=key_set_parameter(function))} {{
       if ({checked} && !disable_meta_reference()) {{
         // Before converting the mutable op to its functional variant, run meta tensors through the original op.
         // This will help us catch shape errors that apply to inplace ops that wouldn't apply to their functional \
@@ -160,10 +163,10 @@ variants.
 {_unfunctional_call(kernel)}
         }}
       }} else {{
-        {result.text} {OUTPUT};
+        {result.text} {kernel.output};
         {{
           at::AutoDispatchSkipFunctionalize guard;
-          {OUTPUT} = {operators}::{functional.name.unambiguous}::call({", ".join(kernel.functional_arguments)});
+          {kernel.output} = {operators}::{functional.name.unambiguous}::call({", ".join(kernel.functional_arguments)});
         }}
         {_updates(kernel)}
       }}

@@ -10,7 +10,7 @@ from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
 from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
-from opwright.emit.aten.units import RootOverloads, include, includes, overloads, roots, whole_file
+from opwright.emit.aten.units import RootOverloads, include, includes, overloads, own_name, roots, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -48,9 +48,10 @@ def definition(function: NativeFunction) -> str:
             definitions.append(f"{comment}{returns} {signature.name}{rest}{call}}}")
         if has_symint:
             integer = "c10::SymInt" if signature.symint else "int64_t"
+            parameter = own_name(function, "T")
             definitions.append(f"""
 namespace symint {{
-  template <typename T, typename = std::enable_if_t<std::is_same_v<T, {integer}>>>
+  template <typename {parameter}, typename = std::enable_if_t<std::is_same_v<{parameter}, {integer}>>>
   {returns} {signature.plain_name}{rest}{call}  }}
 }}
 """)

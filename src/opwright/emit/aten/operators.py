@@ -9,18 +9,25 @@ PyTorch's operators are in `at::_ops`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.convention.caching import per_function
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
-from opwright.emit.aten.units import RootOverloads, include, includes, methods, no_units, overloads, roots
+from opwright.emit.aten.units import (
+    KEY_SET,
+    RootOverloads,
+    include,
+    includes,
+    key_set_parameter,
+    methods,
+    no_units,
+    overloads,
+    own_name,
+    roots,
+)
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import string_literal
-
-#: The first parameter of `redispatch`, before the operator's own parameters.
-KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
 
 
 @per_function
@@ -37,7 +44,7 @@ struct {library.export} {name.unambiguous} {{
   static constexpr const char* overload_name = "{name.overload}";
   static constexpr const char* schema_str = {string_literal(str(function.schema))};
   static {signature.definition("call")};
-  static {signature.definition("redispatch", first=KEY_SET)};
+  static {signature.definition("redispatch", first=key_set_parameter(function))};
 }};"""
 
 
@@ -48,13 +55,14 @@ def definition(function: NativeFunction, context: FragmentContext) -> str:
     comment = f"// {function.library.namespace}::{function.schema}"
     arguments = signature.arguments
     handle = f"create_{name}_typed_handle"
+    operator, keys = own_name(function, "op"), own_name(function, KEY_SET)
     backends = context.read(STATIC_BACKENDS)
     if backends:
         body = f"    {static_call(function, backends)}"
     else:
         body = f"""
-    static auto op = {handle}();
-    return op.call({arguments});"""
+    static auto {operator} = {handle}();
+    return {operator}.call({arguments});"""
     return f"""
 {comment}
 static C10_NOINLINE c10::TypedOperatorHandle<{name}::schema> {handle}() {{
@@ -69,10 +77,10 @@ static C10_NOINLINE c10::TypedOperatorHandle<{name}::schema> {handle}() {{
 }}
 
 {comment}
-{signature.definition(name + "::redispatch", first=KEY_SET)} {{
+{signature.definition(name + "::redispatch", first=key_set_parameter(function))} {{
 
-    static auto op = {handle}();
-    return op.redispatch({f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"});
+    static auto {operator} = {handle}();
+    return {operator}.redispatch({f"{keys}, {arguments}" if arguments else keys});
 }}
 """
 

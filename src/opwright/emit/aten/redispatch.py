@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from opwright.convention import public_api
 from opwright.emit.aten.functions import call_arguments
-from opwright.emit.aten.operators import KEY_SET
-from opwright.emit.aten.units import overloads
+from opwright.emit.aten.units import key_set_parameter, overloads
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -21,7 +20,7 @@ def definitions(function: NativeFunction) -> list[str]:
         passed = f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"
         texts.append(f"""
 // {library.namespace}::{function.schema}
-inline {signature.declaration(first=KEY_SET)} {{
+inline {signature.declaration(first=key_set_parameter(function))} {{
     return {operator}::redispatch({passed});
 }}
 """)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.library import PYTORCH, Library
@@ -13,6 +13,9 @@ from opwright.syntax.cpp import include_line
 
 RootOverloads: TypeAlias = tuple[str, Sequence[NativeFunction]]
 """A root name with the overloads that share its headers."""
+
+KEY_SET: Final = "dispatchKeySet"
+"""The name of the first parameter of `redispatch`, before the operator's own parameters."""
 
 NO_SLOTS: Slots = {}
 """The fragment of a unit that adds nothing to a file."""
@@ -50,6 +53,23 @@ def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: 
     """
     chosen = [group[0] for group in job.by_root.values() if wanted is None or any(map(wanted, group))]
     return [include(function, ending) for function in sorted(chosen, key=attrgetter("root_name"))]
+
+
+def own_name(function: NativeFunction, name: str) -> str:
+    """What a parameter or a variable of generated code is called: another name if an argument of a library has it.
+
+    The code for PyTorch's own operators is as its generator writes it.
+    """
+    if function.library is not PYTORCH:
+        taken = {argument.name for argument in function.arguments.all}
+        while name in taken:
+            name = f"generated_{name}"
+    return name
+
+
+def key_set_parameter(function: NativeFunction) -> str:
+    """The first parameter of `redispatch`."""
+    return f"c10::DispatchKeySet {own_name(function, KEY_SET)}"
 
 
 def include(function: NativeFunction, ending: str) -> str:

@@ -13,7 +13,6 @@ from opwright.cpp.c_types import CType
 from opwright.source.named_tuple import NamedTuple
 
 IMPL: Final = "at::functionalization::impl::"
-KEY_SET: Final = "c10::DispatchKeySet dispatchKeySet"
 OUTPUT: Final = "tmp_output"
 
 

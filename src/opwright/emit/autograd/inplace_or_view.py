@@ -39,7 +39,7 @@ from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
 from opwright.source.codes import UNHELD_ARGUMENT
 from opwright.source.diagnostic import Fault
 
-_KEYS: Final = "ks & c10::after_ADInplaceOrView_keyset"
+_KEYS: Final = "c10::after_ADInplaceOrView_keyset"
 
 #: The types of arguments that a lambda can capture: the declaration before it, and the captured expression.
 #: Lists are references to the caller's memory, so the lambda captures a copy.
@@ -137,7 +137,11 @@ def _view_statements(differentiable_function: DifferentiableFunction, base: str)
     function = differentiable_function.function
     lines = _call_statements(function)
     if not is_differentiable_view(differentiable_function):
-        result = f"as_view({base}, _tmp, /* is_bw_differentiable */ false, /* is_fw_differentiable */ false)"
+        form = f"as_view({base}, {{}}, /* is_bw_differentiable */ false, /* is_fw_differentiable */ false)"
+        result = form.format("_tmp")
+        if gives_list(function):
+            lines += ["for (auto& view : _tmp) {", f"  view = {form.format('view')};", "}"]
+            result = "std::move(_tmp)"
     elif gives_list(function):
         lines.append("for (auto view_idx : c10::irange(_tmp.size())) {")
         lines += [f"  {line}" for line in _view_preparation(function, "view_idx")]

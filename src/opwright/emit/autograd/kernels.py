@@ -10,7 +10,7 @@ from functools import cache
 
 from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
-from opwright.emit.aten.units import include, kernel_argument
+from opwright.emit.aten.units import include, kernel_argument, own_name
 from opwright.emit.emitter import FragmentContext
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -60,7 +60,17 @@ def kernel_name(function: NativeFunction) -> str:
 @per_function
 def kernel_head(function: NativeFunction) -> str:
     """The first line of the kernel: return type, name and parameters."""
-    return dispatcher.signature(function).definition(kernel_name(function), first="c10::DispatchKeySet ks")
+    return named_head(function, kernel_name(function))
+
+
+def named_head(function: NativeFunction, name: str) -> str:
+    """The first line of a kernel of a name."""
+    return dispatcher.signature(function).definition(name, first=f"c10::DispatchKeySet {key_set(function)}")
+
+
+def key_set(function: NativeFunction) -> str:
+    """The name of the parameter that has the keys that the kernel was called with."""
+    return own_name(function, "ks")
 
 
 def registration(function: NativeFunction, namespace: str) -> str:
@@ -70,9 +80,9 @@ def registration(function: NativeFunction, namespace: str) -> str:
 
 
 def redispatch(function: NativeFunction, keys: str) -> str:
-    """The call of the operator for some dispatch keys, with the kernel's own parameters."""
+    """The call of the operator for those keys of the kernel's that are in `keys`, with the kernel's own parameters."""
     names = _argument_names(function.arguments)
-    return f"{function.library.operators}::{function.name.unambiguous}::redispatch({keys}{names})"
+    return f"{function.library.operators}::{function.name.unambiguous}::redispatch({key_set(function)} & {keys}{names})"
 
 
 @cache

@@ -96,6 +96,17 @@ _OPTIONAL_LIST: Final = c_types.c10_list(c_types.optional(c_types.TENSOR))
 FLOATS: Final = c_types.array_ref(c_types.DOUBLE)
 _SCALARS: Final = c_types.array_ref(c_types.SCALAR)
 
+#: Types that PyTorch's generator refuses, or writes a field for that its compiled autograd does not take.
+_LIBRARY_FORMS: Final = {
+    FLOATS: _FieldForm("std::vector<double>"),
+    c_types.DEVICE_INDEX: _FIELD_FORMS[c_types.LONG],
+    c_types.optional(c_types.DEVICE_INDEX): _FIELD_FORMS[c_types.optional(c_types.LONG)],
+}
+#: Other types that compiled autograd takes.
+_TAKEN: Final = (
+    c_types.DEVICE, c_types.BOOL, c_types.SCALAR_TYPE, c_types.LAYOUT, c_types.MEMORY_FORMAT, c_types.TENSOR_OPTIONS,
+)  # fmt: skip
+
 
 class SavedField(NamedTuple):
     """What is decided for one saved attribute of a node.
@@ -134,12 +145,11 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
         parameter = "std::vector<at::Scalar>&"
         return SavedField(name, fields, (f"{name}.clear();",), "", "", name, None, parameter, "scalars", "scalars")
     field_form = _FIELD_FORMS.get(type)
-    if type is FLOATS and info.function.library is not PYTORCH:
-        # PyTorch's generator refuses these lists, because it has no Python property for them.
-        field_form = _FieldForm("std::vector<double>")
+    if field_form is None and info.function.library is not PYTORCH:
+        field_form = _LIBRARY_FORMS.get(type)
     if field_form is None:
         spelt = type.text.lower()
-        if "ref" in spelt or "view" in spelt or "*" in spelt or "&" in spelt:
+        if "ref" in spelt or "view" in spelt or "*" in spelt or "&" in spelt or _is_refused(saved, type, info):
             raise _unsavable(saved, type, info)
         field_form = _FieldForm(type.text)
     start = " = 0" if type is c_types.LONG else ""
@@ -147,6 +157,14 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
     parameter = f"{field_form.field.partition(' ')[0]}&"
     field = f"{field_form.field} {name}{start};"
     return SavedField(name, (field,), (), "", "", name, None, parameter, field_form.getter, field_form.body)
+
+
+def _is_refused(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo) -> bool:
+    """Whether compiled autograd takes no values of a type. PyTorch's own operators save none."""
+    if info.function.library is PYTORCH or saved.kind is not SavedKind.VALUE:
+        return False
+    # `at::Device` alone has no default constructor.
+    return type not in _TAKEN[1:] and type not in map(c_types.optional, _TAKEN)
 
 
 def _own_pointer(rules: Rules) -> str:

@@ -28,7 +28,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES
 from opwright.schema.function import Argument, Arguments, SchemaKind
 
-_KEYS: Final = "ks & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Tracer)"
+_KEYS: Final = "c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Tracer)"
 
 #: Types of arguments that a graph has no values for.
 _UNTRACEABLE: Final = frozenset(("Storage", "Type"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention import dispatcher, public_api, shared_types
+from opwright.convention import public_api, shared_types
 from opwright.cpp import c_types
 from opwright.emit.aten.units import kernel_argument, whole_file
 from opwright.emit.autograd.kernels import (
@@ -17,6 +17,7 @@ from opwright.emit.autograd.kernels import (
     kernel_head,
     kernel_name,
     name_in_messages,
+    named_head,
     returned_value,
 )
 from opwright.emit.autograd.units import functions_with_kernels
@@ -282,10 +283,7 @@ def _is_reshaped(function: NativeFunction, context: FragmentContext) -> bool:
 
 def definition(wrapper: Wrapper, context: FragmentContext) -> str:
     """The wrapper of one function under one dispatch key."""
-    if wrapper.key == DEFAULT_KEY:
-        head = kernel_head(wrapper.function)
-    else:
-        head = dispatcher.signature(wrapper.function).definition(wrapper.name, first="c10::DispatchKeySet ks")
+    head = kernel_head(wrapper.function) if wrapper.key == DEFAULT_KEY else named_head(wrapper.function, wrapper.name)
     passed = [unpack(argument, position) for position, argument in enumerate(wrapper.function.arguments.all)]
     before = [statement for _, statement in passed if statement]
     if wrapper.records:

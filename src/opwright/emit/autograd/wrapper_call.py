@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.convention import public_api, shared_types
 from opwright.cpp import c_types
-from opwright.emit.autograd.kernels import declared_results, kernel_name
+from opwright.emit.autograd.kernels import declared_results, kernel_name, key_set
 from opwright.emit.autograd.views import changes_arguments, counted_arguments, view_base
 from opwright.emit.autograd.wrapper_forward import any_tangent
 from opwright.emit.autograd.wrappers import Forward, Wrapper
@@ -108,7 +108,9 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
     # Views and writes have kernels under ADInplaceOrView, which the guard must not skip.
     is_tracked = writes or view_base(function) or counted_arguments(function)
     scope = "AutoDispatchBelowAutograd" if is_tracked else "AutoDispatchBelowADInplaceOrView"
-    passed = ", ".join(["ks & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]])
+    passed = ", ".join(
+        [f"{key_set(function)} & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]]
+    )
     library = function.library
     if library is PYTORCH:
         name = public_api.name(schema, faithful=True, symint=schema.has_symint)
@@ -142,7 +144,7 @@ def _decomposition_call(function: NativeFunction) -> str:
     returned = returns[0] if len(returns) == 1 else f"std::tuple<{', '.join(returns)}>"
     names = ", ".join([argument.name for argument in function.arguments.all])
     name = public_api.name(function.schema)
-    return f'run_jit_decomposition_with_args_for_jvp<{returned}>("{name}", *opt_op, ks, {names})'
+    return f'run_jit_decomposition_with_args_for_jvp<{returned}>("{name}", *opt_op, {key_set(function)}, {names})'
 
 
 def _record_statements(unpacked: Unpacked, reserves: bool) -> tuple[str, str]:

@@ -9,21 +9,21 @@ from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
 from opwright.dialects.library.contracts import FIELD as CONTRACTS_FIELD
-from opwright.dialects.names import parameter_conflict
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.c_shims import library_shims, shim_refusal
 from opwright.emit.library.meta_kernels import has_meta_kernel
+from opwright.emit.library.name_checks import check_names
 from opwright.emit.library.passing_checks import check_alias_sets, check_passing, has_listed_values
 from opwright.emit.library.python.fakes import has_fake
 from opwright.emit.library.stable import TAGS_SINCE
+from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.library import Autocast
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle
+from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import SchemaKind, required_argument
 from opwright.schema.types import TENSOR
 from opwright.source.codes import (
-    ARGUMENT_NAME,
     NO_C_FORM,
     NO_CONVERSION,
     NO_SHAPES,
@@ -138,10 +138,13 @@ def _since(release: tuple[int, int]) -> str:
 def check_cpp(job: Job, sink: Diagnostics) -> None:
     """Report entries whose generated C++ would not compile, at the argument or the field that is the cause."""
     for library in job.libraries:
+        matched = () if library.is_stable else library.derivatives.matched.functions
+        differentiable = {own.function: own for own in matched}
         for function in library.catalog.functions:
             if function.is_synthesized:
                 continue
-            _check_names(function, library.is_stable, sink)
+            derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
+            check_names(derivative, is_stable=library.is_stable, sink=sink)
             if library.is_stable:
                 check_alias_sets(function, False, sink)
             else:
@@ -149,22 +152,6 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
                 _check_types(function, sink)
         if not library.is_stable:
             check_passing(library, sink)
-
-
-def _check_names(function: NativeFunction, is_stable: bool, sink: Diagnostics) -> None:
-    for argument in function.arguments.all:
-        fault = parameter_conflict(argument.name, is_stable=is_stable)
-        if not fault and argument.name == "out" and not argument.is_write and _has_made_out(function):
-            fault = "is that of the tensor of the synthesized out overload"
-        if fault:
-            message = f"argument name `{argument.name}` {fault}"
-            sink.error(ARGUMENT_NAME, message, word_span(function, argument.text), help="rename the argument")
-
-
-def _has_made_out(function: NativeFunction) -> bool:
-    """Whether an out overload is synthesized from a function."""
-    group = function.group
-    return isinstance(group, NativeFunctionsGroup) and group.out.is_synthesized
 
 
 def _check_const_refs(function: NativeFunction, sink: Diagnostics) -> None:
@@ -190,7 +177,8 @@ def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
     for argument in function.arguments.all:
         if has_listed_values(argument.type):
             message = f"PyTorch's dispatcher cannot hold the values of `{argument.type}`"
-            sink.error(NO_CONVERSION, message, word_span(function, argument.text), help="take `int[]` or `SymInt[]`")
+            help = "take `Scalar[]`" if "Scalar" in argument.type.text else "take `int[]` or `SymInt[]`"
+            sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
 
 
 def check_c_shims(job: Job, sink: Diagnostics) -> None:

@@ -12,7 +12,8 @@ from typing import Final
 from opwright.convention import dispatcher, native
 from opwright.emit.aten.functionalized_views import ViewKernel, view_kernel
 from opwright.emit.aten.functionalized_writes import WriteKernel, returned_values, write_kernel
-from opwright.emit.aten.unwrap_plan import KEY_SET, OUTPUT, UnwrapPlan
+from opwright.emit.aten.units import key_set_parameter
+from opwright.emit.aten.unwrap_plan import UnwrapPlan
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 
@@ -30,13 +31,13 @@ def write_definition(function: NativeFunction, functional: NativeFunction, rules
     read = [f"{SUPPORT}::isFunctionalTensor({tensor.name})" for tensor in tensors if not tensor.is_write]
     unwrapped = "\n".join(_unwrap_statements(kernel.passed, f"{SUPPORT}::synced_value"))
     return f"""\
-{kernel.signature.definition(native.name(function.schema), first=KEY_SET)} {{
+{kernel.signature.definition(native.name(function.schema), first=key_set_parameter(function))} {{
 {unwrapped}
   if (!({" && ".join(written)})) {{
     {SUPPORT}::check_only_functional_tensors_are_written({" || ".join(read) or "false"});
 {_plain_call(kernel)}
   }}
-  auto {OUTPUT} = [&]() {{
+  auto {kernel.output} = [&]() {{
     at::AutoDispatchSkipFunctionalize guard;
     return {_operator(kernel.functional)}::call({", ".join(kernel.functional_arguments)});
   }}();
@@ -59,9 +60,9 @@ def _plain_call(kernel: WriteKernel) -> str:
     """The statements that call the operator itself for tensors that are not functional."""
     function = kernel.function
     arguments = ", ".join([plan.inner.text for plan in kernel.passed])
-    fresh = dispatcher.fresh_results(kernel.returned, OUTPUT)
+    fresh = dispatcher.fresh_results(kernel.returned, kernel.output)
     values = returned_values(kernel.returned, fresh)
-    result = f"auto {OUTPUT} = " if fresh else ""
+    result = f"auto {kernel.output} = " if fresh else ""
     returned = dispatcher.return_statement(function.schema.returns, values, function.style) or "return;"
     return f"""\
     at::AutoDispatchSkipFunctionalize guard;
@@ -102,12 +103,12 @@ def view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) ->
 def _new_view(kernel: ViewKernel) -> str:
     return f"""\
   auto view_meta = {kernel.recorded};
-  auto {OUTPUT} = [&]() {{
+  auto {kernel.output} = [&]() {{
     at::AutoDispatchSkipFunctionalize guard;
     return reapply_views ? {kernel.called}::call({kernel.inner_arguments})
                          : {kernel.copy}::call({kernel.inner_arguments});
   }}();
-  return {SUPPORT}::create_functional_tensor_with_view_meta({OUTPUT}, {kernel.tensor}, view_meta);"""
+  return {SUPPORT}::create_functional_tensor_with_view_meta({kernel.output}, {kernel.tensor}, view_meta);"""
 
 
 def _changed_view(kernel: ViewKernel) -> str:

@@ -8,12 +8,14 @@ from typing import Final
 from opwright.dialects.nearest import SAME_ARGUMENTS, schema_span, word_span
 from opwright.emit.aten.functional_forms import functional_form
 from opwright.emit.aten.vmap import plumbing_kind
+from opwright.emit.autograd.views import has_kernel
+from opwright.emit.library.parts import has_own_kernel
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType, OptionalType, Type
-from opwright.source.codes import ARGUMENT_NAME, NO_CONVERSION, NO_FUNCTIONAL
+from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 
@@ -38,6 +40,9 @@ _COMPOSITE: Final = "give the operator a kernel for `CompositeImplicitAutograd`"
 _RULE: Final = _Feature("a batching rule", "remove `batch_rule`", frozenset(("Tensor", "Tensor[]")))
 _DERIVATIVE: Final = _Feature("a derivative", "remove the derivative", frozenset(("Tensor", "Tensor?", "Tensor[]")))
 _FORWARD: Final = _Feature("a forward formula", "remove the formula", frozenset(("Tensor", "Tensor[]")))
+_AUTOGRAD: Final = _Feature(
+    "an autograd kernel of an operator that writes", "name kernels for `Autograd` and `ADInplaceOrView`", None
+)
 _VIEW: Final = _Feature("a view", _COMPOSITE, None)
 _MADE: Final = _Feature("a synthesized overload", "remove `autogen`", frozenset(("Tensor", "Tensor[]")))
 _WRITE: Final = _Feature(
@@ -54,7 +59,6 @@ def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
             continue
         derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
         _check_group(function, sink)
-        _check_names(derivative, sink)
         features = list(_features(derivative, functions))
         check_alias_sets(function, bool(features), sink)
         for feature in features:
@@ -71,6 +75,8 @@ def _features(derivative: DifferentiableFunction, functions: tuple[NativeFunctio
         yield _FORWARD
     if derivative.has_derivatives:
         yield _DERIVATIVE
+    if function.arguments.writes and has_kernel(derivative) and not _is_left_to_author(function):
+        yield _AUTOGRAD
     if function.has_composite_implicit:
         return
     if isinstance(function.view_group, ViewGroup) and not function.view_group.composite:
@@ -82,12 +88,18 @@ def _features(derivative: DifferentiableFunction, functions: tuple[NativeFunctio
         yield _WRITE
 
 
+def _is_left_to_author(function: NativeFunction) -> bool:
+    """Whether the author wrote what autograd does."""
+    return has_own_kernel(function, "Autograd") and has_own_kernel(function, "ADInplaceOrView")
+
+
 def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> bool:
     for argument in function.arguments.all:
-        if argument.type.is_tensor_like and not _is_passed(argument.type):
-            message = f"generated code for {feature.name} cannot pass on `{argument.type} {argument.name}`"
-            at = word_span(function, argument.text)
-            sink.error(NO_CONVERSION, message, at, help=f"take `Tensor[]` or `Tensor?[]`, or {feature.help}")
+        type, is_view = argument.type, feature is _VIEW
+        if (type.is_tensor_like and not _is_passed(type)) or (is_view and not _is_held(type)):
+            message = f"generated code for {feature.name} cannot pass on `{type} {argument.name}`"
+            help = feature.help if is_view else f"take `Tensor[]` or `Tensor?[]`, or {feature.help}"
+            sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
             return True
     for result in function.schema.returns:
         if result.type.is_tensor_like and feature.results is not None and result.type.text not in feature.results:
@@ -100,6 +112,13 @@ def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics)
 
 def _is_passed(type: Type) -> bool:
     return type.text in _TENSORS or (isinstance(type, ListType) and type.elem.text in _TENSORS)
+
+
+def _is_held(type: Type) -> bool:
+    """Whether the object that makes a view again holds values of a type: no lists of tensors, or that may be absent."""
+    if isinstance(type, OptionalType):
+        return not (isinstance(type.elem, ListType) and type.is_symint_like)
+    return not (isinstance(type, ListType) and type.is_tensor_like)
 
 
 def check_alias_sets(function: NativeFunction, has_features: bool, sink: Diagnostics) -> None:
@@ -130,25 +149,18 @@ def _check_group(function: NativeFunction, sink: Diagnostics) -> None:
         sink.error(NO_FUNCTIONAL, message, schema_span(function), help=SAME_ARGUMENTS)
 
 
-def _check_names(derivative: DifferentiableFunction, sink: Diagnostics) -> None:
-    """Formulas call the gradient of the result `grad`."""
-    words = frozenset[str]().union(*[info.words for info in derivative.infos.values()])
-    for argument in derivative.function.arguments.all:
-        if argument.name == "grad" and "grad" in words:
-            message = "argument name `grad` is that of the gradient of the result in formulas"
-            at = word_span(derivative.function, argument.text)
-            sink.error(ARGUMENT_NAME, message, at, help="rename the argument")
-
-
 def has_listed_values(type: Type) -> bool:
-    """Whether values of a type are in a list that PyTorch's dispatcher cannot hold: of indices, or of symbols in lists.
+    """Whether values of a type are in a list that PyTorch's dispatcher cannot hold.
+
+    Those are lists of indices, and of symbols or scalars that are not in the list themselves.
 
     >>> from opwright.schema import parse_schema
-    >>> schema = parse_schema("f(SymInt[] a, SymInt[2]? b, SymInt?[] c, SymInt[][] d, DeviceIndex[] e) -> ()")
+    >>> schema = parse_schema("f(SymInt[] a, SymInt[2]? b, SymInt?[] c, DeviceIndex[] d, Scalar?[] e) -> ()")
     >>> [has_listed_values(argument.type) for argument in schema.arguments.all]
     [False, False, True, True, True]
     """
     listed = type.elem if isinstance(type, OptionalType) else type
     if not isinstance(listed, ListType):
         return False
-    return listed.innermost.text == "DeviceIndex" or (listed.is_symint_like and listed.elem.text != "SymInt")
+    value, item = listed.innermost.text, listed.elem.text
+    return value == "DeviceIndex" or (value in ("SymInt", "Scalar") and item != value)

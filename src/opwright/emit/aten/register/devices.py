@@ -7,9 +7,11 @@ from typing import Final
 
 from opwright.emit.aten.backend import NO_CHOICES, Backend
 from opwright.model.dispatch_key import DispatchKey
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
+from opwright.schema.types import ListType, OptionalType
 from opwright.syntax.cpp import include_line
 
 _NO_CHECK: Final = "  // No device check"
@@ -29,10 +31,16 @@ def _check_text(function: NativeFunction, wrapper: str) -> str:
     lines = [_COMMON_DEVICE]
     arguments = function.arguments
     for argument in arguments.out + arguments.positional:
-        if argument.type.is_tensor_like:
+        if argument.type.is_tensor_like and _is_checked(argument, function):
             checked = f'common_device, {argument.name}, "{wrapper}", "{argument.name}"'
             lines.append(f"  c10::impl::check_and_update_common_device({checked});")
     return "\n".join(lines)
+
+
+def _is_checked(argument: Argument, function: NativeFunction) -> bool:
+    """Whether the device of an argument is checked: lists in lists and lists that may be absent have no check."""
+    type = argument.type.elem if isinstance(argument.type, ListType | OptionalType) else argument.type
+    return function.library is PYTORCH or not isinstance(type, ListType)
 
 
 def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> str:
