@@ -62,7 +62,7 @@ def opwright_program(name: str) -> Program:
     """Opwright's program, with PyTorch's entries parsed already. It repeats its diagnostics as a line of JSON."""
     import_all("opwright")
     from opwright.cli import console
-    from opwright.run import loading, session
+    from opwright.run import loading
     from opwright.torchgen import gen_backend_stubs, gen_lazy_tensor
 
     catalog = loading.load("auto", source_path=None, **dict.fromkeys(device_flags(), True))
@@ -75,7 +75,6 @@ def opwright_program(name: str) -> Program:
     # Every task is a fresh copy of this process, and all of them read the same inputs.
     load_part = loading._load_catalog
     setattr(loading, "_load_catalog", lambda context: load_part(context) if is_partial(context) else catalog)  # noqa: B010
-    setattr(session, "_prefetched_files", lambda *_: [])  # noqa: B010
     console.report = report_twice
     return gen_backend_stubs.main if name == STUBS else gen_lazy_tensor.main
 

@@ -55,7 +55,7 @@ def generation(tmp_path: Path, renamed: str | None) -> Generation:
 
 @pytest.mark.usefixtures("renames")
 def test_a_row_is_a_dialect(tmp_path: Path) -> None:
-    """A new row is recognised by name and by content, prefetched, and loaded by every run whose inputs have it."""
+    """A new row is recognised by name and by content, and loaded by every run whose inputs have it."""
     assert dialect_of(SourceFile("some/renames.yaml", "")) is RENAMES
     assert dialect_of(SourceFile("mine.yaml", "# Mine.\nrenamed_operators: {}\n")) is RENAMES
     assert yaml_names() == ("native/tags.yaml", "native/native_functions.yaml", "native/renames.yaml")
@@ -65,7 +65,7 @@ def test_a_row_is_a_dialect(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("renames")
 def test_a_family_can_ask_for_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dialect that is not part of every run is prefetched, imported and loaded for the families that name it."""
+    """A dialect that is not part of every run is imported and loaded for the families that name it."""
     monkeypatch.setattr(RENAMES, "is_always_loaded", False)
     assert generation(tmp_path / "without", "double: twice\n").job.more_inputs == {}
     monkeypatch.setattr(FAMILIES["declarations_yaml"], "dialects", ("renames",))

@@ -16,8 +16,8 @@ from opwright.model.dispatch_key import dispatch_keys
 from opwright.model.library import Library
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Sequence
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 from tests.dialects.loading import NAMES
 from tests.emit.emitting import REGISTRATIONS, RULES
 from tests.emit.entries import COUNT, PARTS, TURN
@@ -77,7 +77,7 @@ def library_catalog(entries: str, library: Library = ACME) -> Catalog:
     sink = Diagnostics()
     report = CrossReport(sink)
     context = EntryContext(frozenset((*NAMES, "out", "inplace")), frozenset(), sink, library=library)
-    items = read_tree(SourceFile("operators.yaml", entries))
+    items = load_yaml(SourceFile("operators.yaml", entries))
     assert isinstance(items, Sequence)
     linked = link_entries(load_entries(items, context, report), report, tag_by_kind=True)
     sink.raise_if_errors()

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from opwright.dialects.native_functions import loader
 from opwright.dialects.native_functions.entry import load_entry
-from opwright.run import session
-from opwright.source import child as processes
-from opwright.source import prefetch
 from opwright.torchgen import gen_backend_stubs
 from tests.engine.project import files_of, replace_once
 
@@ -123,19 +119,3 @@ def test_runs_after_edits_write_what_fresh_runs_write(runs: Runs, monkeypatch: p
     monkeypatch.chdir("fresh")
     assert runs.run(names) == (0, "")
     assert files_of(Path("out")) == edited
-
-
-@pytest.mark.parametrize("least", [1, 1000])
-def test_few_entries_are_read_without_a_second_process(runs: Runs, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """A second process reads entries only if there are many: starting it for a few takes longer than reading them."""
-    prefetched: list[object] = []
-
-    def prefetching(files: list[object]) -> nullcontext[None]:
-        prefetched.extend(files)
-        return nullcontext()
-
-    monkeypatch.setattr(prefetch, "prefetching", prefetching)
-    monkeypatch.setattr(processes, "usable_processes", lambda _: 2)
-    monkeypatch.setattr(session, "_WORTH_PREFETCHING", least)
-    assert runs.run("relu") == (0, "")
-    assert bool(prefetched) == (least == 1)

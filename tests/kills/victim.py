@@ -75,8 +75,7 @@ class _Counter:
 
     def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
         is_call = event in CALLS and str(arguments[0]).startswith(self._below)
-        # The process that prefetches YAML opens no file; it sends what it read.
-        if is_call or (event == "marshal.dumps" and not self.is_first):
+        if is_call:
             self._count()
 
     def _counted_write(self, handle: int, data: bytes) -> int:

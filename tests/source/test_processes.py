@@ -71,3 +71,10 @@ def test_a_host_with_threads_is_not_copied(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert int(first) > 3000
     assert second == "0"
+
+
+def test_no_process_is_made_where_none_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever allows many processes does not make them possible."""
+    monkeypatch.delattr(os, "fork")
+    assert usable_processes(8) == 1
+    assert usable_processes() == 1

@@ -11,21 +11,15 @@ back loses nothing but comments and layout."""
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
-from collections.abc import Iterator
 
 from opwright.cli import console
 from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
-from opwright.dialects.table import yaml_names
 from opwright.dump.data import JsonValue
 from opwright.dump.document import dumped_files, parse_dump, render_dump
 from opwright.files.writer import write_report
-from opwright.release.inputs import Inputs
-from opwright.source.child import usable_processes
-from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.prefetch import prefetching
+from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
 
@@ -86,27 +80,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _document(arguments: argparse.Namespace, sink: Diagnostics) -> dict[str, JsonValue]:
     inputs = open_named_inputs(arguments, sink)
-    # Another process reads the files of the release while this one imports the modules that use them.
-    with _prefetching(inputs):
-        from opwright.run.dump import dump_backends, dump_libraries, dump_release
+    from opwright.run.dump import dump_backends, dump_libraries, dump_release
 
     if arguments.library:
         return dump_libraries(arguments.library, inputs, arguments.release, sink, tuple(arguments.allow_path))
     if arguments.backend:
         return dump_backends(arguments.backend, inputs, arguments.release, sink, tuple(arguments.allow_path))
     return dump_release(inputs, arguments.release, sink)
-
-
-@contextlib.contextmanager
-def _prefetching(inputs: Inputs) -> Iterator[None]:
-    """A context in which another process reads the files of a release, if there is a second processor."""
-    files = []
-    for name in yaml_names(("derivatives", "deprecated")):
-        # Files that cannot be read are reported when they are loaded.
-        with contextlib.suppress(Fault):
-            files.append(inputs.read_text(name))
-    with prefetching(files) if usable_processes(None) > 1 else contextlib.nullcontext():
-        yield
 
 
 def _write_files(arguments: argparse.Namespace) -> int:

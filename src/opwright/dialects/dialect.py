@@ -13,7 +13,7 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 from opwright.source.text import SourceFile
 
-# The table of dialects imports this module before prefetch begins.
+# The table of dialects imports this module before it is known whether there is anything to do.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys

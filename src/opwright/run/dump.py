@@ -21,9 +21,9 @@ from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.nodes import Sequence as NodeList
-from opwright.source.prefetch import keep_trees, read_tree
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 __all__ = ["dump_backends", "dump_libraries", "dump_release"]
 
@@ -38,7 +38,7 @@ class _Files:
 
     def __init__(self, files: Sequence[tuple[Dialect[Any], str, SourceFile]]) -> None:
         self._files: Final = files
-        self.trees: Final[dict[SourceText, Node]] = {file: read_tree(file) for _, _, file in files}
+        self.trees: Final[dict[SourceText, Node]] = {file: load_yaml(file) for _, _, file in files}
         self._pointers: Final = {
             file: (index, entry_pointers(self.trees[file], "func")) for index, (_, _, file) in enumerate(files)
         }
@@ -88,8 +88,7 @@ def dump_release(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict
             with contextlib.suppress(Fault) if dialect not in (NATIVE_FUNCTIONS, TAGS) else contextlib.nullcontext():
                 named.append((dialect, name, inputs.read_text(name)))
     files = _Files(named)
-    with keep_trees(files.trees):
-        catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
+    catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
     sink.raise_if_errors()
     assert catalog is not None
     document = _document("release", rules, files, catalog.functions, catalog.tags)
@@ -123,8 +122,7 @@ def dump_libraries(
     rules = rules_of(inputs, release, sink)
     sources = list(map(SourceFile.read, paths))
     files = _Files([(LIBRARY, file.path, file) for file in sources])
-    with keep_trees(files.trees):
-        libraries = LIBRARY.load(sources, LoadContext(sink, rules, inputs, allowed_paths=allowed_paths))
+    libraries = LIBRARY.load(sources, LoadContext(sink, rules, inputs, allowed_paths=allowed_paths))
     sink.raise_if_errors()
     functions = [function for library in libraries for function in library.catalog.functions]
     tags = libraries[0].catalog.tags if libraries else {}
@@ -143,11 +141,10 @@ def dump_backends(
     files = _Files([(BACKEND, file.path, file) for file in sources])
     catalog = NATIVE_FUNCTIONS.load_inputs(LoadContext(sink, rules, inputs))
     assert catalog is not None
-    with keep_trees(files.trees):
-        context = LoadContext(
-            sink, rules, inputs, catalog, catalog.functions, only_reports=True, allowed_paths=allowed_paths
-        )
-        backends = BACKEND.load(sources, context)
+    context = LoadContext(
+        sink, rules, inputs, catalog, catalog.functions, only_reports=True, allowed_paths=allowed_paths
+    )
+    backends = BACKEND.load(sources, context)
     sink.raise_if_errors()
     own = [function for backend in backends for library in backend.libraries for function in library.catalog.functions]
     document = _document("backend", rules, files, own, catalog.tags)

@@ -16,7 +16,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
+from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.registry import dialects_of, families_with, has_local_units
 from opwright.incremental.edit import NotLocal
 from opwright.incremental.kept_inputs import kept_inputs
@@ -236,7 +236,6 @@ def write_edit(
     """
     from opwright.run.generation import Generation
     from opwright.run.loading import check_job, load_job, load_late_dialects
-    from opwright.source.prefetch import keep_trees, read_tree
 
     edit = find_edit(files, {name for state in previous.emitters.values() for name in state.witnesses})
     sink = Diagnostics()
@@ -245,8 +244,7 @@ def write_edit(
         return None
     rules = rules_of(request.inputs, request.release, sink)
     try:
-        with keep_trees({file: read_tree(file) for file in TAGS.files(request.inputs)}):
-            before, job = (load_job(request, rules, sink, entries) for entries in (edit.before, edit.now))
+        before, job = (load_job(request, rules, sink, entries) for entries in (edit.before, edit.now))
         check_job(job, request, sink)
         load_late_dialects(job, request, sink, later=False)
         if len(sink) or _have_anchors(edit) or _changes_shims(before, job, request.families):

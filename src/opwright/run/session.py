@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.items import ChosenItems
-    from opwright.source.prefetch import Wanted
     from opwright.source.text import SourceFile
 
     WriteExtras = Callable[[Outcome, Journal], Mapping[str, Status]]
@@ -215,33 +214,24 @@ class Session:
     ) -> Generation:
         """Load the inputs of a request; `request` is called with the sink after its modules are imported.
 
-        Meanwhile a second process reads the YAML that the families need, unless `jobs` allows only one. `besides` are
-        files that the run reads besides the release's inputs. With a `scope`, it loads only the operators in it.
+        `besides` are files that the run reads besides the release's inputs. With a `scope`, it loads only the operators
+        in it.
         """
         from opwright.emit.registry import takes_all_operators
-        from opwright.source.child import usable_processes
-        from opwright.source.prefetch import prefetching
 
         # Nothing is left of an attempt to load few operators but the stamps.
         self.seconds.clear()
         if self.keeps_state and self.stamps is None:
             self.take_stamps(inputs, besides)
         families = self.run.families
-        several = usable_processes(self.jobs) > 1
-        chosen: dict[str, ChosenItems] = {}
-        prefetched: list[Wanted] = []
-        if takes_all_operators(families):
-            chosen = {} if scope is None else _items_in_scope(inputs, scope())
-            if not _are_few(chosen.values()):
-                prefetched = _prefetched_files(inputs, families, chosen.values())
-        with prefetching(prefetched) if several and prefetched else contextlib.nullcontext():
-            with self._stage("import modules"):
-                from opwright.run.generation import Generation, import_modules
+        chosen = _items_in_scope(inputs, scope()) if scope is not None and takes_all_operators(families) else {}
+        with self._stage("import modules"):
+            from opwright.run.generation import Generation, import_modules
 
-                import_modules(families)
-            with self._stage("load and check inputs"):
-                whole = request(sink)._replace(read_file=self._read_file)
-                generation = Generation(whole, sink, later=True, chosen_items=chosen)
+            import_modules(families)
+        with self._stage("load and check inputs"):
+            whole = request(sink)._replace(read_file=self._read_file)
+            generation = Generation(whole, sink, later=True, chosen_items=chosen)
         self.job = generation.job
         return generation
 
@@ -488,11 +478,6 @@ def shim_headers(folders: Mapping[str, str]) -> list[str]:
     return []
 
 
-#: The number of entries from which a second process saves time. It imports PyYAML, which takes as long as parsing a few
-#: hundred, and which this process imports too if it reads a backend file.
-_WORTH_PREFETCHING: Final = 1000
-
-
 def _items_in_scope(inputs: Inputs, scope: LoadScope) -> dict[str, ChosenItems]:
     """The entries of operators in a scope, by the name of their dialect; nothing if the file has to be read whole."""
     from opwright.dialects.table import NATIVE_FUNCTIONS
@@ -504,29 +489,6 @@ def _items_in_scope(inputs: Inputs, scope: LoadScope) -> dict[str, ChosenItems]:
             return {NATIVE_FUNCTIONS.name: items}
     # Loading reports a file that cannot be read.
     return {}
-
-
-def _are_few(chosen: Iterable[ChosenItems]) -> bool:
-    """Whether a run loads so few entries that this process reads them, beside the other files that it reads."""
-    return any(len(items.items) < _WORTH_PREFETCHING for items in chosen)
-
-
-def _prefetched_files(inputs: Inputs, families: Iterable[str], chosen: Iterable[ChosenItems]) -> list[Wanted]:
-    """The YAML files that these families need, without those that cannot be read; loading reports them.
-
-    Of files with chosen items, only these.
-    """
-    from opwright.dialects.table import yaml_names
-    from opwright.emit.registry import dialects_of
-    from opwright.source.diagnostic import Fault
-
-    parts = {items.file: items for items in chosen}
-    files: list[Wanted] = []
-    for name in yaml_names(dialects_of(families)):
-        with contextlib.suppress(Fault):
-            file = inputs.read_text(name)
-            files.append(parts.get(file, file))
-    return files
 
 
 def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:

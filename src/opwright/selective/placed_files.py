@@ -17,7 +17,6 @@ from opwright.source.expect import (
     expect_string,
 )
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.prefetch import read_tree
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -40,7 +39,7 @@ class PlacedFiles:
 
     def value(self, path: str, shape: Shape, what: str) -> object:
         """The values of a YAML file with a shape. Raises FaultsFound if they do not have it."""
-        root = read_tree(SourceFile.read(path))
+        root = load_yaml(SourceFile.read(path))
         self._scalars[path] = _scalars(root)
         _check(root, shape, what, self.sink)
         self.sink.raise_if_errors()

@@ -9,29 +9,28 @@ not parse alone, the caller parses the whole file.
 
 from __future__ import annotations
 
+from opwright.source.diagnostic import Fault
+from opwright.source.nodes import Mapping, Sequence
 from opwright.source.span import SourceText
+from opwright.source.yaml import load_yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Final, TypeAlias
 
-    from opwright.source.decode import EncodedItems
-    from opwright.source.encode import Strings
+    from opwright.source.nodes import Node
     from opwright.source.text import SourceFile
 
     ItemText: TypeAlias = "tuple[int, str]"
     """The offset of an item after its dash, and its text from there to the line of the next item."""
 
-__all__ = ["ChosenItems", "encode_runs", "runs_of", "split_items"]
+__all__ = ["ChosenItems", "read_items", "runs_of", "split_items"]
 
 _DASH = "\n- "
 
 _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
 """What ends a line in YAML besides a line feed, so that an item could begin after it."""
-
-_LONGEST_RUN = 100
-"""The most items that are parsed at once, so that another process can use the first ones meanwhile."""
 
 
 class ChosenItems:
@@ -77,7 +76,7 @@ def runs_of(items: Iterable[ItemText]) -> Iterator[list[ItemText]]:
     following = 0
     for item in items:
         start, text = item
-        if run and (start != following or len(run) == _LONGEST_RUN):
+        if run and start != following:
             yield run
             run = []
         run.append(item)
@@ -86,38 +85,44 @@ def runs_of(items: Iterable[ItemText]) -> Iterator[list[ItemText]]:
         yield run
 
 
-def encode_runs(file: SourceText, items: Iterable[ItemText]) -> Iterator[EncodedItems]:
-    """The encoded nodes of each of the runs of some items of a file.
+def read_items(items: ChosenItems) -> list[Node] | None:
+    """The nodes of items; None if one of them does not parse alone."""
+    nodes: list[Node] = []
+    for run in runs_of(items.items):
+        received = _read_run(items.file, run)
+        if received is None or len(received) != len(run):
+            return None
+        nodes += received
+    return nodes
 
-    Raises Fault or ValueError if they do not parse alone. They may then be others than these; so compare their number.
-    """
-    from opwright.source.encode import Strings
 
-    strings = Strings()
-    for run in runs_of(items):
-        yield _encode_run(file, run, strings)
-
-
-def _encode_run(file: SourceText, run: list[ItemText], strings: Strings) -> EncodedItems:
-    from opwright.source.encode import encode_items
-
+def _read_run(file: SourceFile, run: list[ItemText]) -> list[Node] | None:
+    """The nodes of items that follow each other; None if they do not parse, or depend on each other."""
     first = run[0][0] - len(_DASH) + 1
     last_start, last_text = run[-1]
     part = SourceText(file.path, file.text[first : last_start + len(last_text) + 1])
     if "\n---" in part.text or "\n..." in part.text:
-        raise ValueError("a document ends in the items")
-    # The number is more than the items can have, so all scalars come at once.
-    (starts, ends, *scalars, collections), (none, *_) = encode_items(part, len(part.text) + 1, strings)
-    assert not none
-    for index in range(3, len(collections), 5):
-        collections[index] += first
-        collections[index + 1] += first
-    values, styles, kinds = scalars
-    return (
-        [first + offset for offset in starts],
-        [first + offset for offset in ends],
-        values,
-        styles,
-        kinds,
-        collections,
-    )
+        # A document ends in the items.
+        return None
+    try:
+        root = load_yaml(part)
+    except Fault:
+        return None
+    if part.has_anchors or not isinstance(root, Sequence):
+        return None
+    _move(root, file, first)
+    return root.items
+
+
+def _move(root: Node, file: SourceText, start: int) -> None:
+    """Move the nodes of a part of a file to where the part starts in the file."""
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        node.file = file
+        node.start += start
+        node.end += start
+        if isinstance(node, Sequence):
+            nodes += node.items
+        elif isinstance(node, Mapping):
+            nodes += [part for entry in node.entries for part in entry]

@@ -40,19 +40,15 @@ from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import encoding_fault, syntax_fault
 
 __all__ = [
-    "BLOCK_STYLES",
-    "Event",
     "Mapping",
     "Node",
     "Scalar",
     "Sequence",
-    "block_end",
     "expect_boolean",
     "expect_mapping",
     "expect_sequence",
     "expect_string",
     "load_yaml",
-    "parsing",
 ]
 
 
@@ -62,7 +58,7 @@ _SCALAR_TAGS: Final = frozenset(
 )
 _SEQUENCE_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "seq"])
 _MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map", _TAG_PREFIX + "set"])
-BLOCK_STYLES: Final = frozenset("|>")
+_BLOCK_STYLES: Final = frozenset("|>")
 _PROPERTY: Final = lazy_pattern(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
 _Parser: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -72,7 +68,7 @@ class _Mark(Protocol):
     def index(self) -> int: ...
 
 
-class Event(Protocol):
+class _Event(Protocol):
     """An event of either parser; the attributes depend on its class."""
 
     @property
@@ -123,14 +119,14 @@ def load_yaml(file: SourceText) -> Node:
     ('core', 'ops.yaml:2:10')
     """
     builder = _Builder(file)
-    with parsing(file) as next_event:
+    with _parsing(file) as next_event:
         root = builder.build(next_event)
     file.has_anchors = bool(builder.anchors)
     return root
 
 
 @contextmanager
-def parsing(file: SourceText) -> Iterator[Callable[[], Event]]:
+def _parsing(file: SourceText) -> Iterator[Callable[[], _Event]]:
     """A function that returns the next event of a file; it raises Fault as `load_yaml` does."""
     try:
         parser = _Parser(file.text)
@@ -144,7 +140,7 @@ def parsing(file: SourceText) -> Iterator[Callable[[], Event]]:
         raise encoding_fault(file) from None
 
 
-def block_end(file: SourceText, start: int, end: int) -> int:
+def _block_end(file: SourceText, start: int, end: int) -> int:
     """The end of a block scalar without the blank lines after it, which the parser includes."""
     return start + len(file.text[start:end].rstrip())
 
@@ -164,12 +160,12 @@ class _Builder:
         self.sizes: dict[str, int] = {}
         self.open_sizes: dict[str, int] = {}
 
-    def build(self, next_event: Callable[[], Event]) -> Node:
+    def build(self, next_event: Callable[[], _Event]) -> Node:
         """Build the root node of the only document."""
         file = self.file
         # The nodes of the open collection so far; of a mapping, keys and values alternate.
         nodes: list[Node] = []
-        outer: list[tuple[list[Node], Event]] = []
+        outer: list[tuple[list[Node], _Event]] = []
         for count in range(YAML_EVENTS):
             event = next_event()
             kind: type[object] = type(event)
@@ -177,7 +173,7 @@ class _Builder:
                 value = event.value
                 if len(value) > SCALAR_CHARACTERS:
                     raise self._too_much(event, f"a value has more than {SCALAR_CHARACTERS:,} characters")
-                if event.anchor is None and event.tag is None and (style := event.style or "") not in BLOCK_STYLES:
+                if event.anchor is None and event.tag is None and (style := event.style or "") not in _BLOCK_STYLES:
                     start = event.start_mark.index
                     nodes.append(Scalar(file, start, event.end_mark.index, value, style))
                 else:
@@ -204,7 +200,7 @@ class _Builder:
                 return self._root(nodes)
         raise self._too_much(event, f"the file has more than {YAML_EVENTS:,} values")
 
-    def _too_much(self, event: Event, message: str) -> Fault:
+    def _too_much(self, event: _Event, message: str) -> Fault:
         """A fault for a limit that the file exceeds at an event."""
         at = event.start_mark.index
         return Fault.at(TOO_MUCH, message, self.file.span(at, at + 1), label="too much")
@@ -219,7 +215,7 @@ class _Builder:
             help="write `[]` for a list without items, `{}` for a mapping without keys",
         )
 
-    def _refuse_second_document(self, event: Event) -> None:
+    def _refuse_second_document(self, event: _Event) -> None:
         raise Fault.at(
             SEVERAL_DOCUMENTS,
             "the file has several YAML documents",
@@ -228,23 +224,23 @@ class _Builder:
             help="keep one document in a file",
         )
 
-    def _span(self, event: Event) -> Span:
+    def _span(self, event: _Event) -> Span:
         return Span(self.file, event.start_mark.index, event.end_mark.index)
 
-    def _marked_scalar(self, event: Event) -> Scalar:
+    def _marked_scalar(self, event: _Event) -> Scalar:
         """Build a scalar with an anchor, a tag, or block style."""
         self._check_tag(event, _SCALAR_TAGS)
         style = event.style or ""
         start, end = event.start_mark.index, event.end_mark.index
-        if style in BLOCK_STYLES:
-            end = block_end(self.file, start, end)
+        if style in _BLOCK_STYLES:
+            end = _block_end(self.file, start, end)
         scalar = Scalar(self.file, start, end, event.value, style, event.tag)
         if event.anchor is not None:
             self._check_anchor(event.anchor, event)
             self.anchors[event.anchor] = scalar
         return scalar
 
-    def _open_collection(self, event: Event, count: int) -> None:
+    def _open_collection(self, event: _Event, count: int) -> None:
         kind: type[object] = type(event)
         self._check_tag(event, _MAPPING_TAGS if kind is MappingStartEvent else _SEQUENCE_TAGS)
         if event.anchor is not None:
@@ -252,7 +248,7 @@ class _Builder:
             self.open_anchors[event.anchor] = event.start_mark.index
             self.open_sizes[event.anchor] = count + self.repeated
 
-    def _collection(self, start: Event, end: Event, children: list[Node]) -> Node:
+    def _collection(self, start: _Event, end: _Event, children: list[Node]) -> Node:
         offset = start.start_mark.index
         # For the parser, a block collection ends at the next token, so take the end of its last child. An alias among
         # its children has the span of its anchor, so check the last alias too.
@@ -309,7 +305,7 @@ class _Builder:
             merged.extend(part.entries)
         return merged
 
-    def _alias(self, event: Event) -> Node:
+    def _alias(self, event: _Event) -> Node:
         name = event.anchor or ""
         self.alias_end = event.end_mark.index
         node = self.anchors.get(name)
@@ -333,7 +329,7 @@ class _Builder:
             help=did_you_mean(name, tuple(self.anchors), "put it in quotes if it is text"),
         )
 
-    def _check_anchor(self, name: str, event: Event) -> None:
+    def _check_anchor(self, name: str, event: _Event) -> None:
         if name in self.anchors or name in self.open_anchors:
             raise Fault.at(
                 ALIAS_WRONG,
@@ -342,7 +338,7 @@ class _Builder:
                 label="the second one",
             )
 
-    def _check_tag(self, event: Event, allowed: frozenset[str | None]) -> None:
+    def _check_tag(self, event: _Event, allowed: frozenset[str | None]) -> None:
         if event.tag not in allowed:
             span = self._property_span(event, "!")
             raise Fault.at(
@@ -352,7 +348,7 @@ class _Builder:
                 help="put the value in quotes if it is text that starts with `!`",
             )
 
-    def _property_span(self, event: Event, sign: str) -> Span:
+    def _property_span(self, event: _Event, sign: str) -> Span:
         """The span of an event's anchor (`&`) or tag (`!`), which precede its content in either order."""
         match = _PROPERTY.match(self.file.text, event.start_mark.index)
         while match is not None:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from opwright.dialects.dialect import LoadContext
 from opwright.source.expect import expect_mapping, expect_string
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 UNKNOWN_OPERATOR = "E9950"
 
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> dict[str, str]:
     """The new name of each renamed operator."""
-    root = expect_mapping(read_tree(files[0]), "the file", context.sink)
+    root = expect_mapping(load_yaml(files[0]), "the file", context.sink)
     names = {}
     for old, node in root.entries if root is not None else ():
         new = expect_string(node, f"the new name of `{old.value}`", context.sink)

@@ -27,8 +27,8 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.nodes import Node
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 __all__ = ["load"]
 
@@ -38,7 +38,7 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExternalBacken
     heads: dict[str, HeadBuilder] = {}
     for file in files:
         try:
-            heads[file.path] = read_head(read_tree(file), context)
+            heads[file.path] = read_head(load_yaml(file), context)
         except Fault as fault:
             context.sink.add(fault.diagnostic)
     libraries = {} if context.tolerant else _own_operators(heads, context)

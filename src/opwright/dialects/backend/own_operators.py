@@ -24,7 +24,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
-from opwright.source.prefetch import read_tree
+from opwright.source.yaml import load_yaml
 
 __all__ = ["load_own_operators"]
 
@@ -69,7 +69,7 @@ def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[Library
         if file is None:
             continue
         try:
-            tree = read_tree(file)
+            tree = load_yaml(file)
         except Fault as fault:
             context.sink.error(codes.LIBRARY_FILE, fault.diagnostic.message, scalar.span)
             continue

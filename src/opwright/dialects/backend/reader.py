@@ -9,7 +9,7 @@ from opwright.dialects.named_files import check_named_path
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
-from opwright.source.prefetch import read_tree
+from opwright.source.yaml import load_yaml
 
 __all__ = ["read_beside", "read_vendor_file"]
 
@@ -21,7 +21,7 @@ def read_beside(root: Node, path: str, context: LoadContext) -> Node:
     """
     full = os.path.join(os.path.dirname(root.file.path), path)
     check_named_path(full, root.file.path, context.allowed_paths)
-    return read_tree(context.read_file(full))
+    return load_yaml(context.read_file(full))
 
 
 def read_vendor_file(root: Node, context: LoadContext) -> Node:

@@ -21,10 +21,11 @@ from opwright.schema.types import SCALAR, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
+from opwright.source.items import read_items
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.prefetch import read_items, read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 #: Constants that a call may pass, with their types.
 _CONSTANTS: Final[dict[str, Type]] = {"1": SCALAR}
@@ -56,7 +57,7 @@ def load_deprecated(
     missing because of another fault; entries that call it are left out without a report.
     """
     try:
-        root = read_tree(file)
+        root = load_yaml(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return ()

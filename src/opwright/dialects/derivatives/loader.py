@@ -29,10 +29,10 @@ from opwright.release.store import FORMULA_HELPERS
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.items import ChosenItems
+from opwright.source.items import ChosenItems, read_items
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.prefetch import read_items, read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
@@ -84,7 +84,7 @@ def load_derivatives(
 def read_entries(file: SourceFile, sink: Diagnostics) -> list[Mapping]:
     """The entries of a file. Faults go to `sink`; a file that is not a list of entries has none."""
     try:
-        root = read_tree(file)
+        root = load_yaml(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return []

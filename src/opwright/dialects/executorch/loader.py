@@ -20,9 +20,9 @@ from opwright.model.native_function import UnlinkedFunction, link_functions
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.prefetch import read_tree
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 __all__ = ["load", "load_custom"]
 
@@ -83,7 +83,7 @@ def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
     """The entries of a file; none for an empty file, or if it is no list, which is reported."""
     sink = context.sink
     try:
-        root = read_tree(file)
+        root = load_yaml(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return []

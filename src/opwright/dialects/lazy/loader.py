@@ -28,8 +28,8 @@ from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 __all__ = ["PROPERTIES", "load"]
 
@@ -62,7 +62,7 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     backends = backend_loader.load([file], context._replace(sink=own))
     # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's own backend do.
     context.sink.extend([fault for fault in own if fault.code != COMPOSITE_OVERRIDE_WARNING])
-    root = read_tree(file)
+    root = load_yaml(file)
     if not isinstance(root, Mapping):
         return None
     sink = context.sink

@@ -37,8 +37,8 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 __all__ = ["LibrarySource", "load", "load_sources"]
 
@@ -57,7 +57,7 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrar
     sources = []
     for file in files:
         try:
-            sources.append(LibrarySource(*read_head(read_tree(file), own), file.path))
+            sources.append(LibrarySource(*read_head(load_yaml(file), own), file.path))
         except Fault as fault:
             own.add(fault.diagnostic)
     _report_all(own, context)

@@ -26,11 +26,11 @@ from opwright.schema.signature import signature_key
 from opwright.source import codes
 from opwright.source.codes import TAGS_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.items import ChosenItems
+from opwright.source.items import ChosenItems, read_items
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Sequence
-from opwright.source.prefetch import read_items, stream_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
@@ -149,7 +149,7 @@ def _load_chosen(items: ChosenItems, context: EntryContext, report: CrossReport)
 
 def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
     """The functions of all entries without faults. Raises Fault if the file is not YAML."""
-    root = stream_tree(file)
+    root = load_yaml(file)
     if not isinstance(root, Sequence):
         message = f"the file is {root.description}, not a list of entries"
         context.sink.error(TAGS_FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))

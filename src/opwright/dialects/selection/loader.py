@@ -15,8 +15,8 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
 from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 __all__ = [
     "check_selection",
@@ -39,7 +39,7 @@ def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> S
 
 def load_operator_names(file: SourceFile, sink: Diagnostics) -> tuple[str, ...]:
     """The names that a file lists; faults go to `sink`."""
-    return _texts(read_tree(file), "the list of operators", sink)
+    return _texts(load_yaml(file), "the list of operators", sink)
 
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> Selection:
@@ -49,7 +49,7 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> Selection:
 
 def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
     """The selection that a file describes; faults go to `sink`."""
-    root = read_tree(file)
+    root = load_yaml(file)
     if not isinstance(root, Mapping):
         message = f"a selection is a mapping, but this file is {root.description}"
         sink.error(codes.SELECTION_SHAPE, message, root.span, help=dialect_help(SELECTION, file))

@@ -13,8 +13,8 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Scalar, Sequence, did_you_mean_key
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 _FIELDS: Final = tuple([field.name for field in TAG_FIELDS])
 
@@ -32,7 +32,7 @@ def load_tags(file: SourceFile, sink: Diagnostics, *, of_tree: bool = False) -> 
     tags: dict[str, str] = {}
     first_entries: dict[str, Scalar] = {}
     try:
-        root = read_tree(file)
+        root = load_yaml(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return tags

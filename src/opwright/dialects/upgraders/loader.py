@@ -23,8 +23,8 @@ from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.nodes import Sequence as ListNode
-from opwright.source.prefetch import read_tree
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 __all__ = ["load", "load_upgraders"]
 
@@ -85,7 +85,7 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> UpgraderTables:
 
 def load_upgraders(file: SourceFile, sink: Diagnostics) -> UpgraderTables:
     """The tables of a bytecode file; faults go to `sink`, and what has faults is left out."""
-    root = expect_mapping(read_tree(file), "a bytecode file", sink)
+    root = expect_mapping(load_yaml(file), "a bytecode file", sink)
     if root is None:
         return UpgraderTables((), {})
     fields = _fields(root, FILE_FIELDS, "a bytecode file", None, sink)
