@@ -41,7 +41,7 @@ def test_folders_hold_nothing_but_outputs(cache: Path, reference_inputs: Path, t
     """A run leaves in its folders what PyTorch's generator would, and its state in the user's cache."""
     assert declarations(reference_inputs, tmp_path / "out") == 0
     assert files(tmp_path / "out") == {"aten/Declarations.yaml"}
-    assert any(name.endswith(".manifest") for name in files(cache))
+    assert any(name.endswith(".state") for name in files(cache))
 
 
 def test_state_of_a_deleted_build_goes(cache: Path, reference_inputs: Path, tmp_path: Path) -> None:

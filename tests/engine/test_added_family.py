@@ -59,7 +59,7 @@ def test_runs_one_after_the_other(generate: Callable[..., int], project: Project
     """The family has a manifest: a second run does nothing, and one after an edit makes the fragment that changed."""
     assert generate() == 0
     assert len(files_of(project.out)) == 9
-    [manifest] = state_files(project, ".manifest")
+    [manifest] = state_files(project, ".state")
     assert "mean_of.txt" in manifest.read_text()
     before = times_of(project.out)
     notes.rendered.clear()

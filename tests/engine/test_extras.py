@@ -15,7 +15,7 @@ import pytest
 
 from opwright.files.plain_files import file_status
 from opwright.files.state_files import replace_checked_state
-from opwright.incremental import manifest
+from opwright.incremental import state
 from tests.engine.project import Project, files_of, state_files
 
 
@@ -66,13 +66,14 @@ def test_check_reads_the_bytes(project: Project, harm: str) -> None:
 
 def believe(project: Project, header: Path) -> None:
     """Let the record of the last run say of a header what is there now."""
-    [path] = state_files(project, ".manifest")
-    data = json.loads(path.read_bytes().partition(b"\n")[2])
+    [path] = state_files(project, ".state")
+    _, line, kept = path.read_bytes().split(b"\n", 2)
+    data = json.loads(line)
     names, *columns = data["outputs"]["ops"][""]
     for column, value in zip(columns, file_status(header.lstat()), strict=True):
         column[names.index(header.name)] = value
-    body = json.dumps(data).encode()
-    replace_checked_state(str(path), manifest._FORMAT, body)
+    body = json.dumps(data).encode() + b"\n" + kept
+    replace_checked_state(str(path), state._FORMAT, body)
 
 
 @pytest.mark.parametrize("flag", ["--depfile", "--stamp", "--provenance"])

@@ -15,8 +15,9 @@ import pytest
 from opwright.cli.runs import run_of as run_of_program
 from opwright.emit.registry import build_folders
 from opwright.files.state_files import replace_checked_state
-from opwright.incremental import manifest, output_folders, previous_build
+from opwright.incremental import output_folders, state
 from opwright.incremental.identity import Run
+from opwright.incremental.previous_build import decode_emitters
 from tests.engine.project import Project, files_of, put, state_files
 
 MEAN_OF = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
@@ -25,15 +26,28 @@ OPS = "aten/src/ATen/ops"
 Data = dict[str, Any]
 
 
-def forge(path: Path, change: Callable[[Data], object]) -> None:
-    """Change a manifest or a file of spans, and give it the right checksum."""
-    header, _, body = path.read_bytes().partition(b"\n")
-    data = json.loads(body)
+MANIFEST, EMITTERS = 1, 2
+"""The lines of a file of state."""
+
+
+def read_line(path: Path, number: int) -> Data:
+    """The data of a line of a file of state."""
+    data: Data = json.loads(path.read_bytes().split(b"\n", 3)[number])
+    return data
+
+
+def write_line(path: Path, number: int, data: object) -> None:
+    """Replace the data of a line, and give the file the right checksum."""
+    lines = path.read_bytes().split(b"\n", 3)
+    lines[number] = json.dumps(data).encode()
+    replace_checked_state(str(path), state._FORMAT, b"\n".join(lines[1:]))
+
+
+def forge(path: Path, change: Callable[[Data], object], line: int = MANIFEST) -> None:
+    """Change a line of a file of state, and give it the right checksum."""
+    data = read_line(path, line)
     change(data)
-    body = json.dumps(data).encode()
-    file_format = manifest._FORMAT if path.suffix == ".manifest" else previous_build._FORMAT
-    assert header.decode().startswith(file_format)
-    replace_checked_state(str(path), file_format, body)
+    write_line(path, line, data)
 
 
 def columns(*names: str) -> list[list[object]]:
@@ -66,7 +80,7 @@ def test_nothing_outside_the_folder_is_removed(project: Project, tmp_path: Path,
     (home / "precious.h").write_text("mine\n")
     (project.out / OPS / "linked").symlink_to(home)
     (project.out / OPS / "link.h").symlink_to(home / "precious.h")
-    [path] = state_files(project, ".manifest")
+    [path] = state_files(project, ".state")
     forge(path, lambda data: FORGERIES[forgery](data, home))
     project.edit("eps=1e-6", "eps=1e-5")
     project.run()
@@ -82,7 +96,7 @@ def test_nothing_is_removed_behind_an_output_folder_that_is_a_link(project: Proj
     (project.out / OPS).rename(home)
     (project.out / OPS).symlink_to(home)
     (home / "precious.h").write_text("mine\n")
-    [path] = state_files(project, ".manifest")
+    [path] = state_files(project, ".state")
     forge(path, lambda data: data["outputs"]["ops"][""][0].append("precious.h"))
     forge(path, lambda data: [column.append(1) for column in data["outputs"]["ops"][""][1:]])
     project.edit(MEAN_OF, "")
@@ -146,22 +160,21 @@ def test_a_broken_record_is_not_believed(project: Project) -> None:
     """A record with a right checksum and any value of a wrong type is ignored, or used without harm."""
     project.run()
     run = run_of(project)
-    path = Path(run.state_path(".manifest"))
-    sound = manifest.load_manifest(run)
+    path = Path(run.state_path(".state"))
+    sound = state.load_manifest(run)
     assert sound is not None
-    data = json.loads(path.read_bytes().partition(b"\n")[2])
+    data = read_line(path, MANIFEST)
     kinds = [{**data, "kind": json.dumps(kind)} for kind in [*BROKEN, *broken(json.loads(data["kind"]))]]
     cases = [*broken(data), *kinds]
     assert len(cases) > 300
     for case in cases:
-        body = json.dumps(case).encode()
-        replace_checked_state(str(path), manifest._FORMAT, body)
-        known = manifest.load_manifest(run)
+        write_line(path, MANIFEST, case)
+        known = state.load_manifest(run)
         if known is not None:
             known.is_current(run)
             output_folders.stale_outputs(run, known, [sound], ())
         # As the record of another run into the same folder.
-        others = [known for known in [manifest._load(str(path), run)] if known is not None]
+        others = [known for known in [state._load(str(path), run)] if known is not None]
         output_folders.stale_outputs(run, sound, others, ())
 
 
@@ -169,31 +182,26 @@ def test_broken_pieces_are_not_believed(project: Project) -> None:
     """Pieces with a right checksum and any value of a wrong type are ignored."""
     project.run()
     run = run_of(project)
-    path = Path(run.state_path(".spans"))
-    data = json.loads(path.read_bytes().partition(b"\n")[2])
+    data = read_line(Path(run.state_path(".state")), EMITTERS)
     believed = 0
     cases = broken(data)
     assert len(cases) > 100
     for case in cases:
-        body = json.dumps(case).encode()
-        header = replace_checked_state(str(path), previous_build._FORMAT, body)
-        believed += previous_build.load_state(run, header) is not None
+        believed += decode_emitters(json.dumps(case).encode()) is not None
     assert believed < len(cases)
 
 
-@pytest.mark.parametrize("suffix", [".manifest", ".spans"])
-def test_a_run_after_broken_state_is_right(project: Project, suffix: str) -> None:
+@pytest.mark.parametrize("line", [MANIFEST, EMITTERS])
+def test_a_run_after_broken_state_is_right(project: Project, line: int) -> None:
     """A run that finds state with nested lists and a broken kind makes what a run without state makes."""
     project.run()
-    [path] = state_files(project, suffix)
+    [path] = state_files(project, ".state")
     for change in (
         lambda data: data.update(kind=[[[]]]),
-        lambda data: data.update({key: NESTED for key in ("outputs", "files", "emitters") if key in data}),
-        lambda data: data.update(
-            outputs={"ops": {"": [[["a.h"]], [1], [1], [1]]}}, emitters={"a": [[], [], [], [], []]}
-        ),
+        lambda data: data.update(dict.fromkeys(data, NESTED)),
+        lambda data: data.update(outputs={"ops": {"": [[["a.h"]], [1], [1], [1]]}}, a=[[], [], [], [], []]),
     ):
-        forge(path, change)
+        forge(path, change, line)
         project.run()
     project.edit("eps=1e-6", "eps=1e-5")
     project.run()
@@ -204,9 +212,9 @@ def test_a_run_after_broken_state_is_right(project: Project, suffix: str) -> Non
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
 def test_state_that_is_no_file_is_not_waited_for(project: Project, kind: str) -> None:
-    """If manifest, spans and lock are a pipe, a folder, a device or links in a circle, the run ends and is right."""
+    """If state and lock are a pipe, a folder, a device or links in a circle, the run ends and is right."""
     project.run()
-    for path in [*state_files(project, ".manifest"), *state_files(project, ".spans"), *state_files(project, "lock")]:
+    for path in [*state_files(project, ".state"), *state_files(project, "lock")]:
         path.unlink()
         put(path, kind)
     project.edit("eps=1e-6", "eps=1e-5")
@@ -219,7 +227,7 @@ def test_state_that_is_no_file_is_not_waited_for(project: Project, kind: str) ->
 def test_no_link_in_the_state_folder_is_written_through(project: Project, tmp_path: Path) -> None:
     """A lock or a record that is a link to a file elsewhere leaves that file as it is."""
     project.run()
-    for path in [*state_files(project, ".manifest"), *state_files(project, ".spans"), *state_files(project, "lock")]:
+    for path in [*state_files(project, ".state"), *state_files(project, "lock")]:
         path.unlink()
         path.symlink_to(tmp_path / f"made{path.suffix}")
     project.edit("eps=1e-6", "eps=1e-5")

@@ -194,18 +194,17 @@ def test_runs_of_other_families_keep_their_files(project: Project) -> None:
     assert files_of(project.out) == apart
 
 
-@pytest.mark.parametrize("suffix", [".manifest", ".spans"])
 @pytest.mark.parametrize("harm", ["truncate", "flip", "empty", "other format"])
-def test_damaged_state_is_noticed(project: Project, suffix: str, harm: str) -> None:
+def test_damaged_state_is_noticed(project: Project, harm: str) -> None:
     """What a run remembers is checked before it is believed; the next run is right, and remembers anew."""
     project.run()
-    [path] = state_files(project, suffix)
+    [path] = state_files(project, ".state")
     whole = path.read_bytes()
     damaged = {
         "truncate": whole[: len(whole) // 2],
         "flip": whole[:200] + bytes([whole[200] ^ 1]) + whole[201:],
         "empty": b"",
-        "other format": whole.replace(b" 1 ", b" 9 ", 1),
+        "other format": whole.replace(b"opwright-state ", b"opwright-state 9", 1),
     }[harm]
     path.write_bytes(damaged)
     project.edit("float eps=1e-6", "float eps=1e-5")
@@ -219,7 +218,7 @@ def test_state_is_not_needed(project: Project) -> None:
     """Without what earlier runs remember, a run finds its files right and writes none."""
     project.run()
     before = times_of(project.out)
-    for path in [*state_files(project, ".manifest"), *state_files(project, ".spans")]:
+    for path in state_files(project, ".state"):
         path.unlink()
     project.run()
     assert times_of(project.out) == before
@@ -236,11 +235,11 @@ def test_inputs_are_only_read(project: Project) -> None:
 
 def test_another_tool_makes_everything_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A manifest of other modules than those that run is not believed."""
-    from opwright.incremental import identity, manifest
+    from opwright.incremental import identity, state
 
     project.run()
-    [path] = state_files(project, ".manifest")
-    tool = manifest._read(str(path))["tool"]
+    [path] = state_files(project, ".state")
+    tool = state._read(str(path))[0]["tool"]
     assert tool == identity.tool_identity()
     monkeypatch.setattr(identity, "_file_lines", lambda _: iter(["a module"]))
     assert tool != identity.tool_identity.__wrapped__()

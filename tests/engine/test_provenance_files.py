@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from opwright.files.state_files import replace_checked_state
-from opwright.incremental import manifest
+from opwright.incremental import state
 from tests.engine.project import Project, put, state_files
 
 
@@ -81,7 +81,7 @@ def test_what_is_not_a_file_is_not_waited_for(project: Project, kind: str) -> No
     """A pipe, a folder, a device or links in a circle in place of provenance or record end at once."""
     path = project.out / "where.json"
     project.run("--provenance", path)
-    for place in (path, *state_files(project, ".manifest")):
+    for place in (path, *state_files(project, ".state")):
         place.unlink()
         put(place, kind)
         assert where(source(project)).returncode == 1
@@ -96,12 +96,13 @@ def test_a_forged_record_names_no_file_elsewhere(project: Project, tmp_path: Pat
     (project.out / "where.json").rename(outside)
     (project.out / "link").symlink_to(tmp_path)
     (project.out / "link.json").symlink_to(outside)
-    [path] = state_files(project, ".manifest")
-    data = json.loads(path.read_bytes().partition(b"\n")[2])
+    [path] = state_files(project, ".state")
+    _, line, kept = path.read_bytes().split(b"\n", 2)
+    data = json.loads(line)
     assert data["facts"]["provenance"] == "where.json"
     data["facts"]["provenance"] = name.format(outside=outside)
-    body = json.dumps(data).encode()
-    replace_checked_state(str(path), manifest._FORMAT, body)
+    body = json.dumps(data).encode() + b"\n" + kept
+    replace_checked_state(str(path), state._FORMAT, body)
     assert where(source(project)).returncode == 1
 
 

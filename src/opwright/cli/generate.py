@@ -30,6 +30,7 @@ from opwright.cli.parser import LateChoices
 from opwright.cli.runs import current_manifest, files_besides, repeat_messages, request_facts, run_of
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
+from opwright.incremental.state import last_families
 from opwright.run.session import Session
 from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.numbers import read_number
@@ -294,23 +295,11 @@ def _last_run(arguments: argparse.Namespace) -> Run | None:
     may_use = arguments.uses_plugins
     if not may_use and not arguments.library and not arguments.backend:
         return _run(arguments)
-    from opwright.incremental.kept_families import kept_families
-
-    families = kept_families(arguments.out, request_facts("generate", arguments))
-    if families is None:
+    last = last_families(arguments.out, request_facts("generate", arguments))
+    if last is None:
         return None if may_use else _run(arguments)
-    folders = {name: place for own in families.values() for name, place in own.items()}
+    families, folders = last
     return _run_of(arguments, folders, families)
-
-
-def _keep_families(arguments: argparse.Namespace) -> None:
-    """Keep what `_last_run` cannot tell without plug-ins."""
-    if arguments.uses_plugins or arguments.library or arguments.backend:
-        from opwright.incremental.kept_families import keep_families
-
-        families = {name: build_folders(arguments.out, [name]) for name in _families(arguments)}
-        asked = request_facts("generate", arguments)
-        keep_families(arguments.out, asked, families if arguments.uses_plugins else None)
 
 
 def is_up_to_date(arguments: argparse.Namespace) -> bool:
@@ -527,6 +516,4 @@ def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Input
 
         check_declared(arguments.declared, arguments.out, generation.plan())
     outcome = write_outputs(arguments, session, generation)
-    if not arguments.hermetic:
-        _keep_families(arguments)
     _print_results(arguments, session, outcome, started)

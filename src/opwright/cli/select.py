@@ -159,7 +159,6 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
     from opwright.dialects.selection.writer import write_selection
     from opwright.run.selecting import select_operators
     from opwright.run.session import Session
-    from opwright.run.small_session import write_files
     from opwright.selective.reports import render_json, render_text
 
     session = None
@@ -182,7 +181,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
         left, dropped = outcome.report.overloads
         printed = f"{left:,} overloads kept, {dropped:,} dropped: {arguments.out}\n"
         outputs[arguments.out] = write_selection(outcome.selection)
-        write_files(session, outputs, {"printed": printed}, sink)
+        session.write_texts(outputs, sink, {"printed": printed})
     sys.stdout.write(printed)
 
 

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from opwright.cli import console
 from opwright.files.plain_files import read_below, read_plain_file, stays_below
 from opwright.files.state_files import STATE_FOLDER
-from opwright.incremental.manifest import manifest_facts, manifest_paths
+from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.run.provenance import FileOrigin, LineOrigin
 from opwright.source.codes import NO_PROVENANCE, NO_SUCH_LINE
 from opwright.source.diagnostic import Diagnostics, Fault

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from array import array
 from binascii import a2b_base64, b2a_base64
+from functools import lru_cache
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from opwright.files.state_files import read_checked_state, replace_checked_state
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE
-from opwright.incremental.identity import Run
 from opwright.incremental.patch import FileSpans, SlotSpans
 from opwright.source.named_tuple import NamedTuple
 
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
 
     from opwright.files.plain_files import Status
 
-__all__ = ["BuildState", "EmitterState", "PreviousBuild", "PreviousFile", "load_state", "write_state"]
+__all__ = ["EmitterState", "PreviousBuild", "PreviousFile", "decode_emitters", "encode_emitters"]
 
-_FORMAT: Final = "opwright-spans 4"
-_SUFFIX: Final = ".spans"
 _LENGTH_SIZE: Final = array("i").itemsize
 
 
@@ -42,13 +39,6 @@ class EmitterState(NamedTuple):
     filled: frozenset[str]
     files: Mapping[str, FileSpans]
     witnesses: tuple[str, ...] = ()
-
-
-class BuildState(NamedTuple):
-    """What is kept of a run: the tool that ran, and the state of each emitter by name."""
-
-    tool: str
-    emitters: Mapping[str, EmitterState]
 
 
 class PreviousFile(NamedTuple):
@@ -76,21 +66,13 @@ class PreviousBuild(NamedTuple):
         return None if spans is None or target not in self.intact else PreviousFile(target, spans)
 
 
-def load_state(run: Run, checksum: str) -> BuildState | None:
-    """The state that the last run of a kind kept, or None if there is none that can be trusted.
-
-    `checksum` is the one that the run's manifest names: state and manifest must be of the same run.
-    """
+@lru_cache(maxsize=1)
+def decode_emitters(data: bytes) -> Mapping[str, EmitterState] | None:
+    """The state of each emitter by name; None if it is not what a run writes. A run may ask for it twice."""
     try:
-        header, body = read_checked_state(run.state_path(_SUFFIX), _FORMAT)
-        if header != checksum:
-            return None
-        data: dict[str, Any] = loads(body)
-        if data["kind"] != run.kind or type(data["tool"]) is not str:
-            return None
-        emitters = {name: _decode_emitter(*stored) for name, stored in data["emitters"].items()}
-        return BuildState(data["tool"], emitters)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        stored: dict[str, Any] = loads(data)
+        return {name: _decode_emitter(*state) for name, state in stored.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -137,15 +119,9 @@ def _decode_spans(encoded: str, slots: list[tuple[int, str, int]] | None) -> Fil
     return FileSpans(fingerprints, spans)
 
 
-def write_state(run: Run, state: BuildState) -> str:
-    """Keep the state of a run, and give its checksum for the manifest.
-
-    If it cannot be kept, the next run makes all files again.
-    """
-    emitters = {name: _encode_emitter(emitter) for name, emitter in state.emitters.items()}
-    data = {"tool": state.tool, "kind": run.kind, "emitters": emitters}
-    body = dumps(data, separators=(",", ":")).encode()
-    return replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body)
+def encode_emitters(emitters: Mapping[str, EmitterState]) -> bytes:
+    """The state of each emitter by name, as one line."""
+    return dumps({name: _encode_emitter(state) for name, state in emitters.items()}, separators=(",", ":")).encode()
 
 
 def _encode_emitter(state: EmitterState) -> _StoredState:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from opwright.diff.outputs import FileLines, OutputSide
 from opwright.files.plain_files import read_plain_file
 from opwright.files.state_files import STATE_FOLDER
-from opwright.incremental.manifest import manifest_facts, manifest_paths
+from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.source.codes import NOT_GENERATED
 from opwright.source.diagnostic import Fault
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.registry import dialects_of, families_with, has_local_units
 from opwright.incremental.edit import NotLocal
-from opwright.incremental.kept_inputs import kept_inputs
+from opwright.incremental.state import kept_texts
 from opwright.model.catalog import PartialCatalog
 from opwright.model.derivatives import DEFAULT_KEY, node_prefix
 from opwright.release.tree import rules_of
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from opwright.emit.emitter import Job
     from opwright.files.staging import Journal
     from opwright.incremental.identity import InputStamps, Run
-    from opwright.incremental.manifest import Manifest
     from opwright.incremental.previous_build import PreviousBuild
+    from opwright.incremental.state import Manifest
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Outcome
     from opwright.run.request import Request
@@ -140,7 +140,7 @@ def compare_inputs(run: Run, manifest: Manifest, stamps: InputStamps, inputs: In
     changed = _changed_files(manifest.stamps, stamps)
     if changed is None or not changed.issubset(file.path for file in files.values()) or not manifest.others_hold():
         return None
-    texts = kept_inputs(run, str(facts.get("inputs")))
+    texts = kept_texts(manifest)
     if texts is None or texts.keys() != files.keys():
         return None
     compared = [_compare(name, SourceFile(file.path, texts[name]), file) for name, file in files.items()]

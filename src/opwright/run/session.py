@@ -13,7 +13,16 @@ import time
 
 from opwright.files.staging import remove_left_staging
 from opwright.incremental.identity import InputStamps, Run, tool_identity
-from opwright.incremental.manifest import Manifest, has_manifest, load_manifest, load_manifests, root_of, write_manifest
+from opwright.incremental.state import (
+    Manifest,
+    has_manifest,
+    keep,
+    kept_emitters,
+    load_manifest,
+    load_manifests,
+    root_of,
+    write_manifest,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from opwright.files.plain_files import Status
     from opwright.files.plan import PlannedFile
     from opwright.files.staging import Journal
-    from opwright.incremental.previous_build import BuildState, PreviousBuild
+    from opwright.incremental.previous_build import PreviousBuild
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
     from opwright.run.request import Request
@@ -148,8 +157,6 @@ class Session:
     """
 
     __slots__ = (
-        "_state",
-        "_state_checksum",
         "facts",
         "job",
         "jobs",
@@ -165,8 +172,6 @@ class Session:
         self.keeps_state: Final = keeps_state
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
-        self._state: BuildState | None = None
-        self._state_checksum = ""
         self.facts: Mapping[str, str | int] = {}
         """The facts in the summary of the run, once it is written."""
         self.job: Job | None = None
@@ -281,34 +286,28 @@ class Session:
 
     def _previous_build(self, manifest: Manifest | None) -> PreviousBuild | None:
         """The previous build, if the same tool made it."""
-        from opwright.incremental.previous_build import PreviousBuild, load_state
+        from opwright.incremental.previous_build import PreviousBuild, decode_emitters
 
         if manifest is None or manifest.tool != tool_identity():
             return None
-        checksum = str(manifest.facts.get("state"))
-        state = self._state if self._state_checksum == checksum else load_state(self.run, checksum)
-        self._state, self._state_checksum = state, checksum
-        if state is None or state.tool != manifest.tool:
-            return None
-        return PreviousBuild(state.emitters, manifest.intact_outputs())
+        emitters = decode_emitters(kept_emitters(manifest))
+        return None if emitters is None else PreviousBuild(emitters, manifest.intact_outputs())
 
     def _remember_edit(self, manifest: Manifest, outcome: Outcome, inputs: Inputs) -> None:
         """Leave the manifest of a run after an edit: that of the run before, with what changed."""
         from opwright.source.diagnostic import Diagnostics
 
         statuses = {**manifest.outputs, **manifest.others, **outcome.statuses}
-        self.facts = {**manifest.facts, **self._state_facts(outcome, inputs)}
-        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs)
+        self.facts = manifest.facts
+        kept = self._kept(outcome, inputs)
+        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs, kept=kept)
 
-    def _state_facts(self, outcome: Outcome, inputs: Inputs) -> dict[str, str]:
-        """Keep the state of a run for the next one. Gives the checksums of what is kept, for the manifest."""
-        from opwright.incremental.kept_inputs import keep_inputs
-        from opwright.incremental.previous_build import BuildState, write_state
+    def _kept(self, outcome: Outcome, inputs: Inputs) -> bytes:
+        """What the next run needs beside the manifest, if it has something to do."""
+        from opwright.incremental.previous_build import encode_emitters
         from opwright.run.edits import inputs_to_keep
 
-        state = write_state(self.run, BuildState(tool_identity(), outcome.emitters))
-        texts = inputs_to_keep(inputs, self.run.families)
-        return {"state": state, "inputs": keep_inputs(self.run, texts) if texts else ""}
+        return keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
 
     def _read_file(self, path: str) -> SourceFile:
         """The file at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
@@ -383,20 +382,22 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    state_facts = self._state_facts(outcome, generation.request.inputs)
-                    all_facts = {**(facts or {}), **state_facts, **self.facts}
+                    kept = self._kept(outcome, generation.request.inputs)
+                    all_facts = {**(facts or {}), **self.facts}
                     left, sources = filter(os.path.lexists, stale), generation.source_outputs()
-                    self.remember(generation.sink, statuses, all_facts, source_outputs=sources, left=left)
+                    self.remember(generation.sink, statuses, all_facts, source_outputs=sources, left=left, kept=kept)
         return outcome
 
     def take_file_stamps(self, paths: Iterable[str]) -> None:
         """Take the stamps of the files that a run without a PyTorch's inputs reads, before it reads them."""
         self.stamps = InputStamps.take([os.path.abspath(path) for path in paths], [])
 
-    def write_texts(self, texts: Mapping[str, str], sink: Diagnostics) -> None:
+    def write_texts(
+        self, texts: Mapping[str, str], sink: Diagnostics, facts: Mapping[str, str | int] | None = None
+    ) -> None:
         """Write the files that differ, which no emitter makes and which are given as texts by path; leave a manifest.
 
-        The messages in the sink are part of it.
+        The messages in the sink, and the facts, are part of it.
         """
         from opwright.files.plain_files import real_path
         from opwright.files.staging import remove_old_staging
@@ -407,7 +408,7 @@ class Session:
             with Writer(journal) as writer:
                 for path, text in texts.items():
                     writer.write(real_path(path), text.encode())
-            self.remember(sink, writer.statuses, {})
+            self.remember(sink, writer.statuses, facts or {})
 
     def remember(
         self,
@@ -417,6 +418,7 @@ class Session:
         *,
         source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
+        kept: bytes = b"",
     ) -> None:
         """Write the manifest, with the messages in the sink, or those in the facts if they are of an earlier run.
 
@@ -449,6 +451,7 @@ class Session:
             others=others,
             source_outputs=source_outputs,
             left=left,
+            kept=kept,
         )
         write_manifest(self.run, manifest)
 

@@ -1,9 +1,11 @@
-"""The manifest of a run: what it read and wrote, so that the next run can tell that there is nothing to do.
+"""The state that a run leaves for the next one: what it read and wrote, and how it made its files.
 
-A manifest is a file `.opwright/NAME.manifest`: a line with the format's number, a checksum and the length of the rest,
-then JSON. There is one for each kind of run, because several runs may share a folder: PyTorch's build makes headers,
-sources and `Declarations.yaml` each with a run of its own. A manifest that is damaged, of another format, or of another
-kind whose name collides is ignored.
+It is a file `.opwright/NAME.state`: a line with the format's number, a checksum and the length of the rest; a line of
+JSON, the manifest, with which the next run can tell that there is nothing to do; and what only a run with something to
+do reads, the state of the emitters (a line of JSON, see `previous_build`) and the texts of inputs. There is one for
+each kind of run, because several runs may share a folder: PyTorch's build makes headers, sources and
+`Declarations.yaml` each with a run of its own. State that is damaged, of another format, or of another kind whose name
+collides is ignored.
 
 A manifest may also be forged, or copied from another folder. So it names each output by its output folder and the path
 below that folder; when it is loaded, paths are checked to stay there, and every value to be of its type.
@@ -16,7 +18,7 @@ import os
 from json import dumps, loads
 
 from opwright.files.plain_files import file_status, real_folder, stays_below
-from opwright.files.state_files import read_checked_state, replace_checked_state
+from opwright.files.state_files import STATE_FOLDER, read_checked_state, replace_checked_state
 from opwright.incremental.identity import InputStamps, tool_identity
 
 TYPE_CHECKING = False
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Manifest",
     "has_manifest",
+    "keep",
+    "kept_emitters",
+    "kept_texts",
+    "last_families",
     "load_manifest",
     "load_manifests",
     "manifest_facts",
@@ -41,8 +47,9 @@ __all__ = [
     "write_manifest",
 ]
 
-_FORMAT = "opwright-manifest 3"
-_SUFFIX = ".manifest"
+_FORMAT = "opwright-state 5"
+_SUFFIX = ".state"
+_SEPARATOR = "\0"
 _STATUS_SIZE = 3
 
 
@@ -52,10 +59,10 @@ class Manifest:
     `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
     outside of its output folders, such as dependency files. `source_outputs` are outputs that belong to the sources and
     are never removed. `left` are outputs of earlier runs that are made no longer and were not removed. `facts` are what
-    the program says about the run when there is nothing to do.
+    the program says about the run when there is nothing to do. `kept` is what else the run keeps, by `keep`.
     """
 
-    __slots__ = ("facts", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")
+    __slots__ = ("facts", "kept", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")
 
     def __init__(
         self,
@@ -69,6 +76,7 @@ class Manifest:
         others: Mapping[str, Status],
         source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
+        kept: bytes = b"",
     ) -> None:
         self.kind = kind
         self.request = request
@@ -79,6 +87,7 @@ class Manifest:
         self.others = others
         self.source_outputs = frozenset(source_outputs)
         self.left = frozenset(left)
+        self.kept = kept
 
     def is_current(self, run: Run) -> bool:
         """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
@@ -161,7 +170,7 @@ def manifest_paths(state_folder: str) -> list[str]:
 def manifest_facts(path: str) -> Mapping[str, str | int]:
     """What a manifest says about its run; nothing if it cannot be trusted."""
     try:
-        facts: Mapping[str, str | int] = _read(path)["facts"]
+        facts: Mapping[str, str | int] = _read(path)[0]["facts"]
     except _DAMAGE:
         return {}
     return facts
@@ -171,21 +180,22 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionEr
 """What reading a manifest raises that is damaged or forged; a run without a manifest writes it anew."""
 
 
-def _read(path: str) -> dict[str, Any]:
-    """The data of a manifest, with texts and facts checked."""
+def _read(path: str) -> tuple[dict[str, Any], bytes]:
+    """The data of a manifest, with texts and facts checked, and what else is kept."""
     _, body = read_checked_state(path, _FORMAT)
-    data: dict[str, Any] = loads(body)
+    manifest, _, kept = body.partition(b"\n")
+    data: dict[str, Any] = loads(manifest)
     if not {type(data["kind"]), type(data["request"]), type(data["tool"])} == {str}:
         raise TypeError("a text is needed")
     if {type(fact) for fact in data["facts"].values()} - {str, int}:
         raise TypeError("a fact is a text or a number")
-    return data
+    return data, kept
 
 
 def _load(path: str, run: Run) -> Manifest | None:
     """A manifest of a run into the same folder as another one."""
     try:
-        data = _read(path)
+        data, kept = _read(path)
         roots = run.roots if data["kind"] == run.kind else _roots(run.home, data["kind"])
         return Manifest(
             data["kind"],
@@ -197,8 +207,55 @@ def _load(path: str, run: Run) -> Manifest | None:
             others=_statuses(data["others"].items()),
             source_outputs=_paths(_stored_folders(roots, data["source_outputs"])),
             left=_paths(_stored_folders(roots, data["left"])),
+            kept=kept,
         )
     except _DAMAGE:
+        return None
+
+
+def last_families(home: str, request: Mapping[str, object]) -> tuple[list[str], dict[str, str]] | None:
+    """The families and the output folders of the last run that was asked for the same; None if there is none.
+
+    A run that uses plug-ins would have to import them to know these. It is a guess: the manifest of the run decides,
+    because the sources of the plug-ins are among its inputs.
+    """
+    asked = dumps(request, sort_keys=True)
+    for path in sorted(manifest_paths(os.path.join(home, STATE_FOLDER)), key=_time_of_change, reverse=True):
+        with contextlib.suppress(*_DAMAGE):
+            data, _ = _read(path)
+            if data["request"] == asked:
+                kind = loads(data["kind"])
+                folders = {name: os.path.join(home, folder) for name, folder in kind["folders"].items()}
+                return list(map(str, kind["families"])), folders
+    return None
+
+
+def _time_of_change(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def keep(emitters: bytes, texts: Mapping[str, str]) -> bytes:
+    """What a run keeps for one with something to do: the state of its emitters, and texts of inputs by their names."""
+    parts = [part for item in texts.items() for part in item]
+    if any(_SEPARATOR in part for part in parts):
+        parts = []
+    return emitters + b"\n" + _SEPARATOR.join(parts).encode("utf-8", "surrogatepass")
+
+
+def kept_emitters(manifest: Manifest) -> bytes:
+    """The state of the emitters that a run kept."""
+    return manifest.kept.partition(b"\n")[0]
+
+
+def kept_texts(manifest: Manifest) -> dict[str, str] | None:
+    """The texts of inputs that a run kept, by their names; None if it kept none."""
+    try:
+        texts = manifest.kept.partition(b"\n")[2].decode("utf-8", "surrogatepass").split(_SEPARATOR)
+        return dict(zip(texts[::2], texts[1::2], strict=True))
+    except ValueError:
         return None
 
 
@@ -257,7 +314,7 @@ def write_manifest(run: Run, manifest: Manifest) -> None:
             "facts": manifest.facts,
         }
     ).encode()
-    replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body)
+    replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body + b"\n" + manifest.kept)
 
 
 def _columns(statuses: Mapping[str, Status]) -> dict[str, _Columns]:
