@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from opwright.files.template import AnyTemplate, Template, WholeText
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, fingerprint
-from opwright.incremental.patch import ABSENT, FileContents, FileSpans, assemble, replace_chunks, splice
+from opwright.incremental.patch import ABSENT, FileContents, FileSpans, assemble, patch
 from opwright.source.text import SourceFile
 
 TEMPLATE = Template(SourceFile("f.h", "// $name\n${first}\nnamespace {\n    ${second}\n}\n  ${first}\nend $name\n"))
@@ -82,8 +81,8 @@ def test_assembled_file_is_the_rendered_one(units: list[Unit]) -> None:
 
 
 @given(UNITS, UNITS, st.lists(st.integers(0, 11), max_size=8), st.booleans())
-def test_spliced_file_is_the_assembled_one(old: list[Unit], more: list[Unit], order: list[int], verbatim: bool) -> None:
-    """Whatever units stay, go, come or change places, the spliced file is the one made from all of them."""
+def test_patched_file_is_the_assembled_one(old: list[Unit], more: list[Unit], order: list[int], verbatim: bool) -> None:
+    """Whatever units stay, go, come or change places, the patched file is the one made from all of them."""
     template: AnyTemplate = TEMPLATE
     file_slots: Unit = {"first": ["// head"], **FILE_SLOTS}
     if verbatim:
@@ -94,7 +93,7 @@ def test_spliced_file_is_the_assembled_one(old: list[Unit], more: list[Unit], or
     pool = old + more
     new = [pool[number] for number in order if number < len(pool)]
     chunks = UnitChunks(template, new)
-    result = splice(FileContents(template, file_slots, FILLED, chunks, fingerprints_of(new)), spans, before)
+    result = patch(FileContents(template, file_slots, FILLED, chunks, fingerprints_of(new)), spans, before)
     assert result == assembled(template, new, file_slots)
     known = {fingerprints_of([unit]) for unit in old}
     if len({fingerprints_of([unit]) for unit in new}) == len(new):
@@ -109,19 +108,12 @@ def test_replaced_chunks_give_the_assembled_file(old: list[Unit], edited: dict[i
     before, spans = assembled(TEMPLATE, old, file_slots)
     edited = {number: unit for number, unit in edited.items() if number < len(old)}
     new = [edited.get(number, unit) for number, unit in enumerate(old)]
-    assert replaced(before, spans, new, edited) in (None, assembled(TEMPLATE, new, file_slots))
+    assert replaced(before, spans, new) in (None, assembled(TEMPLATE, new, file_slots))
 
 
-def replaced(
-    before: bytes, spans: FileSpans, new: list[Unit], numbers: Iterable[int]
-) -> tuple[bytes, FileSpans] | None:
-    """A file with the chunks of some units of a new one."""
-    chunks = UnitChunks(TEMPLATE, new)
-    makers = {
-        number: partial(lambda number, slot, indent: chunks.chunk(slot, indent, number), number) for number in numbers
-    }
-    file = replace_chunks(TEMPLATE, FILLED, spans, before, makers)
-    return None if file is None else (file[0], FileSpans(fingerprints_of(new), file[1]))
+def replaced(before: bytes, spans: FileSpans, new: list[Unit]) -> tuple[bytes, FileSpans] | None:
+    """A file with the chunks of the units of a new one that changed, without the file slots."""
+    return patch(FileContents(TEMPLATE, None, FILLED, UnitChunks(TEMPLATE, new), fingerprints_of(new)), spans, before)
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -132,7 +124,7 @@ def test_usual_chunks_are_replaced(number: int) -> None:
     before, spans = assembled(TEMPLATE, old, file_slots)
     new = [*old]
     new[number] = {"first": ["int longer();\n"], "second": ["h();\n\n"]}
-    assert replaced(before, spans, new, [number]) == assembled(TEMPLATE, new, file_slots)
+    assert replaced(before, spans, new) == assembled(TEMPLATE, new, file_slots)
 
 
 def test_absent_chunks_are_told_from_empty_ones() -> None:

@@ -12,13 +12,13 @@ previous build. Otherwise `NotLocal` is raised, and the run loads all operators.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from opwright.emit.emitter import AnyEmitter
-from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, RenderedFile
+from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, RenderedFile, UnitChunks
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE
-from opwright.incremental.patch import FileSpans, replace_chunks
+from opwright.incremental.patch import FileContents, FileSpans, patch
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -123,12 +123,11 @@ class EditedFiles(EmitterFiles):
             return self._render_unit(spec)
         if not all(state.filled.issuperset(self.fragment(number)) for number in changed.values()):
             raise NotLocal(spec.path)
-        chunks = {position: partial(self.chunk, number) for position, number in changed.items()}
-        file = replace_chunks(self.template, state.filled, spans, previous.read(), chunks)
+        contents = FileContents(self.template, None, state.filled, UnitChunks(self, changed), fingerprints)
+        file = patch(contents, spans, previous.read())
         if file is None:
             raise NotLocal(spec.path)
-        data, slots = file
-        return RenderedFile(data, FileSpans(fingerprints, slots))
+        return RenderedFile(*file)
 
     def _replace_units(self, spec: FileSpec, spans: FileSpans) -> tuple[bytes, dict[int, int]]:
         """The fingerprints of a file's units after the edit, and the numbers of changed units by those in the file."""

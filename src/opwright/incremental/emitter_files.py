@@ -17,7 +17,7 @@ from opwright.emit.registry import FAMILIES
 from opwright.files.file_spec import FileSpec, file_specs
 from opwright.files.template import Template, WholeText
 from opwright.incremental.fingerprints import UnitFingerprints, fingerprint, job_fingerprint, read_fingerprints
-from opwright.incremental.patch import FileContents, FileSpans, assemble, changed_units, splice
+from opwright.incremental.patch import FileContents, FileSpans, assemble, changed_units, patch
 from opwright.source.codes import NO_FINGERPRINT, NO_UTF8
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
@@ -283,7 +283,7 @@ class EmitterFiles:
         """The file of many units, spliced if possible."""
         slots = {**self._file_slots, "shard_id": spec.shard} if spec.shard else self._file_slots
         fingerprints = self._file_fingerprints(spec.units)
-        chunks = _FileChunks(self, spec.units)
+        chunks = UnitChunks(self, spec.units)
         state = self._state
         if (
             previous is not None
@@ -292,7 +292,7 @@ class EmitterFiles:
         ):
             try:
                 contents = FileContents(self.template, slots, state.filled, chunks, fingerprints)
-                file = splice(contents, previous.spans, previous.read())
+                file = patch(contents, previous.spans, previous.read())
             except (OSError, KeyError):
                 # The file on disk, or its slots, are not those of the previous build after all.
                 file = None
@@ -309,8 +309,6 @@ class EmitterFiles:
 
         They do not if a changed unit fills a slot that no unit filled before.
         """
-        if spans.slots is None:
-            return False
         changed = changed_units(spans.fingerprints, fingerprints)
         return all(filled.issuperset(self.fragment(spec.units[number])) for number in changed)
 
@@ -357,12 +355,12 @@ class EmitterFiles:
         )
 
 
-class _FileChunks:
-    """What the units of one file put into its slots."""
+class UnitChunks:
+    """What units put into the slots of a file. `units` has the number of each by its place in the file."""
 
     __slots__ = ("_files", "_units")
 
-    def __init__(self, files: EmitterFiles, units: Sequence[int]) -> None:
+    def __init__(self, files: EmitterFiles, units: Sequence[int] | Mapping[int, int]) -> None:
         self._files = files
         self._units = units
 

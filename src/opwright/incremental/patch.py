@@ -1,7 +1,7 @@
 """Chunk spans: which bytes of a file came from which unit, so that the next run can reuse them.
 
 The text that one unit puts into one slot is its chunk. A file is the template's own text, the values of the file
-slots, and in each slot that units fill their chunks in order. `assemble` joins the chunks of this run; `splice` takes
+slots, and in each slot that units fill their chunks in order. `assemble` joins the chunks of this run; `patch` takes
 those of unchanged units out of the file that the previous build wrote.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from opwright.files.template import AnyTemplate, TemplatePart
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, split_fingerprints
@@ -27,12 +27,8 @@ __all__ = [
     "SlotSpans",
     "assemble",
     "changed_units",
-    "replace_chunks",
-    "splice",
+    "patch",
 ]
-
-Chunk: TypeAlias = "Callable[[str, str], str | None]"
-"""The chunk of a unit in the slot of a name, with an indent."""
 
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""
@@ -79,16 +75,17 @@ class Chunks(Protocol):
 
 
 class _FileWriter:
-    """A file that grows part by part, and the spans of its chunks."""
+    """A file that grows part by part, and the spans of its chunks. What is left of an old text stands at its end."""
 
-    __slots__ = ("_parts", "_size", "_slots", "_template")
+    __slots__ = ("_copied", "_old", "_parts", "_size", "_slots", "_template")
 
-    def __init__(self, template: AnyTemplate) -> None:
+    def __init__(self, template: AnyTemplate, old: bytes = b"") -> None:
         self._template = template
+        self._old = old
+        self._copied = 0
         self._parts: list[bytes] = []
         self._slots: list[SlotSpans] | None = []
         self._size = 0
-        self.add(template.opening)
 
     def add(self, text: str) -> None:
         """Add text that belongs to no unit."""
@@ -116,8 +113,30 @@ class _FileWriter:
             self._slots.append(SlotSpans(start, lengths.tobytes(), len(data) - len(trimmed)))
         self._add(trimmed)
 
+    def replace_slot(self, slot: SlotSpans, before: bytes, data: bytes, lengths: array[int]) -> bool:
+        """Put other chunks in the place of those of a slot of the old text, after what stands before them there.
+
+        Gives whether that is all that changes: if either text is empty but for line breaks, these are cut off in what
+        is before the slot.
+        """
+        start = self._size + slot.start - self._copied
+        if (data, lengths) == (before, slot.unit_lengths()):
+            trimmed = slot.trimmed
+        else:
+            kept = data.rstrip(b"\n") if self._template.separator else data
+            if not kept or slot.trimmed >= len(before):
+                return False
+            self._add(self._old[self._copied : slot.start])
+            self._add(kept)
+            self._copied = slot.start + len(before) - slot.trimmed
+            trimmed = len(data) - len(kept)
+        if self._slots is not None:
+            self._slots.append(SlotSpans(start, lengths.tobytes(), trimmed))
+        return True
+
     def finish(self, fingerprints: bytes) -> tuple[bytes, FileSpans]:
         """The bytes of the file and its spans."""
+        self._add(self._old[self._copied :])
         data = b"".join(self._parts)
         if b'"""\n' in data:
             text = data.decode()
@@ -136,11 +155,12 @@ def _size(chunk: str | None) -> int:
 class FileContents(NamedTuple):
     """What a file of many units is made from.
 
-    `slots` are the file slots, `filled` the names of the slots that units fill, and `units` what these put there.
+    `slots` are the file slots, None in a patch that leaves them as they are; `filled` are the names of the slots that
+    units fill, and `units` what these put there.
     """
 
     template: AnyTemplate
-    slots: Slots
+    slots: Slots | None
     filled: Collection[str]
     units: Chunks
     fingerprints: bytes
@@ -148,8 +168,10 @@ class FileContents(NamedTuple):
 
 def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
     """The bytes of a file and its spans. Raises KeyError for a slot without a value."""
-    template, slots, filled, units, fingerprints = contents
+    template, file_slots, filled, units, fingerprints = contents
+    slots = file_slots or {}
     writer = _FileWriter(template)
+    writer.add(template.opening)
     for name, indent, before, after, rest in template.parts:
         if name not in filled:
             writer.add(template.filled_slot(slots[name], indent, before, after))
@@ -166,25 +188,36 @@ def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
     return writer.finish(fingerprints)
 
 
-def splice(contents: FileContents, old_spans: FileSpans, old: bytes) -> tuple[bytes, FileSpans] | None:
+def patch(contents: FileContents, spans: FileSpans, old: bytes) -> tuple[bytes, FileSpans] | None:
     """The same as `assemble`, with the chunks of unchanged units taken from the old file.
 
-    None if the old file's spans do not fit the template, so that everything must be made again.
+    If the contents have no file slots, what is between the chunks of units is taken from the old file too. None if that
+    cannot be done: the old file's spans do not fit the template, or without file slots all that units put into a slot
+    comes or goes, which changes what is between.
     """
     template, slots, filled, _, fingerprints = contents
-    runs = _reused_runs(old_spans.fingerprints, fingerprints)
-    old_slots = iter(old_spans.slots or ())
-    writer = _FileWriter(template)
+    if spans.slots is None:
+        return None
+    runs = _reused_runs(spans.fingerprints, fingerprints)
+    old_slots = iter(spans.slots)
+    writer = _FileWriter(template, old if slots is None else b"")
+    if slots is not None:
+        writer.add(template.opening)
     for part in template.parts:
         if part.name in filled and part.indent is not None:
             slot = next(old_slots, None)
-            region = None if slot is None else _splice_slot(contents, part, slot, old, runs)
-            if region is None:
+            region = None if slot is None else _patched_slot(contents, part, slot, old, runs)
+            if slot is None or region is None:
                 return None
-            writer.add_slot(template.chunk(slots.get(part.name, ()), part.indent), *region)
-        else:
+            data, lengths, data_before = region
+            if slots is not None:
+                writer.add_slot(template.chunk(slots.get(part.name, ()), part.indent), data, lengths)
+            elif not writer.replace_slot(slot, data_before, data, lengths):
+                return None
+        elif slots is not None:
             writer.add(template.filled_slot(slots[part.name], part.indent, part.before, part.after))
-        writer.add(part.rest)
+        if slots is not None:
+            writer.add(part.rest)
     return writer.finish(fingerprints)
 
 
@@ -198,7 +231,7 @@ class _Run(NamedTuple):
 
 
 def changed_units(old: bytes, new: bytes) -> list[int]:
-    """The numbers of the units of a new file whose chunks `splice` makes anew, by the fingerprints of both files."""
+    """The numbers of the units of a new file whose chunks `patch` makes anew, by the fingerprints of both files."""
     return [run.first for run in _reused_runs(old, new) if run.old_first is None]
 
 
@@ -248,10 +281,13 @@ def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
         yield _Run(first, old_first, count)
 
 
-def _splice_slot(
+def _patched_slot(
     contents: FileContents, part: TemplatePart, slot: SlotSpans, old: bytes, runs: Sequence[_Run]
-) -> tuple[bytes, array[int]] | None:
-    """The chunks of a slot, joined, and the length of each; None if the spans do not fit the old file."""
+) -> tuple[bytes, array[int], bytes] | None:
+    """The chunks of a slot, joined, and the length of each; then the chunks of the old file, joined.
+
+    None if the spans do not fit the old file.
+    """
     lengths = slot.unit_lengths()
     separator = contents.template.separator.encode()
     gap = len(separator)
@@ -276,86 +312,7 @@ def _splice_slot(
         new_lengths.extend(lengths[old_first : old_first + length])
         if end > start:
             parts.append(data[start : end - gap])
-    return separator.join(parts), new_lengths
-
-
-def replace_chunks(
-    template: AnyTemplate, filled: Collection[str], spans: FileSpans, old: bytes, new_chunks: Mapping[int, Chunk]
-) -> tuple[bytes, tuple[SlotSpans, ...]] | None:
-    """The bytes of an old file with new chunks of a few units, and its slots. Nothing else of the file is made again.
-
-    `new_chunks` gives the chunk in a slot, for each of these units by its number. None if a unit fills other slots than
-    before, if more than line breaks of the last chunk are cut off at the end of a slot, or if the old file's spans do
-    not fit the template.
-    """
-    named = [part for part in template.parts if part.name in filled and part.indent is not None]
-    if spans.slots is None or len(named) != len(spans.slots):
-        return None
-    patch, slots = _Patch(old), []
-    for part, slot in zip(named, spans.slots, strict=True):
-        new_slot = _replace_in_slot(patch, template.separator, part, slot, new_chunks)
-        if new_slot is None:
-            return None
-        slots.append(new_slot)
-    data = patch.result()
-    if b'"""\n' in data and template.with_docstring_lines(data.decode()) != data.decode():
-        return None
-    return data, tuple(slots)
-
-
-class _Patch:
-    """An old text of which parts are replaced, from the first to the last.
-
-    `shift` is how much longer the text has become.
-    """
-
-    def __init__(self, old: bytes) -> None:
-        self.shift = 0
-        self._old: Final = old
-        self._parts: Final[list[bytes]] = []
-        self._copied = 0
-
-    def replace(self, start: int, end: int, data: bytes) -> None:
-        """Replace what is between two places of the old text."""
-        self._parts.extend((self._old[self._copied : start], data))
-        self._copied = end
-        self.shift += len(data) - (end - start)
-
-    def result(self) -> bytes:
-        """The new text."""
-        return b"".join([*self._parts, self._old[self._copied :]])
-
-
-def _replace_in_slot(
-    patch: _Patch, separator: str, part: TemplatePart, slot: SlotSpans, new_chunks: Mapping[int, Chunk]
-) -> SlotSpans | None:
-    """Replace the chunks of some units in a slot, and give the new spans; None where `replace_chunks` gives None."""
-    lengths = slot.unit_lengths()
-    gap = len(separator)
-    offsets = _offsets(lengths, {len(lengths), *new_chunks}, gap)
-    new_start, trimmed = slot.start + patch.shift, slot.trimmed
-    whole_end = slot.start + offsets[len(lengths)] - gap
-    end_in_file = whole_end - slot.trimmed
-    for number in sorted(new_chunks):
-        chunk = new_chunks[number](part.name, part.indent or "")
-        if (chunk is None) is not (lengths[number] == ABSENT):
-            return None
-        if chunk is None:
-            continue
-        start = slot.start + offsets[number]
-        end = start + lengths[number]
-        data = chunk.encode()
-        lengths[number] = len(data)
-        if end == whole_end and separator:
-            # The last chunk, whose line breaks at the end are cut off.
-            data, end = data.rstrip(b"\n"), end_in_file
-            trimmed = lengths[number] - len(data)
-            if not data or end <= start:
-                return None
-        elif end > end_in_file:
-            return None
-        patch.replace(start, end, data)
-    return SlotSpans(new_start, lengths.tobytes(), trimmed)
+    return separator.join(parts), new_lengths, data
 
 
 def _offsets(lengths: array[int], numbers: Iterable[int], gap: int) -> dict[int, int]:
