@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 
 from opwright.emit.registry import FAMILIES, emitters
+from opwright.incremental.changes import MOST_CHANGED
 from opwright.release.inputs import open_inputs
-from opwright.run.edits import MOST_CHANGED
 from opwright.run.generation import Generation
 from opwright.run.request import Request
 from opwright.run.session import Session

@@ -1,7 +1,7 @@
 """What an emitter is: units, a pure function from a unit to text, and a layout of files.
 
-An emitter declares what its files are made of. The engine (`opwright.build`) works out the files, fills the templates
-and writes. Emitters read and write no files themselves.
+An emitter declares what its files are made of. The engine (`opwright.run.engine`) works out the files, fills the
+templates and writes. Emitters read and write no files themselves.
 """
 
 from __future__ import annotations

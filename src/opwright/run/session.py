@@ -260,7 +260,7 @@ class Session:
             manifest = load_manifest(self.run)
             if manifest is None or self.stamps is None or manifest.tool != tool_identity():
                 return None
-            from opwright.run.edits import compare_inputs, write_edit
+            from opwright.incremental.changes import compare_inputs
 
             with self._stage("compare the inputs"):
                 # The last run may have found out while it ran that it depends on more files.
@@ -273,6 +273,8 @@ class Session:
             if previous is None or len(previous.intact) < len(manifest.outputs):
                 return None
             with self._stage("load the edit and write files"):
+                from opwright.run.edits import write_edit
+
                 edited = write_edit(compared, previous, request, self._read_file, journal)
             if edited is None:
                 return None
@@ -304,8 +306,8 @@ class Session:
 
     def _kept(self, outcome: Outcome, inputs: Inputs) -> bytes:
         """What the next run needs beside the manifest, if it has something to do."""
+        from opwright.incremental.changes import inputs_to_keep
         from opwright.incremental.previous_build import encode_emitters
-        from opwright.run.edits import inputs_to_keep
 
         return keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
 

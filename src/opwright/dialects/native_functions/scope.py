@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from opwright.source.items import ItemText
     from opwright.source.text import SourceFile
 
-__all__ = ["LoadScope"]
+__all__ = ["LoadScope", "operator_of"]
 
-_FUNC: Final = "func: "
+_OPERATOR: Final = re.compile(r"func: +([\w.]+)\(")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -60,20 +60,29 @@ class LoadScope:
     def choose(self, items: list[ItemText]) -> list[ItemText]:
         """The items of these that the run loads, in their order."""
         bases, selects = set(self._bases), self._selects
+        operators = [operator_of(text) for _, text in items]
         if selects is not None:
-            bases |= {_base(text) for _, text in items if text.startswith(_FUNC) and selects(text[len(_FUNC) :])}
+            named = [(text, name) for (_, text), name in zip(items, operators, strict=True) if name is not None]
+            bases |= {_base_of(name) for text, name in named if selects(text[text.index(name) :])}
         # An entry that begins with another field is loaded, because its name is not known yet.
-        chosen = [item for item in items if not item[1].startswith(_FUNC) or _base(item[1]) in bases]
+        pairs = zip(items, operators, strict=True)
+        chosen = [item for item, name in pairs if name is None or _base_of(name) in bases]
         for key in self._keys:
             if any(key in text for _, text in items):
                 chosen += [item for item in items if key in item[1]]
         return sorted(set(chosen)) if self._keys else chosen
 
 
-def _base(text: str) -> str:
-    return _base_of_name(text[len(_FUNC) : text.find("(")].partition(".")[0])
+def operator_of(item: str) -> str | None:
+    """The operator that an item is about, told from its text; None if the item does not begin with its schema.
+
+    >>> operator_of("func: add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
+    'add.out'
+    """
+    match = _OPERATOR.match(item)
+    return None if match is None else match[1]
 
 
 @cache
-def _base_of_name(name: str) -> str:
-    return base_of_operation(name)
+def _base_of(operator: str) -> str:
+    return base_of_operation(operator.partition(".")[0])
