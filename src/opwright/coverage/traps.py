@@ -8,7 +8,7 @@ from typing import Final
 from opwright.coverage.dispatch import Dispatch, composite_key
 from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind, shown_name
 from opwright.dialects.backend.entry_kernels import shared_kernel
-from opwright.model.dispatch_key import CPU, FUNCTIONALIZED_DEVICES
+from opwright.model.dispatch_key import CPU
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.release.rules import Rules
@@ -35,7 +35,8 @@ class TrapFacts(NamedTuple):
     @property
     def is_functionalized(self) -> bool:
         """Whether views and writes never reach the device."""
-        return self.dispatch.kernels.key.backend in FUNCTIONALIZED_DEVICES
+        device = self.dispatch.kernels.key.device
+        return device is not None and device.is_functionalized
 
     def status(self, function: NativeFunction) -> OperatorStatus:
         """What runs for an operator."""

@@ -22,10 +22,29 @@ class Device:
     devices that every run has. `has_guard` tells that kernels run under a device guard, for which their registrations
     include `guard_headers`. `is_initialized_lazily` tells that functions that make tensors initialize the device.
     `export_macro` exports the symbols of the device's own library; it is empty for devices whose kernels stand in the
-    main library. `is_known` is false for devices of which only the name is known.
+    main library. `is_known` is false for devices of which only names are known, and `is_generated` for those whose keys
+    PyTorch's generator does not know.
+
+    `autocast_rank` is the place of the device's Autocast key among such keys, 0 without one. PyTorch registers kernels
+    for all operators under its Autograd key and its Autocast key, if it `has_autograd_fallback` and
+    `has_autocast_fallback`. Tensors of a device that `is_functionalized` are so outside tracing too, so that views and
+    writes never reach it.
     """
 
-    __slots__ = ("export_macro", "flag", "guard_headers", "has_guard", "is_initialized_lazily", "is_known", "name")
+    __slots__ = (
+        "autocast_rank",
+        "export_macro",
+        "flag",
+        "guard_headers",
+        "has_autocast_fallback",
+        "has_autograd_fallback",
+        "has_guard",
+        "is_functionalized",
+        "is_generated",
+        "is_initialized_lazily",
+        "is_known",
+        "name",
+    )
 
     def __init__(
         self,
@@ -37,6 +56,11 @@ class Device:
         is_initialized_lazily: bool = False,
         export_macro: str = "",
         is_known: bool = True,
+        is_generated: bool = True,
+        autocast_rank: int = 0,
+        has_autograd_fallback: bool = True,
+        has_autocast_fallback: bool = True,
+        is_functionalized: bool = False,
     ) -> None:
         self.name: Final = name
         self.flag: Final = flag
@@ -45,6 +69,11 @@ class Device:
         self.is_initialized_lazily: Final = is_initialized_lazily
         self.export_macro: Final = export_macro
         self.is_known: Final = is_known
+        self.is_generated: Final = is_generated
+        self.autocast_rank: Final = autocast_rank
+        self.has_autograd_fallback: Final = has_autograd_fallback
+        self.has_autocast_fallback: Final = has_autocast_fallback
+        self.is_functionalized: Final = is_functionalized
 
     def __repr__(self) -> str:
         return f"<device {self.name}>"
@@ -182,7 +211,7 @@ class DispatchKey:
         return key_named, (self.name,)
 
 
-_CPU: Final = Device("CPU")
+_CPU: Final = Device("CPU", autocast_rank=1)
 _CUDA: Final = Device(
     "CUDA",
     has_guard=True,
@@ -194,11 +223,33 @@ _CUDA: Final = Device(
     ),
     is_initialized_lazily=True,
     export_macro="TORCH_CUDA_CPP_API",
+    autocast_rank=9,
 )
-_MPS: Final = Device("MPS", flag="mps")
-_XPU: Final = Device("XPU", flag="xpu", has_guard=True, export_macro="TORCH_XPU_API")
+_MPS: Final = Device("MPS", flag="mps", autocast_rank=8)
+_XPU: Final = Device("XPU", flag="xpu", has_guard=True, export_macro="TORCH_XPU_API", autocast_rank=4)
+_MTIA: Final = Device("MTIA", flag="mtia", autocast_rank=2)
 _META: Final = Device("Meta")
-_HPU: Final = Device("HPU")
+_HPU: Final = Device("HPU", autocast_rank=6, has_autocast_fallback=False)
+
+#: The devices in the order of the dispatcher. The keys of those without a row below exist, and no entry may name them.
+DEVICES: Final = (
+    _CPU,
+    _CUDA,
+    Device("HIP", is_known=False, has_autograd_fallback=False),
+    Device("XLA", is_known=False, autocast_rank=7, has_autocast_fallback=False, is_functionalized=True),
+    _MPS,
+    Device("IPU", is_known=False, autocast_rank=5, has_autograd_fallback=False, has_autocast_fallback=False),
+    _XPU,
+    _HPU,
+    Device("VE", is_known=False, has_autograd_fallback=False),
+    Device("Lazy", is_known=False, is_functionalized=True),
+    _MTIA,
+    Device("MAIA", is_known=False, is_generated=False, autocast_rank=3),
+    Device("PrivateUse1", is_known=False, autocast_rank=10, has_autocast_fallback=False),
+    Device("PrivateUse2", is_known=False, has_autograd_fallback=False),
+    Device("PrivateUse3", is_known=False, has_autograd_fallback=False),
+    _META,
+)
 
 #: The guard for a device of which nothing else is known.
 ANY_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
@@ -285,7 +336,7 @@ _ROWS: Final = (
     DispatchKey("ZeroTensor"),
     DispatchKey(
         "MTIA",
-        Device("MTIA", flag="mtia"),
+        _MTIA,
         has_structured=True,
         allocation=Allocation("at::detail::empty{}_mtia", "ATen/native/mtia/EmptyTensor.h"),
         structured_guard=ANY_DEVICE_GUARD,
@@ -296,9 +347,6 @@ _ROWS: Final = (
 
 #: The prefixes that make the keys of a device; the empty one is the dense key.
 _FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
-
-#: The devices without a row above: their keys exist, and no entry may name them.
-_OTHER_DEVICES: Final = ("HIP", "XLA", "IPU", "VE", "Lazy", "PrivateUse1", "PrivateUse2", "PrivateUse3")
 
 #: The keys of no device without a row above, which no entry may name either.
 _OTHERS: Final = (
@@ -326,10 +374,8 @@ _LIBRARY_KEYS: Final = (
 
 def _all_keys() -> dict[str, DispatchKey]:
     keys = {row.name: row for row in _ROWS}
-    devices = {row.device.name: row.device for row in _ROWS if row.device is not None}
-    for name in _OTHER_DEVICES:
-        devices[name] = Device(name, is_known=False)
-    for device in devices.values():
+    with_rows = [row.device for row in _ROWS if row.device is not None]
+    for device in dict.fromkeys((*with_rows, *[device for device in DEVICES if device.is_generated])):
         for functionality in _FUNCTIONALITIES:
             name = functionality + device.name
             if name not in keys:
@@ -389,10 +435,6 @@ def _library_keys() -> dict[str, DispatchKey]:
 LIBRARY_KEYS: Final = _library_keys()
 
 
-#: The devices whose tensors PyTorch functionalizes outside tracing too, so that views and writes never reach them.
-FUNCTIONALIZED_DEVICES: Final = frozenset(("XLA", "Lazy"))
-
-
 def composite_keys(key: DispatchKey) -> tuple[DispatchKey, ...]:
     """The composite keys whose kernels serve a device's key that has none, in the order in which PyTorch asks them.
 
@@ -402,7 +444,7 @@ def composite_keys(key: DispatchKey) -> tuple[DispatchKey, ...]:
     functionality = key.name.removesuffix(key.backend)
     if functionality == "NestedTensor":
         return COMPOSITE_IMPLICIT_NESTED, COMPOSITE_IMPLICIT
-    if functionality == "Sparse" or key.backend in FUNCTIONALIZED_DEVICES:
+    if functionality == "Sparse" or (key.device is not None and key.device.is_functionalized):
         return COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
     return COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from opwright.model.dispatch_key import KEYS, Device, DispatchKey
+from opwright.model.dispatch_key import DEVICES, KEYS, Device, DispatchKey
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["KeyFallback", "KeyKind", "RuntimeKey", "backends_of", "runtime_keys"]
@@ -68,12 +68,6 @@ class RuntimeKey(NamedTuple):
         return self.key.backend
 
 
-#: The devices in the order of the dispatcher. One of them has no key that PyTorch's generator knows.
-_DEVICES: Final = (
-    "CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1",
-    "PrivateUse2", "PrivateUse3", "Meta",
-)  # fmt: skip
-
 #: Keys of tensors between those of devices: in front of which functionality they stand.
 _OTHER_BACKENDS: Final = {
     "": ("Undefined",),
@@ -83,24 +77,14 @@ _OTHER_BACKENDS: Final = {
 
 _FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor")
 
-#: The Autograd keys without PyTorch's fallback.
-_WITHOUT_AUTOGRAD_FALLBACK: Final = frozenset(("HIP", "IPU", "VE", "PrivateUse2", "PrivateUse3"))
-
-#: The devices with autocast, in the dispatcher's order.
-_AUTOCAST_DEVICES: Final = ("CPU", "MTIA", "MAIA", "XPU", "IPU", "HPU", "XLA", "MPS", "CUDA", "PrivateUse1")
-
-#: The Autocast keys that PyTorch registers nothing for, because the backends do.
-_WITHOUT_AUTOCAST: Final = frozenset(("IPU", "HPU", "XLA", "PrivateUse1"))
-
 
 @cache
-def _key(name: str, device: str = "") -> DispatchKey:
+def _key(name: str, device: Device | None = None) -> DispatchKey:
     """The key of a name; PyTorch has a few that its generator does not know."""
     key = KEYS.get(name)
-    if key is not None and key.backend == device:
+    if key is not None and (device is None or key.backend == device.name):
         return key
-    row = Device(device, is_known=False) if device else None
-    return DispatchKey(name, row, is_dispatchable=False) if key is None or device else key
+    return DispatchKey(name, device, is_dispatchable=False)
 
 
 def _row(
@@ -218,40 +202,39 @@ def runtime_keys() -> tuple[RuntimeKey, ...]:
     keys: list[RuntimeKey] = []
     for functionality in _FUNCTIONALITIES:
         keys += [RuntimeKey(_key(name), KeyKind.backend) for name in _OTHER_BACKENDS.get(functionality, ())]
-        keys += [_backend_key(functionality, device) for device in _DEVICES]
+        keys += [_backend_key(functionality, device) for device in DEVICES]
     for row in _BEFORE_KERNELS:
         if row.name.startswith("Autograd"):
             keys += _autograd_keys(row)
         elif row.name.endswith("*"):
-            keys += [_autocast_key(row, device) for device in _AUTOCAST_DEVICES]
+            devices = [device for device in DEVICES if device.autocast_rank]
+            keys += [_autocast_key(row, device) for device in sorted(devices, key=lambda device: device.autocast_rank)]
         else:
             keys.append(row)
     return tuple(keys)
 
 
-def _backend_key(functionality: str, device: str) -> RuntimeKey:
-    key = _key(functionality + device, device)
+def _backend_key(functionality: str, device: Device) -> RuntimeKey:
+    key = _key(functionality + device.name, device)
     if key.name == "Meta":
         reason = "Kernels that compute shapes in Python replace generated ones."
         return RuntimeKey(key, KeyKind.backend, KeyFallback.error, by_hand=_META_IN_PYTHON, reason=reason)
-    if key.name != device:
+    if key.name != device.name:
         return RuntimeKey(key, KeyKind.backend)
     return RuntimeKey(key, KeyKind.backend, by_hand=_IN_PYTHON, reason="A few kernels are written in Python.")
 
 
-def _autocast_key(row: RuntimeKey, device: str) -> RuntimeKey:
-    key = _key(row.name.removesuffix("*") + device)
-    if device in _WITHOUT_AUTOCAST:
-        return RuntimeKey(key, row.kind)
-    return row._replace(key=key)
+def _autocast_key(row: RuntimeKey, device: Device) -> RuntimeKey:
+    key = _key(row.name.removesuffix("*") + device.name)
+    return row._replace(key=key) if device.has_autocast_fallback else RuntimeKey(key, row.kind)
 
 
 def _autograd_keys(row: RuntimeKey) -> Iterator[RuntimeKey]:
     """The Autograd keys of a row."""
-    devices = _DEVICES if row.name.endswith("*") else ("",)
+    devices: tuple[Device | None, ...] = DEVICES if row.name.endswith("*") else (None,)
     for device in devices:
-        name = row.name.removesuffix("*") + device
-        fallback = KeyFallback.none if device in _WITHOUT_AUTOGRAD_FALLBACK else row.fallback
+        name = row.name if device is None else row.name.removesuffix("*") + device.name
+        fallback = row.fallback if device is None or device.has_autograd_fallback else KeyFallback.none
         does = "calls the kernel below and records no gradient" if fallback is _BOXED else ""
         by_hand = ("torch/csrc/autograd/VariableTypeManual.cpp",)
         yield RuntimeKey(_key(name, device), KeyKind.autograd, fallback, does, by_hand, _OWN_DATA)
@@ -264,4 +247,8 @@ def backends_of(key: DispatchKey) -> frozenset[str]:
         return frozenset((key.backend,))
     names = [runtime_key.name for runtime_key in runtime_keys() if runtime_key.kind is KeyKind.backend]
     nested = frozenset([name for name in names if name.startswith("NestedTensor")])
-    return nested if key.name == "AutogradNestedTensor" else frozenset(names) - nested - {"Undefined", *_DEVICES}
+    return (
+        nested
+        if key.name == "AutogradNestedTensor"
+        else frozenset(names) - nested - {"Undefined", *[device.name for device in DEVICES]}
+    )
