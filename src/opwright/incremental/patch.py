@@ -123,13 +123,13 @@ class _FileWriter:
         if (data, lengths) == (before, slot.unit_lengths()):
             trimmed = slot.trimmed
         else:
-            kept = data.rstrip(b"\n") if self._template.separator else data
-            if not kept or slot.trimmed >= len(before):
+            stripped = data.rstrip(b"\n") if self._template.separator else data
+            if not stripped or slot.trimmed >= len(before):
                 return False
             self._add(self._old[self._copied : slot.start])
-            self._add(kept)
+            self._add(stripped)
             self._copied = slot.start + len(before) - slot.trimmed
-            trimmed = len(data) - len(kept)
+            trimmed = len(data) - len(stripped)
         if self._slots is not None:
             self._slots.append(SlotSpans(start, lengths.tobytes(), trimmed))
         return True

@@ -59,10 +59,10 @@ class Manifest:
     `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
     outside of its output folders, such as dependency files. `source_outputs` are outputs that belong to the sources and
     are never removed. `left` are outputs of earlier runs that are made no longer and were not removed. `facts` are what
-    the program says about the run when there is nothing to do. `kept` is what else the run keeps, by `keep`.
+    the program says about the run when there is nothing to do. `details` is what else the run keeps, by `keep`.
     """
 
-    __slots__ = ("facts", "kept", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")
+    __slots__ = ("details", "facts", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Manifest:
         others: Mapping[str, Status],
         source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
-        kept: bytes = b"",
+        details: bytes = b"",
     ) -> None:
         self.kind = kind
         self.request = request
@@ -87,7 +87,7 @@ class Manifest:
         self.others = others
         self.source_outputs = frozenset(source_outputs)
         self.left = frozenset(left)
-        self.kept = kept
+        self.details = details
 
     def is_current(self, run: Run) -> bool:
         """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
@@ -183,19 +183,19 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionEr
 def _read(path: str) -> tuple[dict[str, Any], bytes]:
     """The data of a manifest, with texts and facts checked, and what else is kept."""
     _, body = read_checked_state(path, _FORMAT)
-    manifest, _, kept = body.partition(b"\n")
+    manifest, _, details = body.partition(b"\n")
     data: dict[str, Any] = loads(manifest)
     if not {type(data["kind"]), type(data["request"]), type(data["tool"])} == {str}:
         raise TypeError("a text is needed")
     if {type(fact) for fact in data["facts"].values()} - {str, int}:
         raise TypeError("a fact is a text or a number")
-    return data, kept
+    return data, details
 
 
 def _load(path: str, run: Run) -> Manifest | None:
     """A manifest of a run into the same folder as another one."""
     try:
-        data, kept = _read(path)
+        data, details = _read(path)
         roots = run.roots if data["kind"] == run.kind else _roots(run.home, data["kind"])
         return Manifest(
             data["kind"],
@@ -207,7 +207,7 @@ def _load(path: str, run: Run) -> Manifest | None:
             others=_statuses(data["others"].items()),
             source_outputs=_paths(_stored_folders(roots, data["source_outputs"])),
             left=_paths(_stored_folders(roots, data["left"])),
-            kept=kept,
+            details=details,
         )
     except _DAMAGE:
         return None
@@ -247,13 +247,13 @@ def keep(emitters: bytes, texts: Mapping[str, str]) -> bytes:
 
 def kept_emitters(manifest: Manifest) -> bytes:
     """The state of the emitters that a run kept."""
-    return manifest.kept.partition(b"\n")[0]
+    return manifest.details.partition(b"\n")[0]
 
 
 def kept_texts(manifest: Manifest) -> dict[str, str] | None:
     """The texts of inputs that a run kept, by their names; None if it kept none."""
     try:
-        texts = manifest.kept.partition(b"\n")[2].decode("utf-8", "surrogatepass").split(_SEPARATOR)
+        texts = manifest.details.partition(b"\n")[2].decode("utf-8", "surrogatepass").split(_SEPARATOR)
         return dict(zip(texts[::2], texts[1::2], strict=True))
     except ValueError:
         return None
@@ -314,7 +314,7 @@ def write_manifest(run: Run, manifest: Manifest) -> None:
             "facts": manifest.facts,
         }
     ).encode()
-    replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body + b"\n" + manifest.kept)
+    replace_checked_state(run.state_path(_SUFFIX), _FORMAT, body + b"\n" + manifest.details)
 
 
 def _columns(statuses: Mapping[str, Status]) -> dict[str, _Columns]:

@@ -301,10 +301,10 @@ class Session:
 
         statuses = {**manifest.outputs, **manifest.others, **outcome.statuses}
         self.facts = manifest.facts
-        kept = self._kept(outcome, inputs)
-        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs, kept=kept)
+        details = self._details(outcome, inputs)
+        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs, details=details)
 
-    def _kept(self, outcome: Outcome, inputs: Inputs) -> bytes:
+    def _details(self, outcome: Outcome, inputs: Inputs) -> bytes:
         """What the next run needs beside the manifest, if it has something to do."""
         from opwright.incremental.changes import inputs_to_keep
         from opwright.incremental.previous_build import encode_emitters
@@ -384,10 +384,12 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    kept = self._kept(outcome, generation.request.inputs)
+                    details = self._details(outcome, generation.request.inputs)
                     all_facts = {**(facts or {}), **self.facts}
                     left, sources = filter(os.path.lexists, stale), generation.source_outputs()
-                    self.remember(generation.sink, statuses, all_facts, source_outputs=sources, left=left, kept=kept)
+                    self.remember(
+                        generation.sink, statuses, all_facts, source_outputs=sources, left=left, details=details
+                    )
         return outcome
 
     def take_file_stamps(self, paths: Iterable[str]) -> None:
@@ -420,7 +422,7 @@ class Session:
         *,
         source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
-        kept: bytes = b"",
+        details: bytes = b"",
     ) -> None:
         """Write the manifest, with the messages in the sink, or those in the facts if they are of an earlier run.
 
@@ -453,7 +455,7 @@ class Session:
             others=others,
             source_outputs=source_outputs,
             left=left,
-            kept=kept,
+            details=details,
         )
         write_manifest(self.run, manifest)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadScope", "operator_of"]
 
-_OPERATOR: Final = re.compile(r"func: +([\w.]+)\(")
+_OPERATOR: Final = re.compile(r"func: +(?:\w+::)?([\w.]+)\(")
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -63,7 +63,7 @@ class LoadScope:
         operators = [operator_of(text) for _, text in items]
         if selects is not None:
             named = [(text, name) for (_, text), name in zip(items, operators, strict=True) if name is not None]
-            bases |= {_base_of(name) for text, name in named if selects(text[text.index(name) :])}
+            bases |= {_base_of(name) for text, name in named if selects(text.partition(":")[2].lstrip())}
         # An entry that begins with another field is loaded, because its name is not known yet.
         pairs = zip(items, operators, strict=True)
         chosen = [item for item, name in pairs if name is None or _base_of(name) in bases]
