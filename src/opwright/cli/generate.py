@@ -27,7 +27,7 @@ from opwright.cli.arguments import (
     settle_plugins,
 )
 from opwright.cli.parser import LateChoices
-from opwright.cli.runs import current_manifest, files_besides, repeat_messages, request_facts, run_of
+from opwright.cli.runs import current_manifest, further_files, request_facts, run_of, write_edit
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
 from opwright.incremental.state import last_families
@@ -238,12 +238,12 @@ def _count(text: str) -> int:
     return count
 
 
-def _files_besides(arguments: argparse.Namespace) -> list[str]:
+def _further_files(arguments: argparse.Namespace) -> list[str]:
     files = [*arguments.library, *arguments.backend, *arguments.operators, *arguments.input]
     files += _executorch_files(arguments)
     if arguments.templates is not None:
         files += template_paths(arguments.templates)
-    files += files_besides(arguments, _folders(arguments))
+    files += further_files(arguments, _folders(arguments))
     if arguments.uses_plugins:
         from opwright.cli.plugin_use import plugin_files
 
@@ -355,7 +355,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 
 def _load(session: Session, arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Generation:
-    generation = session.load(inputs, partial(_request, arguments, inputs), sink, _files_besides(arguments))
+    generation = session.load(inputs, partial(_request, arguments, inputs), sink, _further_files(arguments))
     generation.check_shims()
     return generation
 
@@ -445,7 +445,7 @@ def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     request = _request(arguments, _inputs(arguments, sink), sink)
-    describe(arguments, parser, request, lambda: _files_besides(arguments), sink)
+    describe(arguments, parser, request, lambda: _further_files(arguments), sink)
 
 
 def _watch(arguments: argparse.Namespace) -> int:
@@ -453,7 +453,7 @@ def _watch(arguments: argparse.Namespace) -> int:
     from opwright.source.diagnostic import Diagnostics
 
     session = _session(arguments)
-    session.take_stamps(_inputs(arguments, Diagnostics()), _files_besides(arguments))
+    session.take_stamps(_inputs(arguments, Diagnostics()), _further_files(arguments))
     return watch(arguments, _generate_again, session.stamps)
 
 
@@ -482,10 +482,10 @@ def _generate_edit(arguments: argparse.Namespace, session: Session, inputs: Inpu
     if arguments.declared is not None:
         return False
     started = time.perf_counter()
-    outcome = session.write_edit(inputs, partial(_request, arguments, inputs), _files_besides(arguments))
+    make_request = partial(_request, arguments, inputs)
+    outcome = write_edit(session, inputs, make_request, _further_files(arguments), arguments.color)
     if outcome is None:
         return False
-    repeat_messages(session.facts, arguments.color)
     if arguments.stamp is not None:
         from opwright.cli.extras import write_stamp
 

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from opwright.incremental.state import Manifest
     from opwright.release.inputs import Inputs
+    from opwright.run.generation import Outcome
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = [
     "current_manifest",
     "drop_in_run_of",
-    "files_besides",
+    "further_files",
     "repeat_messages",
     "request_facts",
     "run_of",
@@ -124,13 +125,17 @@ def repeat_messages(facts: Mapping[str, str | int], color: str = AUTO) -> None:
 
 
 def write_edit(
-    session: Session, inputs: Inputs, make_request: Callable[[Diagnostics], Request], besides: Iterable[str] = ()
-) -> bool:
-    """Write what an edit of few entries changed, as `Session.write_edit` does; gives whether it was done."""
-    if session.write_edit(inputs, make_request, besides) is None:
-        return False
-    repeat_messages(session.facts)
-    return True
+    session: Session,
+    inputs: Inputs,
+    make_request: Callable[[Diagnostics], Request],
+    more_files: Iterable[str] = (),
+    color: str = AUTO,
+) -> Outcome | None:
+    """Write what an edit of few entries changed, as `Session.write_edit` does, and print the messages that stay."""
+    outcome = session.write_edit(inputs, make_request, more_files)
+    if outcome is not None:
+        repeat_messages(session.facts, color)
+    return outcome
 
 
 def write_all(
@@ -138,11 +143,11 @@ def write_all(
     inputs: Inputs,
     make_request: Callable[[Diagnostics], Request],
     sink: Diagnostics,
-    besides: Iterable[str] = (),
+    more_files: Iterable[str] = (),
 ) -> None:
     """Write the outputs that differ, and load no more operators than needed."""
-    if not write_edit(session, inputs, make_request, besides):
-        session.write(session.load(inputs, make_request, sink, besides))
+    if write_edit(session, inputs, make_request, more_files) is None:
+        session.write(session.load(inputs, make_request, sink, more_files))
 
 
 def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:
@@ -154,7 +159,7 @@ def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:
     return console.run(work)
 
 
-def files_besides(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
+def further_files(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
     """The files that a run reads besides the release's inputs: a selection file, and the headers of C shims."""
     files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
     return files if arguments.update_aoti_c_shim else files + shim_headers(folders)

@@ -82,11 +82,11 @@ def generate(
 
     sink = sink if sink is not None else Diagnostics()
     ensure_active(request.plugins)
-    besides = [*headers_to_compare(request), *[file.path for file in request.files], *_plugin_sources(request)]
-    outcome = session.write_edit(request.inputs, lambda _: request, besides)
+    more_files = [*headers_to_compare(request), *[file.path for file in request.files], *_plugin_sources(request)]
+    outcome = session.write_edit(request.inputs, lambda _: request, more_files)
     if outcome is not None:
         return outcome
-    generation = session.load(request.inputs, lambda _: request, sink, besides)
+    generation = session.load(request.inputs, lambda _: request, sink, more_files)
     generation.check_shims()
     return session.write(generation)
 
@@ -192,7 +192,7 @@ class Session:
         manifest = load_manifest(self.run)
         return manifest if manifest is not None and manifest.is_current(self.run) else None
 
-    def take_stamps(self, inputs: Inputs, besides: Iterable[str] = ()) -> None:
+    def take_stamps(self, inputs: Inputs, more_files: Iterable[str] = ()) -> None:
         """Take the stamps of the inputs, and of other files and folders that the run reads, before it reads them."""
         from opwright.dialects.table import member_names
         from opwright.emit.registry import OWN_STUBS, dialects_of, family_inputs
@@ -204,7 +204,7 @@ class Session:
             members += own_stub_paths(inputs)
         paths = inputs.paths(members)
         if paths is not None:
-            more = list(map(os.path.abspath, besides))
+            more = list(map(os.path.abspath, more_files))
             folders = list(filter(os.path.isdir, more))
             files = [path for path in more if path not in folders]
             self.stamps = InputStamps.take([*paths.files, *files], [*paths.folders, *folders])
@@ -214,20 +214,20 @@ class Session:
         inputs: Inputs,
         request: Callable[[Diagnostics], Request],
         sink: Diagnostics,
-        besides: Iterable[str] = (),
+        more_files: Iterable[str] = (),
         scope: Callable[[], LoadScope] | None = None,
     ) -> Generation:
         """Load the inputs of a request; `request` is called with the sink after its modules are imported.
 
-        `besides` are files that the run reads besides the release's inputs. With a `scope`, it loads only the operators
-        in it.
+        `more_files` are files that the run reads and that are no inputs of the release. With a `scope`, it loads only
+        the operators in it.
         """
         from opwright.emit.registry import takes_all_operators
 
         # Nothing is left of an attempt to load few operators but the stamps.
         self.seconds.clear()
         if self.keeps_state and self.stamps is None:
-            self.take_stamps(inputs, besides)
+            self.take_stamps(inputs, more_files)
         families = self.run.families
         chosen = _items_in_scope(inputs, scope()) if scope is not None and takes_all_operators(families) else {}
         with self._stage("import modules"):
@@ -244,7 +244,7 @@ class Session:
         self,
         inputs: Inputs,
         request: Callable[[Diagnostics], Request],
-        besides: Iterable[str] = (),
+        more_files: Iterable[str] = (),
     ) -> Outcome | None:
         """Write what an edit of few entries changed since the last run, without loading the other operators.
 
@@ -255,7 +255,7 @@ class Session:
 
         if not self.keeps_state or not has_manifest(self.run) or not has_local_units(self.run.families):
             return None
-        self.take_stamps(inputs, besides)
+        self.take_stamps(inputs, more_files)
         with self.turn() as journal:
             manifest = load_manifest(self.run)
             if manifest is None or self.stamps is None or manifest.tool != tool_identity():

@@ -16,7 +16,7 @@ from opwright.cli.arguments import (
     selection,
 )
 from opwright.cli.parser import Parser
-from opwright.cli.runs import current_manifest, drop_in_run_of, files_besides, write_edit
+from opwright.cli.runs import current_manifest, drop_in_run_of, further_files, write_edit
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.model.dispatch_key import devices
@@ -128,12 +128,16 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
     inputs = from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink)
     session = Session(_identity(arguments))
-    besides = files_besides(arguments, _folders(arguments))
+    more_files = further_files(arguments, _folders(arguments))
     make_request = partial(_request, arguments, inputs)
     # After an edit in place the lists of outputs are as they were.
-    if not arguments.dry_run and _has_folders(arguments) and write_edit(session, inputs, make_request, besides):
+    if (
+        not arguments.dry_run
+        and _has_folders(arguments)
+        and write_edit(session, inputs, make_request, more_files) is not None
+    ):
         return console.SUCCESS
-    generation = session.load(inputs, make_request, sink, besides)
+    generation = session.load(inputs, make_request, sink, more_files)
     generation.check_shims(note_missing=True)
     if arguments.output_dependencies:
         from opwright.cli.extras import check_overwrites

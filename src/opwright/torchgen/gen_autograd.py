@@ -64,8 +64,8 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     chosen: str | None = arguments.op_selection_yaml_path
     session = Session(run)
-    besides = () if chosen is None else (chosen,)
-    write_all(session, inputs, lambda sink: _request(arguments, inputs, run, sink), sink, besides)
+    more_files = () if chosen is None else (chosen,)
+    write_all(session, inputs, lambda sink: _request(arguments, inputs, run, sink), sink, more_files)
     return console.SUCCESS
 
 

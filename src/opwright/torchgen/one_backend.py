@@ -62,12 +62,12 @@ def run_backend(program: str, arguments: argparse.Namespace, options: MakeOption
 
         inputs = open_inputs(arguments.torch, arguments.source_path, sink=sink)
         session = Session(run)
-        besides = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
+        more_files = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
         generation = session.load(
             inputs,
             lambda _: _request(arguments, inputs, run, folders, options(arguments)),
             sink,
-            besides,
+            more_files,
             lambda: _scope(arguments),
         )
         if arguments.impl_path is not None:

@@ -191,7 +191,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
     )
 
 
-def _besides(arguments: argparse.Namespace) -> list[str]:
+def _further_files(arguments: argparse.Namespace) -> list[str]:
     """The files that the run reads besides PyTorch's inputs."""
     paths = [arguments.functions_yaml_path, arguments.custom_ops_yaml_path, arguments.op_selection_yaml_path]
     return [*filter(None, paths), *template_paths(_template_folder(arguments))]
@@ -231,7 +231,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     _check_templates(arguments)
     inputs, run = _inputs(arguments), _identity(arguments)
     session = Session(run)
-    generation = session.load(inputs, lambda sink: _request(arguments, inputs, sink), sink, _besides(arguments))
+    generation = session.load(inputs, lambda sink: _request(arguments, inputs, sink), sink, _further_files(arguments))
     if arguments.output_dependencies:
         from opwright.cli.extras import check_overwrites
 
