@@ -157,6 +157,7 @@ class Session:
     """
 
     __slots__ = (
+        "_details",
         "facts",
         "job",
         "jobs",
@@ -172,6 +173,7 @@ class Session:
         self.keeps_state: Final = keeps_state
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
+        self._details = b""
         self.facts: Mapping[str, str | int] = {}
         """The facts in the summary of the run, once it is written."""
         self.job: Job | None = None
@@ -301,15 +303,15 @@ class Session:
 
         statuses = {**manifest.outputs, **manifest.others, **outcome.statuses}
         self.facts = manifest.facts
-        details = self._details(outcome, inputs)
-        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs, details=details)
+        self._note_details(outcome, inputs)
+        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs)
 
-    def _details(self, outcome: Outcome, inputs: Inputs) -> bytes:
-        """What the next run needs beside the manifest, if it has something to do."""
+    def _note_details(self, outcome: Outcome, inputs: Inputs) -> None:
+        """Note what the next run needs beside the manifest, if it has something to do."""
         from opwright.incremental.changes import inputs_to_keep
         from opwright.incremental.previous_build import encode_emitters
 
-        return keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
+        self._details = keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
 
     def _read_file(self, path: str) -> SourceFile:
         """The file at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
@@ -384,12 +386,10 @@ class Session:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    details = self._details(outcome, generation.request.inputs)
+                    self._note_details(outcome, generation.request.inputs)
                     all_facts = {**(facts or {}), **self.facts}
                     left, sources = filter(os.path.lexists, stale), generation.source_outputs()
-                    self.remember(
-                        generation.sink, statuses, all_facts, source_outputs=sources, left=left, details=details
-                    )
+                    self.remember(generation.sink, statuses, all_facts, source_outputs=sources, left=left)
         return outcome
 
     def take_file_stamps(self, paths: Iterable[str]) -> None:
@@ -422,7 +422,6 @@ class Session:
         *,
         source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
-        details: bytes = b"",
     ) -> None:
         """Write the manifest, with the messages in the sink, or those in the facts if they are of an earlier run.
 
@@ -455,7 +454,7 @@ class Session:
             others=others,
             source_outputs=source_outputs,
             left=left,
-            details=details,
+            details=self._details,
         )
         write_manifest(self.run, manifest)
 
