@@ -134,6 +134,15 @@ def test_compiled_programs_write_into_planned_memory(
             torch.testing.assert_close(ours, theirs)
 
 
+def test_contracts_need_the_native_interface(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The stable interface has no kernels that call operators."""
+    file = tmp_path / "acme.yaml"
+    entry = "func: f(Tensor! r, Tensor x) -> ()\n  outputs: like(x)\n  contracts: out\n  dispatch: {CPU: f}"
+    file.write_text(f"namespace: acme\nabi: stable\noperators:\n- {entry}\n", encoding="utf-8")
+    assert main(["check", "--torch", "auto", "--library", str(file)]) == 1
+    assert "the field `contracts` of `f` needs `abi: native`" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [

@@ -95,6 +95,15 @@ def test_pytorch_accepts_the_operators(torch: ModuleType, operators: ModuleType)
     same(torch, torch.export.export(Program(), (x,)).module()(x), Program()(x))
 
 
+def test_limits_are_no_negative_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PyTorch has no sizes below 0."""
+    file = tmp_path / "acme.yaml"
+    entry = '- func: f(Tensor x) -> Tensor\n  dispatch: {CPU: f}\n  outputs: "[dynamic(min=-1)]"\n'
+    file.write_text(f"namespace: acme\noperators:\n{entry}", encoding="utf-8")
+    assert main(["check", "--torch", "auto", "--library", str(file)]) == 1
+    assert "`dynamic(min=-1)` has a limit below 0" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "more",
     [

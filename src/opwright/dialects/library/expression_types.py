@@ -378,6 +378,8 @@ class ExpressionChecker(NamedTuple):
             self._argument(value, parameter) if value is not None else _default(parameter)
             for parameter, value in self._match_arguments(node, function)
         ]
+        if function.operation is OutputOperation.dynamic and operands[1].operation is OutputOperation.negate:
+            raise self.fault(codes.OUTPUT_CALL, node, f"`{self.parsed.text(node)}` has a limit below 0")
         kind = function.result or _number_kind(*operands)
         return expression_of(function.operation, kind, *operands)
 

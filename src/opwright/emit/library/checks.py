@@ -105,7 +105,7 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
         yield _Feature(word, "the structured kernel of")
     if fields.contracts:
-        yield _Feature(CONTRACTS_FIELD, "the contracts of")
+        yield _Feature(CONTRACTS_FIELD, "the field `contracts` of")
     if fields.autocast != Autocast():
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule:
