@@ -19,9 +19,13 @@ SHARED = (
     "csrc/kernels/host.h",
     "csrc/kernels/loops.h",
     "csrc/kernels/tensors.cpp",
+    "torch_acme/compile.py",
     "torch_acme/device.py",
+    "torch_acme/distributed.py",
+    "torch_acme/exchange.py",
     "tests/test_device.py",
     "tests/test_models.py",
+    "tests/test_platform.py",
 )
 
 

@@ -4,6 +4,7 @@
 
 #include "runtime/device.h"
 #include "runtime/generator.h"
+#include "runtime/memory.h"
 
 namespace acme {
 namespace {
@@ -19,6 +20,8 @@ TORCH_LIBRARY_IMPL(aten, Negative, m) {
 
 // Operators take the place of a Python binding.
 TORCH_LIBRARY_FRAGMENT(acme, m) {
+  m.def("_open_memory", [] { return reinterpret_cast<int64_t>(new MemoryAccess()); });
+  m.def("_close_memory", [](int64_t access) { delete reinterpret_cast<MemoryAccess*>(access); });
   m.def("_device_count", [] { return int64_t{DEVICE_COUNT}; });
   m.def("_default_generator", [](int64_t device) { return default_generator(static_cast<c10::DeviceIndex>(device)); });
 }

@@ -21,6 +21,11 @@ from torch_acme._ops import __all__ as __all__  # noqa: E402
 torch._register_device_module("acme", device)
 torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
 
+from torch_acme import exchange  # noqa: E402, F401
+
+if torch.distributed.is_available():
+    from torch_acme import distributed  # noqa: F401
+
 # Autograd starts a thread for each device, which needs the lock of the interpreter once. If the interpreter ends
 # before, the thread aborts the process, so release the lock once more.
 atexit.register(time.sleep, 0.01)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import torch
 
@@ -23,7 +24,9 @@ __all__ = [
     "device_of",
     "empty_cache",
     "get_amp_supported_dtype",
+    "get_device_capability",
     "get_device_name",
+    "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
     "initial_seed",
@@ -35,6 +38,7 @@ __all__ = [
     "max_memory_allocated",
     "max_memory_reserved",
     "mem_get_info",
+    "memory_access",
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
@@ -108,6 +112,27 @@ def set_device(device: Device) -> None:
 def get_device_name(device: Device = None) -> str:
     """The name of a device."""
     return f"Acme {_index(device)}"
+
+
+class DeviceProperties(NamedTuple):
+    """What code generators ask of a device."""
+
+    name: str
+    total_memory: int
+    major: int
+    minor: int
+    multi_processor_count: int
+
+
+def get_device_capability(device: Device = None) -> tuple[int, int]:
+    """The version of a device's architecture."""
+    _index(device)
+    return (1, 0)
+
+
+def get_device_properties(device: Device = None) -> DeviceProperties:
+    """The properties of a device."""
+    return DeviceProperties(get_device_name(device), mem_get_info(device)[1], *get_device_capability(device), 1)
 
 
 class device:  # noqa: N801
@@ -268,6 +293,16 @@ def reset_peak_memory_stats(device: Device = None) -> None:
     torch.accelerator.reset_peak_memory_stats(_index(device))
 
 
+@contextmanager
+def memory_access() -> Iterator[None]:
+    """Let the code of a block touch the memory of the devices, as compiled kernels do."""
+    access = torch.ops.acme._open_memory()
+    try:
+        yield
+    finally:
+        torch.ops.acme._close_memory(access)
+
+
 def mem_get_info(device: Device = None) -> tuple[int, int]:
     """How many bytes are free, and how many there are."""
     return torch.accelerator.get_memory_info(_index(device))
@@ -284,3 +319,12 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 def is_bf16_supported() -> bool:
     """Whether the device computes with bfloat16."""
     return True
+
+
+# Compilation: Inductor asks the module of a device for its code generator, when it compiles for the first time.
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
+        return getattr(import_module("torch_acme.compile"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
