@@ -6,7 +6,7 @@ operations, each of which lacks a member. The diagnostic then shows the user the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.model.native_function import UnlinkedFunction
@@ -19,6 +19,7 @@ from opwright.source.span import Span
 __all__ = [
     "SAME_ARGUMENTS",
     "Difference",
+    "OverloadIndex",
     "first_difference",
     "nearest_overload",
     "renamed_overload",
@@ -96,41 +97,89 @@ def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Dif
     )
 
 
-def nearest_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFunction]) -> Difference | None:
-    """The difference to the most similar overload of the same name; None if none is similar."""
-    same_name = [overload for overload in others if overload is not function and _is_written_beside(overload, function)]
-    differences = [first_difference(function, other) for other in same_name]
+class OverloadIndex:
+    """The written overloads by name, and by the arguments and results that forms of an operation share."""
+
+    __slots__ = ("_alike", "_complete", "_functions", "_lacking", "_named")
+
+    def __init__(self, functions: Sequence[UnlinkedFunction]) -> None:
+        self._functions: Final = functions
+        self._named: dict[object, list[UnlinkedFunction]] = {}
+        self._alike: dict[object, dict[str, UnlinkedFunction]] = {}
+        self._complete: Final[dict[object, set[str]]] = {}
+        self._lacking: Final[dict[object, dict[str, UnlinkedFunction]]] = {}
+
+    def of_name(self, function: UnlinkedFunction) -> Sequence[UnlinkedFunction]:
+        """The overloads with the operator name of a function."""
+        if not self._named:
+            for overload in self._written():
+                self._named.setdefault(_operator(overload), []).append(overload)
+        return self._named.get(_operator(function), ())
+
+    def lacking(self, function: UnlinkedFunction) -> Mapping[str, UnlinkedFunction]:
+        """By base name, the first overload that differs from a function in the name alone.
+
+        Left out are operators with an overload of the function's kind.
+        """
+        key = _shared_form(function), function.kind
+        if key not in self._lacking:
+            complete = self._complete_operators(function)
+            alike = self._alike_functions().get(key[0], {})
+            self._lacking[key] = {base: overload for base, overload in alike.items() if base not in complete}
+        return self._lacking[key]
+
+    def _alike_functions(self) -> Mapping[object, Mapping[str, UnlinkedFunction]]:
+        if not self._alike:
+            for overload in self._written():
+                self._alike.setdefault(_shared_form(overload), {}).setdefault(overload.name.base, overload)
+        return self._alike
+
+    def _complete_operators(self, function: UnlinkedFunction) -> set[str]:
+        """The base names of the operators with an overload of a function's kind."""
+        key = function.namespace, function.kind
+        if key not in self._complete:
+            alike = [overload for overload in self._written() if (overload.namespace, overload.kind) == key]
+            self._complete[key] = {overload.name.base for overload in alike}
+        return self._complete[key]
+
+    def _written(self) -> Iterator[UnlinkedFunction]:
+        return (overload for overload in self._functions if not overload.is_synthesized)
+
+
+def nearest_overload(
+    function: UnlinkedFunction,
+    index: OverloadIndex,
+    is_wanted: Callable[[UnlinkedFunction], bool] | None = None,
+) -> Difference | None:
+    """The difference to the most similar wanted overload of the same name; None if none is similar."""
+    same_name = [overload for overload in index.of_name(function) if overload is not function]
+    wanted = same_name if is_wanted is None else filter(is_wanted, same_name)
+    differences = [first_difference(function, other) for other in wanted]
     # Overloads that differ in more than two arguments are different operations.
     most = 1 + len(function.arguments.non_out) // 3
     near = [difference for difference in differences if difference is not None and difference.edits <= most]
     return min(near, key=_distance, default=None)
 
 
-def renamed_overload(function: UnlinkedFunction, others: Iterable[UnlinkedFunction]) -> UnlinkedFunction | None:
+def renamed_overload(function: UnlinkedFunction, index: OverloadIndex) -> UnlinkedFunction | None:
     """An overload that matches except for a similar operator name; None if there is none.
 
     An operator with an overload of this kind of its own, such as `asin` beside `sin`, is not a misspelling.
     """
-    written = [
-        overload for overload in others if not overload.is_synthesized and overload.namespace == function.namespace
-    ]
-    complete = {overload.name.base for overload in written if overload.kind is function.kind}
-    fitting: dict[str, UnlinkedFunction] = {}
-    for overload in written:
-        if overload.name.base not in complete and first_difference(overload, function) is None:
-            fitting.setdefault(overload.name.base, overload)
+    fitting = index.lacking(function)
     hint = str(did_you_mean(function.name.base, fitting))
     return next((function for base, function in fitting.items() if f"`{base}`" in hint), None)
 
 
-def _is_written_beside(overload: UnlinkedFunction, function: UnlinkedFunction) -> bool:
-    """Whether a function has the operator name of another one, and an entry in the file."""
-    names = (overload.name.base, overload.name.dunder, overload.namespace)
-    return not overload.is_synthesized and names == (
-        function.name.base,
-        function.name.dunder,
-        function.namespace,
-    )
+def _operator(function: UnlinkedFunction) -> object:
+    """What the overloads of an operator's name have in common."""
+    return function.name.base, function.name.dunder, function.namespace
+
+
+def _shared_form(function: UnlinkedFunction) -> object:
+    """What functions have in common that differ in the name alone."""
+    keys = tuple([key for key, _ in _shared_arguments(function)])
+    return function.namespace, keys, _results(signature(function.schema))
 
 
 def _distance(difference: Difference) -> tuple[int, bool, int, int]:

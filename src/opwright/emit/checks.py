@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from typing import Final
 
 from opwright.dialects.native_functions.variants import autogen_names, out_name
-from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload, schema_span
+from opwright.dialects.nearest import SAME_ARGUMENTS, OverloadIndex, nearest_overload, renamed_overload, schema_span
 from opwright.emit.aten.functional_forms import functional_form, is_functionalized_by_pytorch
 from opwright.emit.emitter import Job
 from opwright.emit.header_names import check_header_names
@@ -169,22 +169,21 @@ def _check_functionalization(job: Job, sink: Diagnostics) -> None:
         if group.view_copy is None:
             message = f"view `{group.view.name}` has no copying form, with the same signature"
             sink.error(codes.VIEW_WITHOUT_COPY, message, group.view.entry)
+    index = OverloadIndex(catalog.functions)
     for function in catalog.functions:
         grouped = function.group is not None or function.view_group is not None
-        if not grouped and function not in stable and _is_left_alone(function, catalog):
-            _report_not_functional(function, catalog, sink)
+        if not grouped and function not in stable and _is_left_alone(function, job):
+            _report_not_functional(function, job, index, sink)
 
 
-def _report_not_functional(function: NativeFunction, catalog: Catalog, sink: Diagnostics) -> None:
+def _report_not_functional(function: NativeFunction, job: Job, index: OverloadIndex, sink: Diagnostics) -> None:
     """Report a function that writes and has no group, and why others of its name are not in its group."""
     key = signature_key(function.schema)
-    operation = [
-        native_function for native_function in catalog.functions if native_function.name.base == function.name.base
-    ]
-    operation = [member for member in operation if member is not function and signature_key(member.schema) == key]
+    overloads = [member for member in job.by_root[function.root_name] if member.name.base == function.name.base]
+    operation = [member for member in overloads if member is not function and signature_key(member.schema) == key]
     message = f"`{function.name}` writes to its arguments, and has neither out nor functional form"
-    near = nearest_overload(function, catalog.functions)
-    renamed = renamed_overload(function, catalog.functions)
+    near = nearest_overload(function, index)
+    renamed = renamed_overload(function, index)
     also: tuple[Label, ...] = ()
     at, help = schema_span(function), ""
     if operation:
@@ -220,11 +219,14 @@ def _is_plain_view(view: NativeFunction) -> bool:
     return first and all(argument.annotation is None for argument in arguments[1:])
 
 
-def _is_left_alone(function: NativeFunction, catalog: Catalog) -> bool:
+def _is_left_alone(function: NativeFunction, job: Job) -> bool:
     """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
     if function.has_composite_implicit or not function.arguments.writes:
         return False
     if function.library is not PYTORCH:
-        return not is_functionalized_by_pytorch(function) and functional_form(function, catalog.functions) is None
+        return (
+            not is_functionalized_by_pytorch(function)
+            and functional_form(function, job.by_root[function.root_name]) is None
+        )
     names = NOT_FUNCTIONALIZED.in_any_release
     return function.name.text not in names and function.name.name not in names

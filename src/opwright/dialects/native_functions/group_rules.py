@@ -51,9 +51,9 @@ def _reports_misfit(members: list[UnlinkedFunction], report: CrossReport) -> boo
     """Reports the overload that was probably meant as the functional form of `members`, if there is one."""
     shown = ", ".join(f"`{member.name}`" for member in members)
     message = f"no functional overload beside {shown}"
-    others = [function for function in report.functions if function.kind is SchemaKind.functional]
-    differences = [near for member in members for near in [nearest_overload(member, others)] if near is not None]
-    renamed = renamed_overload(members[0], report.functions)
+    nearest = [nearest_overload(member, report.index, _is_functional) for member in members]
+    differences = [near for near in nearest if near is not None]
+    renamed = renamed_overload(members[0], report.index)
     if differences:
         near = min(differences, key=lambda difference: difference.edits)
         # The members agree with each other, so the diagnostic points at the one that differs.
@@ -61,6 +61,10 @@ def _reports_misfit(members: list[UnlinkedFunction], report: CrossReport) -> boo
     elif renamed is not None:
         report.report_renamed(codes.NO_FUNCTIONAL, message, members[0], renamed)
     return bool(differences) or renamed is not None
+
+
+def _is_functional(function: UnlinkedFunction) -> bool:
+    return function.kind is SchemaKind.functional
 
 
 def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence as Row
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import argument_span, dispatch_key_span, item_span, name_span
-from opwright.dialects.nearest import Difference
+from opwright.dialects.nearest import Difference, OverloadIndex
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
@@ -34,7 +34,7 @@ class CrossReport:
     and kind of an earlier one, by that one.
     """
 
-    __slots__ = ("_absent", "_entries", "_has_nameless", "_sink", "doubles", "faulty_delegates", "functions")
+    __slots__ = ("_absent", "_entries", "_has_nameless", "_index", "_sink", "doubles", "faulty_delegates", "functions")
 
     def __init__(self, sink: Diagnostics, entries: Iterable[Mapping] | None = None) -> None:
         self._sink: Final = sink
@@ -42,8 +42,15 @@ class CrossReport:
         self._absent: Final[set[str]] = set()
         self._has_nameless = False
         self.functions: Row[UnlinkedFunction] = ()
+        self._index: OverloadIndex | None = None
         self.faulty_delegates: Final[set[UnlinkedFunction]] = set()
         self.doubles: Final[dict[UnlinkedFunction, UnlinkedFunction]] = {}
+
+    @property
+    def index(self) -> OverloadIndex:
+        """The functions by what they have in common."""
+        self._index = self._index or OverloadIndex(self.functions)
+        return self._index
 
     def leave_out(self, node: Mapping) -> None:
         """Records that an entry has a fault and is not loaded."""

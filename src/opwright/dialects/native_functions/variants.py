@@ -101,8 +101,8 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
         return True
     if out.name.text not in LONE_OUT_OVERLOADS.in_any_release and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
-        near = nearest_overload(out, (function for function in report.functions if function.kind is not SchemaKind.out))
-        renamed = renamed_overload(out, report.functions)
+        near = nearest_overload(out, report.index, lambda overload: overload.kind is not SchemaKind.out)
+        renamed = renamed_overload(out, report.index)
         if near is not None:
             report.difference(codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
         elif renamed is not None:

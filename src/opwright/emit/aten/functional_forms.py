@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.model.library import PYTORCH
@@ -10,7 +10,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key, unreturned_writes
 
-__all__ = ["functional_form", "is_functionalized_by_pytorch", "written_results"]
+__all__ = ["by_root", "functional_form", "is_functionalized_by_pytorch", "written_results"]
 
 
 def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
@@ -39,6 +39,14 @@ def functional_form(function: NativeFunction, functions: Iterable[NativeFunction
     functional = [other for other in operation if other.kind is SchemaKind.functional and not other.is_view]
     key = signature_key(function.schema)
     return next((other for other in functional if signature_key(other.schema) == key), None)
+
+
+def by_root(functions: Iterable[NativeFunction]) -> Mapping[str, Sequence[NativeFunction]]:
+    """Functions by the root of their names, among which is the functional form of each."""
+    roots: dict[str, list[NativeFunction]] = {}
+    for function in functions:
+        roots.setdefault(function.root_name, []).append(function)
+    return roots
 
 
 def written_results(function: NativeFunction, results: Sequence[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from opwright.convention.functionalization import (
 )
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten import view_meta
-from opwright.emit.aten.functional_forms import functional_form
+from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.functionalization import registration
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.functional_kernels import SUPPORT, view_definition, write_definition
@@ -64,12 +64,13 @@ def _view_groups(part: LibraryPart) -> Iterator[ViewGroup]:
 
 def _writing_kernels(part: LibraryPart, rules: Rules) -> Iterator[tuple[NativeFunction, str]]:
     """The kernels of operators that write to arguments and have a functional form."""
+    roots = by_root(part.functions)
     for function in part.functions:
         if function.kind is SchemaKind.functional or function.has_composite_implicit:
             continue
         if has_own_kernel(function, "Functionalize"):
             continue
-        functional = functional_form(function, part.functions)
+        functional = functional_form(function, roots[function.root_name])
         if functional is not None:
             yield function, write_definition(function, functional, rules)
 

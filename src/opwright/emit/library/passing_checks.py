@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.nearest import SAME_ARGUMENTS, schema_span, word_span
-from opwright.emit.aten.functional_forms import functional_form
+from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.vmap import plumbing_kind
 from opwright.emit.autograd.views import has_kernel
 from opwright.emit.library.parts import has_own_kernel
@@ -53,20 +53,20 @@ _WRITE: Final = _Feature(
 def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
     """Report arguments and results that generated kernels cannot handle, at the argument, once for each overload."""
     differentiable = {own.function: own for own in library.derivatives.matched.functions}
-    functions = library.catalog.functions
-    for function in functions:
+    roots = by_root(library.catalog.functions)
+    for function in library.catalog.functions:
         if function.is_synthesized:
             continue
         derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
         _check_group(function, sink)
-        features = list(_features(derivative, functions))
+        features = list(_features(derivative, roots[function.root_name]))
         check_alias_sets(function, bool(features), sink)
         for feature in features:
             if _check_types(function, feature, sink):
                 break
 
 
-def _features(derivative: DifferentiableFunction, functions: tuple[NativeFunction, ...]) -> Iterator[_Feature]:
+def _features(derivative: DifferentiableFunction, operation: Sequence[NativeFunction]) -> Iterator[_Feature]:
     """What is generated for an overload that takes its tensors one by one."""
     function, group = derivative.function, derivative.function.group
     if function.library_fields.batch_rule and plumbing_kind(function) is not None:
@@ -84,7 +84,7 @@ def _features(derivative: DifferentiableFunction, functions: tuple[NativeFunctio
     if isinstance(group, NativeFunctionsGroup) and (group.out.is_synthesized or group.functional.is_synthesized):
         yield _MADE
     is_functional = function.kind is SchemaKind.functional
-    if not is_functional and functional_form(function, functions) is not None:
+    if not is_functional and functional_form(function, operation) is not None:
         yield _WRITE
 
 
