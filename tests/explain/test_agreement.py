@@ -95,5 +95,5 @@ def test_kinds_of_kernels_are_all_used() -> None:
     """Every kind of registration occurs, except those that only external backends have."""
     job = installed_job()
     kinds = {registration.kind for function in job.catalog for registration in registrations(job, function).values()}
-    of_others = ("out", "functional", "autocast", "batching", "cpu_fallback")
+    of_others = ("out", "functional", "autocast", "batching", "cpu_fallback", "refused")
     assert {kind.name for kind in set(RegistrationKind) - kinds} == set(of_others)

@@ -139,6 +139,10 @@ operators:
   device_guard: false
   category_override: factory
   dispatch: {CompositeExplicitAutograd: rows_symint}
+- func: norm(Tensor! result, Tensor self, float eps) -> ()
+  contracts: [functional, out]
+  outputs: like(self)
+  dispatch: {CPU: norm}
 - func: rows_copy(Tensor self, SymInt start) -> Tensor
   tags: view_copy
   dispatch: {CompositeExplicitAutogradNonFunctional: rows_copy_symint}
@@ -191,8 +195,9 @@ guard: {type: "acme::OptionalGuard", header: acme/guard.h}
 allocation: {empty: "acme::make", empty_strided: "acme::make_strided", header: acme/empty.h}
 lazy_init: "acme::lazy_init();"
 register_macro: ACME_REGISTER
-fallback: cpu
+fallback: {to: cpu, warn: once, error: [gcd.out], generator: "acme::generator"}
 fallback_views: error
+autocast_fallthrough: true
 kernel_name: "{name}"
 dispatch_headers: true
 families: {fast: {namespace: "acme::fast", kernel_name: "{name}_fast"}, slow: {class: Slow, cpp_namespace: "acme::s"}}

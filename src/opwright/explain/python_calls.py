@@ -31,6 +31,9 @@ def _records(function: NativeFunction, job: Job) -> Iterator[PythonRecord]:
     if function.library is not PYTORCH:
         name = f"torch.ops.{function.namespace}.{function.name.name}"
         call = _call(function_signature(function, method=False), hints)
+        if function.arguments.all and function.arguments.all[0].name == "self":
+            # Functions of `torch` call it `input`; `torch.ops` has the names of the schema.
+            call = call.replace("(input: ", "(self: ", 1)
         yield PythonRecord(name, name + call, False, None)
         return
     for module in MODULES:
@@ -47,6 +50,7 @@ def _records(function: NativeFunction, job: Job) -> Iterator[PythonRecord]:
 def python_name(module: PythonModule, name: str) -> str:
     """Where Python finds a function; the public place if it has one.
 
+    >>> from opwright.convention.python.bound import LINALG, NN
     >>> python_name(LINALG, "linalg_inv"), python_name(NN, "gelu")
     ('torch.linalg.inv', 'torch._C._nn.gelu')
     """
