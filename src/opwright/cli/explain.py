@@ -218,8 +218,10 @@ def _named(request: ExplainRequest, sink: Diagnostics) -> tuple[dict[str, list[M
 
 def _has_node(function: NativeFunction, explained: Explained, node: str) -> bool:
     """Whether an autograd node is that of an overload."""
-    differentiable = [matched for matched in explained.job.derivatives.functions if matched.function is function]
-    return any(info.node_name == node for matched in differentiable for info in matched.infos.values())
+    from opwright.explain.gradients import differentiable_function
+
+    differentiable = differentiable_function(function, explained.job)
+    return differentiable is not None and any(info.node_name == node for info in differentiable.infos.values())
 
 
 def _resolved_text(name: str, resolution: Resolution, matches: Sequence[Match], painter: Painter) -> str:
@@ -251,10 +253,10 @@ def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[Match
 
 def _unknown(name: str, request: ExplainRequest) -> str:
     """The message for an operator that does not exist, with the nearest name."""
-    from opwright.explain.loading import operator_names
     from opwright.explain.names import plain_name
+    from opwright.explain.resolution import Entries
 
-    operators = operator_names(request.inputs)
+    operators = list(Entries(request.inputs).texts)
     plain = plain_name(name, ("aten",)).removeprefix("aten::")
     if _QUALIFIED.match(plain):
         plain = re.split(r"\.|::", plain)[-1]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.diff.records import Audience, Reason
-from opwright.model.derivatives import DEFAULT_KEY, NOT_IMPLEMENTED, DifferentiabilityInfo, DifferentiableFunction
+from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction
 from opwright.schema.function import SchemaKind
 
 __all__ = ["gradient_differences"]
@@ -39,7 +39,7 @@ def _backward(info: DifferentiabilityInfo | None) -> dict[str, str]:
         name: _on_one_line(derivative.original_formula)
         for derivative in derivatives
         for name in derivative.var_names
-        if not derivative.original_formula.startswith(f"{NOT_IMPLEMENTED}(")
+        if not derivative.is_not_implemented
     }
 
 

@@ -13,7 +13,7 @@ from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunc
 from opwright.model.native_function import NativeFunction
 from opwright.source.span import Span
 
-__all__ = ["derivative_record"]
+__all__ = ["derivative_record", "differentiable_function"]
 
 #: What happens to gradients, in words.
 _TEXTS: Final = {
@@ -38,10 +38,15 @@ _WITH_FORMULAS: Final = ("formulas", "mixed", "unimplemented")
 
 def derivative_record(function: NativeFunction, job: Job) -> DerivativeRecord:
     """What happens to gradients."""
-    differentiable = next((matched for matched in _differentiable(job) if matched.function is function), None)
+    differentiable = differentiable_function(function, job)
     status = _status(function, job, differentiable)
     gradients = tuple(_gradients(differentiable)) if differentiable is not None and status in _WITH_FORMULAS else ()
     return DerivativeRecord(status, _TEXTS[status], gradients)
+
+
+def differentiable_function(function: NativeFunction, job: Job) -> DifferentiableFunction | None:
+    """An overload with the formulas that it uses; None if the job has none for it."""
+    return next((matched for matched in _differentiable(job) if matched.function is function), None)
 
 
 def _differentiable(job: Job) -> Iterator[DifferentiableFunction]:

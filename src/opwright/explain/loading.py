@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, chosen_families
+from opwright.explain.resolution import ENTRY_NAME
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix
 from opwright.model.dispatch_key import device_flags, dispatch_keys
@@ -32,9 +33,7 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.source.items import ItemText
 
-__all__ = ["ExplainRequest", "Explained", "load_jobs", "load_part", "load_pytorch", "operator_names"]
-
-_NAME: Final = re.compile(r"(?:func|name): *([\w:]+)(\.\w+)?")
+__all__ = ["ExplainRequest", "Explained", "load_jobs", "load_part", "load_pytorch"]
 
 
 class ExplainRequest(NamedTuple):
@@ -62,12 +61,6 @@ class Explained(NamedTuple):
     def catalogs(self) -> list[Catalog]:
         """The catalog, and those of the operators that backends have of their own."""
         return [self.job.catalog, *[library.catalog for library in self.job.libraries]]
-
-
-def operator_names(inputs: Inputs) -> list[str]:
-    """The names of all operators that have an entry, without loading them."""
-    text = inputs.read_text(NATIVE_FUNCTIONS.inputs[0]).text
-    return [match[1] + (match[2] or "") for _, item in split_items(text) if (match := _NAME.match(item))]
 
 
 def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]:
@@ -144,11 +137,11 @@ def _narrow(request: ExplainRequest) -> Inputs | None:
     if not LoadScope(texts).choose(items):
         return None
     chosen = {text for _, text in LoadScope([*texts, *_makers_of_kernels(items)]).choose(items)}
-    bases = {base_of_operation(match[1]) for text in chosen if (match := _NAME.match(text))}
+    bases = {base_of_operation(match[1]) for text in chosen if (match := ENTRY_NAME.match(text))}
     bases |= {base.removeprefix("foreach_") for base in bases}
 
     def belongs(text: str) -> bool:
-        match = _NAME.match(text)
+        match = ENTRY_NAME.match(text)
         return match is None or base_of_operation(match[1]) in bases
 
     narrowed = {NATIVE_FUNCTIONS.inputs[0]: narrow_text(native, chosen.__contains__)}
@@ -170,7 +163,7 @@ def _makers_of_kernels(items: Iterable[ItemText]) -> Iterator[str]:
     for key in dispatch_keys():
         if key.generated_suffix:
             kernel = re.compile(rf"\n    (?:.*, *)?{key.name}(?:,.*)?: ")
-            names = (match[1] for _, text in items if kernel.search(text) and (match := _NAME.match(text)))
+            names = (match[1] for _, text in items if kernel.search(text) and (match := ENTRY_NAME.match(text)))
             yield from islice(names, 1)
 
 
@@ -180,7 +173,7 @@ def _same_nodes(inputs: Inputs, texts: Iterable[str]) -> Sequence[str]:
     if file is None:
         return []
     prefixes = {node_prefix(word) for text in texts for word in re.findall(r"\w+", text)}
-    names = {match[1] for _, text in split_items(file.text) if (match := _NAME.match(text))}
+    names = {match[1] for _, text in split_items(file.text) if (match := ENTRY_NAME.match(text))}
     return [name for name in names if _node_prefix(name) in prefixes]
 
 

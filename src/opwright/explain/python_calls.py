@@ -11,6 +11,7 @@ from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.signature import PythonSignature, function_signature
 from opwright.emit.emitter import Job
 from opwright.emit.python.units import bindings
+from opwright.emit.torch_stubs.declarations import hints_of
 from opwright.explain.records import FilePlace, PythonRecord
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -27,7 +28,7 @@ def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ..
 
 
 def _records(function: NativeFunction, job: Job) -> Iterator[PythonRecord]:
-    hints = Hints(job.rules)
+    hints = hints_of(job)
     if function.library is not PYTORCH:
         name = f"torch.ops.{function.namespace}.{function.name.name}"
         call = _call(function_signature(function, method=False), hints)

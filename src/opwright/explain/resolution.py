@@ -17,9 +17,10 @@ from opwright.release.inputs import Inputs
 from opwright.source.items import split_items
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Entries", "Resolution", "resolve"]
+__all__ = ["ENTRY_NAME", "Entries", "Resolution", "resolve"]
 
-_NAME: Final = re.compile(r"(?:func|name): *([\w:]+)((?:\.\w+)?)")
+#: The operator and the overload that an entry begins with.
+ENTRY_NAME: Final = re.compile(r"(?:func|name): *([\w:]+)((?:\.\w+)?)")
 
 
 class Resolution(NamedTuple):
@@ -53,7 +54,7 @@ class Entries:
         file = self._inputs.read_optional(name)
         if file is None:
             return {}
-        return {match[1] + match[2]: text for _, text in split_items(file.text) if (match := _NAME.match(text))}
+        return {match[1] + match[2]: text for _, text in split_items(file.text) if (match := ENTRY_NAME.match(text))}
 
     @cached_property
     def operators(self) -> frozenset[str]:

@@ -90,6 +90,11 @@ class Derivative(NamedTuple):
     span: Span
 
     @property
+    def is_not_implemented(self) -> bool:
+        """Whether the formula says that the gradient is not implemented."""
+        return self.original_formula.startswith(f"{NOT_IMPLEMENTED}(")
+
+    @property
     def words(self) -> frozenset[str]:
         """The words of the formula."""
         return words_of(self.formula)
@@ -181,8 +186,7 @@ class DifferentiabilityInfo(Copyable):
     @property
     def is_not_implemented(self) -> bool:
         """Whether all of its formulas say that the gradient is not implemented."""
-        formulas = [derivative.original_formula for derivative in self.derivatives]
-        return all(formula.startswith(f"{NOT_IMPLEMENTED}(") for formula in formulas)
+        return all(derivative.is_not_implemented for derivative in self.derivatives)
 
     @property
     def has_derivatives(self) -> bool:

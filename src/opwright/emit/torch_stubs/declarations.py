@@ -11,11 +11,12 @@ from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.units import bindings
 from opwright.model.native_function import NativeFunction
 
-__all__ = ["classes_by_name", "generated_hints", "result_classes"]
+__all__ = ["classes_by_name", "generated_hints", "hints_of", "result_classes"]
 
 
 @per_job
-def _hints(job: Job) -> Hints:
+def hints_of(job: Job) -> Hints:
+    """The hints of the release, which keep those that they made."""
     return Hints(job.rules)
 
 
@@ -41,7 +42,7 @@ def generated_hints(job: Job, module: PythonModule, left_out: frozenset[str]) ->
     for binding in bindings(job, module):
         # Methods have no hints of their deprecated signatures, functions have them.
         pairs += [pair for pair in binding.pairs if module is not TENSOR_METHODS or not pair.signature.deprecated]
-    hints = _hints(job)
+    hints = hints_of(job)
     texts: dict[str, list[str]] = {}
     for pair in sort_pairs(pairs):
         signature = pair.signature
@@ -53,7 +54,7 @@ def generated_hints(job: Job, module: PythonModule, left_out: frozenset[str]) ->
 @per_job
 def classes_by_name(job: Job) -> Mapping[str, Mapping[str, NativeFunction]]:
     """The classes of named results by the name of the function: each text with the first overload that has it."""
-    hints = _hints(job)
+    hints = hints_of(job)
     classes: dict[str, dict[str, NativeFunction]] = {}
     for module in (TORCH, TENSOR_METHODS):
         for binding in bindings(job, module):
