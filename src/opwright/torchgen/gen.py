@@ -40,6 +40,17 @@ if TYPE_CHECKING:
 _FAMILIES: Final = program_families("gen")
 
 
+# The names that importers of `torchgen.gen` use are loaded when they are asked for: programs need none of them.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        from opwright.torchgen.interface import generator
+
+        return getattr(generator, name)
+
+
 def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen", __doc__)
     add = parser.add_argument

@@ -1,0 +1,234 @@
+"""Loads entries for callers that have a file, or the values that a YAML loader gave them."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from opwright.dialects.native_functions.entry_builder import EntryContext
+from opwright.dialects.native_functions.loader import link_entries, load_entries
+from opwright.dialects.native_functions.report import CrossReport
+from opwright.dialects.tags.loader import load_tags
+from opwright.model.dispatch_key import DispatchKey as ModelKey
+from opwright.model.native_function import UnlinkedFunction
+from opwright.schema.signature import signature_key
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.nodes import Sequence as SequenceNode
+from opwright.source.render import render_short
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
+from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.functions import (
+    BackendIndex,
+    BackendMetadata,
+    Location,
+    NativeFunction,
+    NativeFunctionsGroup,
+    NativeFunctionsViewGroup,
+    function_of,
+    index_of,
+    metadata_of,
+)
+from opwright.torchgen.interface.keys import DispatchKey, SchemaKind, ViewSchemaKind, model_key
+from opwright.torchgen.interface.names import OperatorName, name_of
+from opwright.torchgen.interface.schema import model_schema
+
+
+class ParsedYaml(NamedTuple):
+    """The functions of a file, and their kernels by dispatch key."""
+
+    native_functions: list[NativeFunction]
+    backend_indices: dict[DispatchKey, BackendIndex]
+
+
+def _stop_at_errors(sink: Diagnostics) -> None:
+    """Raise AssertionError with all errors."""
+    if sink.has_errors:
+        raise Invalid(render_short(sink))
+
+
+def _no_kernels() -> BackendIndex:
+    return BackendIndex(
+        index={}, dispatch_key=DispatchKey["Undefined"], external=False, device_guard=False, use_out_as_primary=True
+    )
+
+
+def _indices(functions: Iterable[UnlinkedFunction]) -> dict[DispatchKey, BackendIndex]:
+    """The kernels of functions; a key without kernels has an empty index."""
+    by_key: dict[ModelKey, list[UnlinkedFunction]] = {}
+    for function in functions:
+        for key in function.kernels:
+            if key in by_key:
+                by_key[key].append(function)
+            else:
+                by_key[key] = [function]
+    indices: dict[DispatchKey, BackendIndex] = defaultdict(_no_kernels)
+    for row, listed in by_key.items():
+        indices[DispatchKey[row.name]] = index_of(DispatchKey[row.name], listed)
+    return indices
+
+
+def read_text(path: str) -> SourceFile:
+    """The text of a file."""
+    with open(path, encoding="utf-8") as file:
+        return SourceFile(path, file.read())
+
+
+def tags_of(file: SourceFile) -> set[str]:
+    """The tags of a `tags.yaml`. Raises AssertionError with all mistakes."""
+    sink = Diagnostics()
+    tags = set(load_tags(file, sink, of_tree=True))
+    _stop_at_errors(sink)
+    return tags
+
+
+def tags_of_values(es: object, path: str) -> set[str]:
+    """The same of the values that a YAML loader gave."""
+    if not isinstance(es, list):
+        raise Invalid(f"{path}: the file is no list of tags")
+    return tags_of(_as_file(es, path))
+
+
+class EntryOptions(NamedTuple):
+    """The tags that entries may have, the dispatch keys to ignore, and whether to leave out synthesized overloads."""
+
+    tags: frozenset[str]
+    ignored_keys: frozenset[ModelKey]
+    only_written: bool = False
+
+
+def entry_options(
+    tags: Iterable[str], ignored: Iterable[DispatchKey] | None, only_written: bool = False
+) -> EntryOptions:
+    """The same from what callers give."""
+    return EntryOptions(frozenset(tags), frozenset(map(model_key, ignored or ())), only_written)
+
+
+def load_functions(file: SourceFile, options: EntryOptions) -> list[UnlinkedFunction]:
+    """Opwright's functions of a file. Raises AssertionError with all mistakes.
+
+    Collecting garbage meanwhile would cost a third of the time, and there is none.
+    """
+    sink = Diagnostics()
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        root = load_yaml(file)
+        if not isinstance(root, SequenceNode):
+            raise Invalid(f"{file.path}: the file is {root.description}, not a list of entries")
+        report = CrossReport(sink)
+        loaded = load_entries(root, EntryContext(options.tags, options.ignored_keys, sink), report)
+        functions: Sequence[UnlinkedFunction] = loaded
+        if not options.only_written:
+            functions = link_entries(loaded, report, tag_by_kind="out" in options.tags).functions
+    except Fault as fault:
+        raise Invalid(render_short([fault.diagnostic])) from None
+    finally:
+        if collects:
+            gc.enable()
+    _stop_at_errors(sink)
+    return list(functions)
+
+
+def parsed_file(file: SourceFile, options: EntryOptions) -> ParsedYaml:
+    """The functions of a file with their kernels. Raises AssertionError with all mistakes."""
+    functions = load_functions(file, options)
+    return ParsedYaml([function_of(function) for function in functions], _indices(functions))
+
+
+def parsed_values(es: object, path: str, options: EntryOptions) -> ParsedYaml:
+    """The same of the values that a YAML loader gave, with the line of each entry as `__line__`."""
+    if not isinstance(es, list):
+        raise Invalid(f"{path}: the file is no list of entries")
+    file = _as_file(es, path)
+    functions = load_functions(file, options)
+    places = dict(
+        zip(_lines_in_file(es), (Location(file=path, line=entry.get("__line__", 0)) for entry in es), strict=True)
+    )
+    return ParsedYaml(
+        [function_of(function, loc=places[function.entry.line]) for function in functions], _indices(functions)
+    )
+
+
+def _lines_in_file(es: Iterable[dict[str, object]]) -> list[int]:
+    """The line on which each entry stands in its file: the line that its loader gave it, if that is free."""
+    lines = [1]
+    for entry in es:
+        wanted = entry.get("__line__")
+        lines.append(max(lines[-1] + 1, wanted if isinstance(wanted, int) else 0))
+    return lines[1:]
+
+
+def _as_file(es: Sequence[dict[str, object]], path: str) -> SourceFile:
+    """Entries as YAML, each on a line of its own."""
+    parts, line = ["["], 1
+    for number, entry in zip(_lines_in_file(es), es, strict=True):
+        parts.append("\n" * (number - line) + json.dumps(_without_lines(entry), ensure_ascii=False) + ",")
+        line = number
+    return SourceFile(path, "".join([*parts, "\n]\n"]))
+
+
+def _without_lines(value: object) -> object:
+    """A value without the line numbers that the loader adds to mappings."""
+    if isinstance(value, dict):
+        return {key: _without_lines(item) for key, item in value.items() if key != "__line__"}
+    return [_without_lines(item) for item in value] if isinstance(value, list) else value
+
+
+def function_of_entry(
+    entry: dict[str, object], place: Location, tags: set[str], ignored: set[DispatchKey] | None
+) -> tuple[NativeFunction, dict[DispatchKey, dict[OperatorName, BackendMetadata]]]:
+    """The function of one entry, and its kernels."""
+    options = entry_options(tags, ignored, only_written=True)
+    (function,) = load_functions(_as_file([entry], place.file), options)
+    name = name_of(function.name)
+    kernels = {DispatchKey[key.name]: {name: metadata_of(kernel)} for key, kernel in function.kernels.items()}
+    return function_of(function, loc=place), kernels
+
+
+def by_operation(functions: Iterable[NativeFunction]) -> dict[object, dict[SchemaKind, NativeFunction]]:
+    """Functions by the signature that all overloads of an operation share, and by their kinds."""
+    operations: dict[object, dict[SchemaKind, NativeFunction]] = {}
+    for function in functions:
+        schema = model_schema(function.func)
+        members = operations.setdefault(signature_key(schema), {})
+        kind = SchemaKind[schema.kind.name]
+        if kind in members:
+            raise Invalid(f"`{function.func.name}` and `{members[kind].func.name}` are both {kind.name}")
+        members[kind] = function
+    return operations
+
+
+def group_functions(functions: Iterable[NativeFunction]) -> list[NativeFunction | NativeFunctionsGroup]:
+    """Functions in the groups of their operations; those without a group stand for themselves."""
+    grouped: list[NativeFunction | NativeFunctionsGroup] = []
+    for members in by_operation(functions).values():
+        group = NativeFunctionsGroup.from_dict(members)
+        if group is not None:
+            grouped.append(group)
+            continue
+        for function in members.values():
+            function.validate_unstructured()
+            grouped.append(function)
+    return grouped
+
+
+def group_views(functions: Iterable[NativeFunction]) -> list[NativeFunction | NativeFunctionsViewGroup]:
+    """Functions in the groups of their views; those without a view stand for themselves."""
+    families: dict[object, dict[SchemaKind | ViewSchemaKind, NativeFunction]] = {}
+    for function in functions:
+        key = signature_key(model_schema(function.func), view_form=True)
+        kind = function.view_schema_kind if function.is_view_op else function.func.kind()
+        families.setdefault(key, {})[kind] = function
+    grouped: list[NativeFunction | NativeFunctionsViewGroup] = []
+    for family in families.values():
+        view = family.pop(ViewSchemaKind.aliasing, None)
+        if view is not None:
+            inplace = family.pop(ViewSchemaKind.aliasing_inplace, None)
+            copying = family.pop(SchemaKind.functional, None)
+            grouped.append(NativeFunctionsViewGroup(view_inplace=inplace, view_copy=copying, view=view))
+        grouped.extend(family.values())
+    return grouped

@@ -1,0 +1,30 @@
+"""The exceptions that callers of PyTorch's generator catch, with Opwright's messages."""
+
+from __future__ import annotations
+
+from opwright.schema.fault import SchemaFault
+from opwright.source import codes
+from opwright.source.diagnostic import Diagnostic
+
+#: The exception for what PyTorch's generator states in assertions.
+Invalid = AssertionError
+
+
+def described(diagnostic: Diagnostic) -> str:
+    """A diagnostic as one text: place, message and help."""
+    place = f"{diagnostic.labels[0].span.file.path}:{diagnostic.labels[0].span.line}: " if diagnostic.labels else ""
+    help = f" ({diagnostic.help})" if str(diagnostic.help) else ""
+    return f"{place}{diagnostic.message} [{diagnostic.code}]{help}"
+
+
+def raised(fault: SchemaFault, text: str) -> Exception:
+    """The exception for a mistake in the text of a schema."""
+    end = max(fault.end, fault.start + 1)
+    message = f"{fault.message} [{fault.code}]\n{text}\n{' ' * fault.start}{'^' * (end - fault.start)}"
+    if fault.code in _NO_ASSERTION:
+        return RuntimeError(message)
+    return Invalid(message)
+
+
+#: The codes of mistakes that PyTorch's generator does not find with an assertion.
+_NO_ASSERTION = frozenset((codes.UNKNOWN_TYPE,))

@@ -1,0 +1,499 @@
+"""Native functions, their groups and their kernels, as records over Opwright's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import ClassVar, Final
+
+from opwright.model import dispatch_key as key_table
+from opwright.model import native_function as model
+from opwright.model.dispatch_key import DispatchKey as ModelKey
+from opwright.schema.function import Argument as ModelArgument
+from opwright.schema.names import OperatorName as ModelName
+from opwright.schema.signature import signature_key
+from opwright.source.text import SourceFile
+from opwright.torchgen.interface.dtypes import OrderedSet, ScalarType, UfuncInnerLoop
+from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.keys import (
+    DeviceCheckType,
+    DispatchKey,
+    SchemaKind,
+    UfuncKey,
+    Variant,
+    ViewSchemaKind,
+    model_key,
+)
+from opwright.torchgen.interface.names import OperatorName, model_name, name_of
+from opwright.torchgen.interface.records import Computed, Record, record
+from opwright.torchgen.interface.schema import (
+    Argument,
+    FunctionSchema,
+    argument_of,
+    model_argument,
+    model_schema,
+    schema_of,
+)
+
+
+@record("file line")
+class Location(Record):
+    """The line of a file where an entry starts."""
+
+    line: int
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def location_of(origin: model.UnlinkedFunction) -> Location:
+    """Where the entry of one of Opwright's functions starts."""
+    return Location(line=origin.entry.line, file=origin.entry.file.path)
+
+
+@record("replace add")
+class Precompute(Record):
+    """The values that a structured kernel's shape function computes for its computation."""
+
+    add: list[Argument]
+    replace: dict[str, list[Argument]]
+
+    def __post_init__(self) -> None:
+        for argument in (*self.add, *[argument for listed in self.replace.values() for argument in listed]):
+            if argument.name.upper() == argument.name:
+                raise Invalid(
+                    f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
+                )
+
+    @staticmethod
+    def parse(src: object) -> Precompute:
+        """The values of a list of lines `argument -> type name, ...`. Raises AssertionError if it is not one."""
+        if not isinstance(src, list):
+            raise Invalid(f"`precomputed` is a list of lines, not {type(src).__name__}")
+        lines = [line.partition(" -> ") for line in src]
+        if any(not arrow for _, arrow, _ in lines[:-1]):
+            raise Invalid("only the last line of `precomputed` may omit ` -> `")
+        replace = {name: _argument_list(rest) for name, arrow, rest in lines if arrow}
+        return Precompute(
+            add=[item for line, arrow, _ in lines if not arrow for item in _argument_list(line)], replace=replace
+        )
+
+    def to_list(self) -> list[str]:
+        """The lines of the replaced arguments."""
+        return [f"{name} -> {', '.join(map(str, listed))}" for name, listed in self.replace.items()]
+
+    def __hash__(self) -> int:
+        return hash((*self.add, *self.replace))
+
+
+def _argument_list(text: str) -> list[Argument]:
+    return [Argument.parse(item.strip()) for item in text.split(",")]
+
+
+def _precompute(origin: model.UnlinkedFunction) -> Precompute | None:
+    values = origin.precomputed
+    if values is None:
+        return None
+    replace = {name: list(map(argument_of, arguments)) for name, arguments in values.replace.items()}
+    return Precompute(add=list(map(argument_of, values.add)), replace=replace)
+
+
+def _loops(origin: model.UnlinkedFunction) -> dict[UfuncKey, UfuncInnerLoop]:
+    loops: dict[UfuncKey, UfuncInnerLoop] = {}
+    for loop in origin.ufunc.values():
+        key = UfuncKey[loop.key.name]
+        dtypes = OrderedSet([ScalarType[dtype] for dtype in loop.dtypes])
+        loops[key] = UfuncInnerLoop(ufunc_key=key, supported_dtypes=dtypes, name=loop.name)
+    return loops
+
+
+def _variants(origin: model.UnlinkedFunction) -> set[Variant]:
+    chosen = ((origin.function, Variant.function), (origin.method, Variant.method))
+    return {variant for is_chosen, variant in chosen if is_chosen}
+
+
+def _has_kernel(key: ModelKey) -> Callable[[model.UnlinkedFunction], bool]:
+    return lambda origin: key in origin.kernels
+
+
+def _delegate(origin: model.UnlinkedFunction) -> OperatorName | None:
+    return None if origin.structured_delegate is None else name_of(origin.structured_delegate)
+
+
+#: The fields of a function that say whether a composite key has a kernel.
+_COMPOSITES: Final = {
+    "has_composite_implicit_autograd_kernel": key_table.COMPOSITE_IMPLICIT,
+    "has_composite_implicit_autograd_nested_tensor_kernel": key_table.COMPOSITE_IMPLICIT_NESTED,
+    "has_composite_explicit_autograd_kernel": key_table.COMPOSITE_EXPLICIT,
+    "has_composite_explicit_autograd_non_functional_kernel": key_table.COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+}
+
+#: The fields that Opwright's functions have under the same name.
+_SAME: Final = (
+    "namespace", "device_guard", "python_module", "category_override", "manual_kernel_registration",
+    "manual_cpp_binding", "structured", "structured_inherits", "is_abstract",
+)  # fmt: skip
+
+
+def _reading(name: str) -> Callable[[model.UnlinkedFunction], object]:
+    return lambda origin: getattr(origin, name)
+
+
+@record(
+    "namespace func use_const_ref_for_mutable_tensors device_guard device_check python_module category_override"
+    " variants manual_kernel_registration manual_cpp_binding loc autogen ufunc_inner_loop structured"
+    " structured_delegate structured_inherits precomputed cpp_no_default_args is_abstract"
+    f" {' '.join(_COMPOSITES)} tags"
+)
+class NativeFunction(Record):
+    """One overload with the fields of its entry."""
+
+    func: FunctionSchema
+    loc: Location
+    tags: set[str]
+    variants: set[Variant]
+    autogen: list[OperatorName]
+    namespace: str
+    python_module: str | None
+    category_override: str | None
+    cpp_no_default_args: set[str]
+    device_check: DeviceCheckType
+    device_guard: bool
+    is_abstract: bool
+    structured: bool
+    structured_delegate: OperatorName | None
+    structured_inherits: str | None
+    precomputed: Precompute | None
+    ufunc_inner_loop: dict[UfuncKey, UfuncInnerLoop]
+    manual_cpp_binding: bool
+    manual_kernel_registration: bool
+    use_const_ref_for_mutable_tensors: bool
+    has_composite_explicit_autograd_kernel: bool
+    has_composite_explicit_autograd_non_functional_kernel: bool
+    has_composite_implicit_autograd_kernel: bool
+    has_composite_implicit_autograd_nested_tensor_kernel: bool
+
+    _computed: ClassVar[Computed] = {
+        "func": lambda origin: schema_of(origin.schema),
+        "loc": location_of,
+        "tags": lambda origin: set(origin.tags),
+        "variants": _variants,
+        "autogen": lambda origin: list(map(name_of, origin.autogen)),
+        "cpp_no_default_args": lambda origin: set(origin.cpp_no_default_args),
+        "device_check": lambda origin: DeviceCheckType[origin.device_check.name],
+        "structured_delegate": _delegate,
+        "precomputed": _precompute,
+        "ufunc_inner_loop": _loops,
+        "use_const_ref_for_mutable_tensors": lambda origin: origin.const_ref_mutables,
+        **{name: _reading(name) for name in _SAME},
+        **{name: _has_kernel(key) for name, key in _COMPOSITES.items()},
+    }
+
+    def __hash__(self) -> int:
+        return hash((self.namespace, self.func))
+
+    @staticmethod
+    def from_yaml(
+        ei: dict[str, object], loc: Location, valid_tags: set[str], ignore_keys: set[DispatchKey] | None = None
+    ) -> tuple[NativeFunction, dict[DispatchKey, dict[OperatorName, BackendMetadata]]]:
+        """The function of an entry, and its kernels. Raises AssertionError if the entry has a mistake."""
+        # Loading needs this module, and few callers load single entries.
+        entries = import_module("opwright.torchgen.interface.entries")
+        function: NativeFunction
+        function, kernels = entries.function_of_entry(ei, loc, valid_tags, ignore_keys)
+        return function, kernels
+
+    @property
+    def has_composite_kernel(self) -> bool:
+        """Whether a composite key, except that of nested tensors, has a kernel."""
+        return model_function(self).has_composite_kernel
+
+    @property
+    def is_view_op(self) -> bool:
+        """Whether the overload is a view."""
+        return model_function(self).is_view
+
+    @property
+    def view_schema_kind(self) -> ViewSchemaKind:
+        """How the result shares memory with the arguments."""
+        return ViewSchemaKind[model_function(self).view_kind.name]
+
+    @property
+    def root_name(self) -> str:
+        """The operator's name without in-place underscore and overload."""
+        return self.func.name.name.base
+
+    @property
+    def part_of_structured_group(self) -> bool:
+        """Whether the function is structured or delegates to one that is."""
+        return self.structured or self.structured_delegate is not None
+
+    def validate_unstructured(self) -> None:
+        """Raise AssertionError if the function is a part of a structured group."""
+        if self.part_of_structured_group:
+            raise Invalid(f"`{self.func.name}` is structured, and its operation has no functional and out overload")
+
+
+def function_of(origin: model.UnlinkedFunction, **fields: object) -> NativeFunction:
+    """The record of one of Opwright's functions."""
+    return NativeFunction._of(origin, **fields)
+
+
+def _model_loops(loops: dict[UfuncKey, UfuncInnerLoop]) -> dict[model.UfuncKey, model.UfuncLoop]:
+    pairs = [(model.UfuncKey[key.name], loop) for key, loop in loops.items()]
+    return {
+        key: model.UfuncLoop(key, loop.name, tuple([dtype.name for dtype in loop.supported_dtypes]))
+        for key, loop in pairs
+    }
+
+
+def _model_precompute(values: Precompute | None) -> model.Precomputed | None:
+    if values is None:
+        return None
+    replace: dict[str, tuple[ModelArgument, ...]] = {}
+    for name, listed in values.replace.items():
+        replace[name] = tuple(map(model_argument, listed))
+    return model.Precomputed(replace, tuple(map(model_argument, values.add)))
+
+
+def _model_delegate(f: NativeFunction) -> ModelName | None:
+    return None if f.structured_delegate is None else model_name(f.structured_delegate)
+
+
+def model_function(f: NativeFunction) -> model.NativeFunction:
+    """Opwright's function of a record."""
+    origin: model.UnlinkedFunction | None = f.__dict__.get("_origin")
+    if origin is None:
+        kernels = {
+            key: model.Kernel(key, str(f.func.name.name), "at::native", False)
+            for name, key in _COMPOSITES.items()
+            if getattr(f, name)
+        }
+        origin = model.UnlinkedFunction(
+            schema=model_schema(f.func),
+            namespace=f.namespace,
+            entry=SourceFile(f.loc.file, "").span(0, 0),
+            function=Variant.function in f.variants,
+            method=Variant.method in f.variants,
+            kernels=kernels,
+            ufunc=_model_loops(f.ufunc_inner_loop),
+            precomputed=_model_precompute(f.precomputed),
+            device_check=model.DeviceCheck[f.device_check.name],
+            const_ref_mutables=f.use_const_ref_for_mutable_tensors,
+            autogen=tuple(map(model_name, f.autogen)),
+            tags=frozenset(f.tags),
+            cpp_no_default_args=frozenset(f.cpp_no_default_args),
+            structured_delegate=_model_delegate(f),
+            is_synthesized="generated" in f.tags,
+            device_guard=f.device_guard,
+            python_module=f.python_module,
+            category_override=f.category_override,
+            manual_cpp_binding=f.manual_cpp_binding,
+            manual_kernel_registration=f.manual_kernel_registration,
+            structured=f.structured,
+            structured_inherits=f.structured_inherits,
+            is_abstract=f.is_abstract,
+        )
+        f._keep("_origin", origin)
+    if origin.__class__ is model.UnlinkedFunction:
+        model.link_functions([origin], (), ())
+    assert isinstance(origin, model.NativeFunction)
+    return origin
+
+
+def _check_members(name: str, functions: list[NativeFunction], *, view_form: bool = False) -> None:
+    """Raise AssertionError if the members of a group have different signatures or namespaces."""
+    keys = {signature_key(model_schema(f.func), strip_default=view_form, view_form=view_form) for f in functions}
+    if len(keys) > 1:
+        listed = "; ".join([str(f.func) for f in functions])
+        raise Invalid(f"the overloads of `{name}` have different signatures: {listed}")
+    if len({f.namespace for f in functions}) > 1:
+        raise Invalid(f"the overloads of `{name}` are in different namespaces")
+
+
+def _present(*functions: NativeFunction | None) -> list[NativeFunction]:
+    return [function for function in functions if function is not None]
+
+
+@record("functional inplace mutable out")
+class NativeFunctionsGroup(Record):
+    """The overloads of one operation."""
+
+    out: NativeFunction
+    functional: NativeFunction
+    inplace: NativeFunction | None
+    mutable: NativeFunction | None
+
+    def __post_init__(self) -> None:
+        members = list(self.functions())
+        _check_members(str(self.functional.func.name), members)
+        if not self.structured:
+            for member in members:
+                member.validate_unstructured()
+            return
+        wrong = [f for f in _present(self.functional, self.inplace) if f.structured_delegate != self.out.func.name]
+        if wrong:
+            raise Invalid(f"`{wrong[0].func.name}` has to delegate to the structured `{self.out.func.name}`")
+
+    @property
+    def structured(self) -> bool:
+        """Whether the operation is written as a structured kernel."""
+        return self.out.structured
+
+    @property
+    def root_name(self) -> str:
+        """The base name of the functional overload."""
+        return self.functional.root_name
+
+    def signature(self) -> FunctionSchema:
+        """The schema that all members share."""
+        return self.out.func.signature()
+
+    def functions(self) -> Iterator[NativeFunction]:
+        """The members: functional, out, in-place, mutable."""
+        return iter(_present(self.functional, self.out, self.inplace, self.mutable))
+
+    @staticmethod
+    def from_dict(d: dict[SchemaKind, NativeFunction]) -> NativeFunctionsGroup | None:
+        """The group of functions by their kinds; None if there is no functional or no out overload."""
+        functional, out = d.get(SchemaKind.functional), d.get(SchemaKind.out)
+        if len(d) > 1 and SchemaKind.scratch in d:
+            raise Invalid(f"`{d[SchemaKind.scratch].func.name}` belongs to no group")
+        if functional is None or out is None:
+            return None
+        inplace, mutable = d.get(SchemaKind.inplace), d.get(SchemaKind.mutable)
+        return NativeFunctionsGroup(out=out, functional=functional, inplace=inplace, mutable=mutable)
+
+
+@record("view view_copy view_inplace")
+class NativeFunctionsViewGroup(Record):
+    """A view with its copying form and its in-place form."""
+
+    view_inplace: NativeFunction | None
+    view_copy: NativeFunction | None
+    view: NativeFunction
+
+    def __post_init__(self) -> None:
+        if not self.view.is_view_op:
+            raise Invalid(f"`{self.view.func.name}` is no view")
+        _check_members(str(self.view.func.name), list(self.functions()), view_form=True)
+        needs_copy = gets_generated_view_copy(self.view) and not self.composite
+        if self.view_copy is None and needs_copy:
+            raise Invalid(f"the view `{self.view.func.name}` has no copying form")
+
+    @property
+    def root_name(self) -> str:
+        """The view's base name."""
+        return self.view.root_name
+
+    @property
+    def composite(self) -> bool:
+        """Whether the view consists of other views."""
+        return self.view.has_composite_implicit_autograd_kernel
+
+    def functions(self, *, include_copy: bool = True) -> Iterator[NativeFunction]:
+        """The members: view, in-place, copy."""
+        copying = self.view_copy if include_copy else None
+        return iter(_present(self.view, self.view_inplace, copying))
+
+
+#: The views whose copying form is written by hand.
+_COPIED_BY_HAND: Final = ("narrow",)
+
+
+def gets_generated_view_copy(f: NativeFunction) -> bool:
+    """Whether a view has a copying form whose kernel is generated."""
+    is_own = not f.has_composite_implicit_autograd_kernel and "inplace_view" not in f.tags
+    return f.is_view_op and is_own and not f.func.name.name.base.endswith("_inverse")
+
+
+def get_view_copy_name(f: NativeFunction) -> OperatorName:
+    """The name of the copying form of a view. Raises AssertionError if it has none."""
+    if not gets_generated_view_copy(f) and str(f.func.name) not in _COPIED_BY_HAND:
+        raise Invalid(f"`{f.func.name}` has no copying form")
+    name = model_name(f.func.name)
+    return name_of(ModelName(f"{name.base}_copy", name.overload, False, False, False))
+
+
+@record("kernel structured cpp_namespace")
+class BackendMetadata(Record):
+    """The C++ function that implements an overload under a dispatch key."""
+
+    cpp_namespace: str
+    structured: bool
+    kernel: str
+
+    def supports_symint(self) -> bool:
+        """Whether the function takes symbolic integers."""
+        return "_symint" in self.kernel
+
+
+def metadata_of(kernel: model.Kernel) -> BackendMetadata:
+    """The record of one of Opwright's kernels."""
+    return BackendMetadata(cpp_namespace=kernel.namespace, structured=kernel.structured, kernel=kernel.name)
+
+
+def kernels_of(functions: list[model.UnlinkedFunction], key: ModelKey) -> dict[OperatorName, BackendMetadata]:
+    """The kernels under a key of the functions that have one."""
+    return {name_of(function.name): metadata_of(function.kernels[key]) for function in functions}
+
+
+@record("dispatch_key use_out_as_primary device_guard external index")
+class BackendIndex(Record):
+    """The kernels under one dispatch key by operator."""
+
+    index: dict[OperatorName, BackendMetadata]
+    dispatch_key: DispatchKey
+    external: bool
+    device_guard: bool
+    use_out_as_primary: bool
+
+    _computed: ClassVar[Computed] = {"index": lambda origin: kernels_of(*origin)}
+
+    def __hash__(self) -> int:
+        return hash((self.dispatch_key, self.external, self.device_guard, self.use_out_as_primary))
+
+    @staticmethod
+    def grow_index(
+        parent_index: dict[DispatchKey, dict[OperatorName, BackendMetadata]],
+        child_index: dict[DispatchKey, dict[OperatorName, BackendMetadata]],
+    ) -> None:
+        """Add kernels to others. Raises AssertionError if an operator has a kernel under the key already."""
+        for key, kernels in child_index.items():
+            known_kernels = parent_index.setdefault(key, {})
+            for name, metadata in kernels.items():
+                if name in known_kernels:
+                    raise Invalid(f"`{name}` has two kernels for `{key}`")
+                known_kernels[name] = metadata
+
+    def primary(self, g: NativeFunctionsGroup) -> NativeFunction:
+        """The member of a group whose kernel serves the others."""
+        return g.out if self.use_out_as_primary else g.functional
+
+    def has_kernel(self, g: NativeFunction | NativeFunctionsGroup) -> bool:
+        """Whether a function, or the primary member of a group, has a kernel."""
+        return self.get_kernel(g) is not None
+
+    def get_kernel(self, g: NativeFunction | NativeFunctionsGroup) -> BackendMetadata | None:
+        """The kernel of a function, or of the primary member of a group."""
+        function = self.primary(g) if isinstance(g, NativeFunctionsGroup) else g
+        return self.index.get(function.func.name)
+
+    def native_function_class_name(self) -> str | None:
+        """The class of the kernels of a backend outside PyTorch."""
+        return f"{self.dispatch_key}NativeFunctions" if self.external else None
+
+
+def index_of(key: DispatchKey, functions: list[model.UnlinkedFunction]) -> BackendIndex:
+    """The kernels of PyTorch's own functions under a key."""
+    row = model_key(key)
+    return BackendIndex._of(
+        (functions, row), dispatch_key=key, external=False, device_guard=row.device_guard, use_out_as_primary=True
+    )
+
+
+def gets_generated_out_inplace_wrapper(f: NativeFunction, g: NativeFunctionsGroup, b: BackendIndex) -> bool:
+    """Whether the kernel of an out or in-place overload is made from that of the functional one."""
+    is_functional = f.func.kind() is SchemaKind.functional
+    return not is_functional and not b.has_kernel(f) and b.has_kernel(g.functional)

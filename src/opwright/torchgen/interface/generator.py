@@ -1,0 +1,127 @@
+"""The names of `torchgen.gen` that importers use; the program itself is `opwright.torchgen.gen`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+import yaml
+
+from opwright.torchgen.interface.entries import (
+    ParsedYaml,
+    entry_options,
+    group_functions,
+    group_views,
+    parsed_file,
+    parsed_values,
+    read_text,
+    tags_of,
+    tags_of_values,
+)
+from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsGroup, NativeFunctionsViewGroup
+from opwright.torchgen.interface.keys import DispatchKey
+from opwright.torchgen.yaml_utils import YamlLoader
+
+__all__ = [
+    "LineLoader", "ParsedYaml", "cpp_string", "error_check_native_functions", "get_grouped_by_view_native_functions",
+    "get_grouped_native_functions", "parse_native_yaml", "parse_native_yaml_struct", "parse_tags_yaml",
+    "parse_tags_yaml_struct",
+]  # fmt: skip
+
+#: What was read from a path, which a second call for the same path returns.
+_GLOBAL_PARSE_NATIVE_YAML_CACHE: Final[dict[str, ParsedYaml]] = {}
+_GLOBAL_PARSE_TAGS_YAML_CACHE: Final[dict[str, set[str]]] = {}
+
+
+class LineLoader(YamlLoader):
+    """A loader for PyYAML that adds the line of each mapping to it as `__line__`."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        """The dictionary that a mapping stands for, with its line."""
+        values: dict[Hashable, object] = super().construct_mapping(node, deep=deep)
+        return {**values, "__line__": node.start_mark.line + 1}
+
+
+def parse_tags_yaml(path: str) -> set[str]:
+    """The tags of a file. Raises AssertionError with all mistakes."""
+    if path not in _GLOBAL_PARSE_TAGS_YAML_CACHE:
+        _GLOBAL_PARSE_TAGS_YAML_CACHE[path] = tags_of(read_text(path))
+    return _GLOBAL_PARSE_TAGS_YAML_CACHE[path]
+
+
+def parse_tags_yaml_struct(es: object, path: str = "<stdin>") -> set[str]:
+    """The tags in the values that a YAML loader gave. Raises AssertionError with all mistakes."""
+    return tags_of_values(es, path)
+
+
+def parse_native_yaml(
+    path: str,
+    tags_yaml_path: str,
+    ignore_keys: set[DispatchKey] | None = None,
+    *,
+    skip_native_fns_gen: bool = False,
+    loaded_yaml: object | None = None,
+) -> ParsedYaml:
+    """The functions of a file with their kernels, and those made from them. Raises AssertionError with all mistakes."""
+    if path not in _GLOBAL_PARSE_NATIVE_YAML_CACHE:
+        options = entry_options(parse_tags_yaml(tags_yaml_path), ignore_keys, skip_native_fns_gen)
+        parsed = (
+            parsed_file(read_text(path), options) if loaded_yaml is None else parsed_values(loaded_yaml, path, options)
+        )
+        _GLOBAL_PARSE_NATIVE_YAML_CACHE[path] = parsed
+    return _GLOBAL_PARSE_NATIVE_YAML_CACHE[path]
+
+
+def parse_native_yaml_struct(
+    es: object,
+    valid_tags: set[str],
+    ignore_keys: set[DispatchKey] | None = None,
+    path: str = "<stdin>",
+    skip_native_fns_gen: bool = False,
+) -> ParsedYaml:
+    """The same of the values that a YAML loader gave, with the line of each entry as `__line__`."""
+    return parsed_values(es, path, entry_options(valid_tags, ignore_keys, skip_native_fns_gen))
+
+
+def get_grouped_native_functions(
+    native_functions: Sequence[NativeFunction],
+) -> Sequence[NativeFunction | NativeFunctionsGroup]:
+    """Functions in the groups of their operations; those without a group stand for themselves."""
+    return group_functions(native_functions)
+
+
+def get_grouped_by_view_native_functions(
+    native_functions: Sequence[NativeFunction],
+) -> Sequence[NativeFunction | NativeFunctionsViewGroup]:
+    """Functions in the groups of their views; those without a view stand for themselves."""
+    return group_views(native_functions)
+
+
+def error_check_native_functions(funcs: Sequence[NativeFunction]) -> None:
+    """Raise AssertionError if a delegate is not structured, or an in-place view has no view."""
+    by_name = {function.func.name: function for function in funcs}
+    bases = {function.func.name.name.base for function in funcs if not function.func.name.name.inplace}
+    for function in funcs:
+        delegate, name = function.structured_delegate, function.func.name
+        if delegate is not None and (delegate not in by_name or not by_name[delegate].structured):
+            raise Invalid(f"{function.loc}: `{name}` delegates to `{delegate}`, which is not structured")
+        is_view = "inplace_view" in function.tags and function.is_view_op and name.name.base != "set"
+        if is_view and not name.name.inplace:
+            raise Invalid(f"{function.loc}: `{name}` is tagged `inplace_view`, but its name does not end with `_`")
+        if is_view and name.name.base not in bases:
+            raise Invalid(f"{function.loc}: the in-place view `{name}` has no out-of-place form")
+
+
+def cpp_string(s: str) -> str:
+    """A text as a C++ literal.
+
+    >>> print(cpp_string('say "hi"'))
+    "say \\"hi\\""
+    """
+    return f'"{s.translate(_ESCAPES)}"'
+
+
+_ESCAPES: Final = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\v": "\\v", "\t": "\\t"}
+)

@@ -1,0 +1,166 @@
+"""The enumerations of the interface: dispatch keys, dtypes, kinds and choices."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from opwright.model import dispatch_key as key_table
+from opwright.torchgen.interface.faults import Invalid
+
+_FAMILIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
+_COMPONENTS: Final = (
+    "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta", "PrivateUse1", "PrivateUse2",
+    "PrivateUse3",
+)  # fmt: skip
+
+#: Keys of no device in the order of the enumeration, of which each stands after another one of Opwright's table.
+_PLACED_AFTER: Final = {
+    "CustomRNGKeyId": ("MkldnnCPU",),
+    "FuncTorchDynamicLayerBackMode": ("ZeroTensor",),
+    "Autograd": (
+        "CompositeImplicitAutograd",
+        "CompositeImplicitAutogradNestedTensor",
+        "CompositeExplicitAutograd",
+        "CompositeExplicitAutogradNonFunctional",
+    ),
+}
+
+
+def _numbered_keys() -> dict[str, int]:
+    """The number of each dispatch key by name; `CatchAll` is another name of the first one."""
+    per_device = [family + component for family in _FAMILIES for component in _COMPONENTS]
+    placed = {name for names in _PLACED_AFTER.values() for name in names}
+    names: list[str] = []
+    for name, key in key_table.KEYS.items():
+        if key.device is None and name not in placed and name != "CatchAll" and not key.is_dispatchable:
+            names += (name, *_PLACED_AFTER.get(name, ()))
+    learned = [name for name in key_table.LEARNED_KEYS if name not in per_device]
+    numbers = {name: number for number, name in enumerate([*names, *per_device, *learned])}
+    return {"Undefined": 0, "CatchAll": 0, **numbers}
+
+
+class DispatchKey(enum.Enum):
+    """A dispatch key, with the number that PyTorch's generator gives it."""
+
+    _ignore_ = "name_ number_"
+    for name_, number_ in _numbered_keys().items():
+        vars()[name_] = number_
+
+    def __str__(self) -> str:
+        return self.name
+
+    def lower(self) -> str:
+        """The name in lower case."""
+        return self.name.lower()
+
+    @staticmethod
+    def parse(value: str) -> DispatchKey:
+        """The key of a name. Raises AssertionError if there is none."""
+        if value not in DispatchKey.__members__:
+            raise Invalid(f"no dispatch key is named `{value}`")
+        return DispatchKey[value]
+
+
+BACKEND_COMPONENTS: Final = list(_COMPONENTS)
+FUNCTIONALITY_KEYS: Final = list(_FAMILIES)
+AUTOGRAD_KEYS: Final = ["AutogradNestedTensor", *[f"Autograd{component}" for component in _COMPONENTS]]
+FRAGMENT_NAMESPACES: Final = {"quantized", "quantized_decomposed"}
+DEFAULT_KERNEL_NAMESPACE: Final = "at::native"
+
+#: The keys that have files, in the order of these.
+dispatch_keys: Final = [DispatchKey[key.name] for key in key_table.dispatch_keys()]
+STRUCTURED_DISPATCH_KEYS: Final = {DispatchKey[key.name] for key in key_table.dispatch_keys() if key.has_structured}
+UFUNC_DISPATCH_KEYS: Final = {DispatchKey[key.name] for key in (key_table.CPU, key_table.CUDA)}
+
+
+def model_key(key: DispatchKey) -> key_table.DispatchKey:
+    """The row of a dispatch key in Opwright's table."""
+    return key_table.key_named(key.name)
+
+
+def codegen_per_backend_entries() -> str:
+    """The members of the enumeration that every device has, as lines of its Python source."""
+    return "\n".join([f"    {family}{component} = auto()" for family in _FAMILIES for component in _COMPONENTS])
+
+
+def is_generic_dispatch_key(dk: DispatchKey) -> bool:
+    """Whether kernels of a key serve all devices."""
+    return model_key(dk).is_composite
+
+
+def is_cuda_dispatch_key(dk: DispatchKey) -> bool:
+    """Whether a key is one of CUDA's, whose kernels CUDA's library has."""
+    return dk.name in _CUDA_KEYS
+
+
+def is_xpu_dispatch_key(dk: DispatchKey) -> bool:
+    """Whether a key is one of XPU's, whose kernels XPU's library has."""
+    return dk.name in _XPU_KEYS
+
+
+_CUDA_KEYS: Final = {
+    *("CUDA", "QuantizedCUDA", "SparseCUDA", "SparseCsrCUDA", "NestedTensorCUDA", "AutogradCUDA"),
+}
+_XPU_KEYS: Final = {
+    *("XPU", "QuantizedXPU", "SparseXPU", "SparseCsrXPU", "NestedTensorXPU", "AutogradXPU"),
+}
+
+#: The keys of a library of its own -> the name of the library's device.
+dispatch_device_map: Final = {is_cuda_dispatch_key: "cuda", is_xpu_dispatch_key: "xpu"}
+
+
+def is_structured_dispatch_key(dk: DispatchKey) -> bool:
+    """Whether structured kernels may be written for a key."""
+    return dk in STRUCTURED_DISPATCH_KEYS
+
+
+def is_ufunc_dispatch_key(dk: DispatchKey) -> bool:
+    """Whether the loops of ufuncs make kernels for a key."""
+    return dk in UFUNC_DISPATCH_KEYS
+
+
+class _TorchDispatchModeKey(enum.Enum):
+    """The modes of `__torch_dispatch__` that PyTorch itself has."""
+
+    FAKE, PROXY, FUNCTIONAL = 1, 2, 3
+
+
+class Variant(enum.Enum):
+    """Whether an overload is a function, a method of Tensor, or both."""
+
+    function, method = 1, 2
+
+
+class DeviceCheckType(enum.Enum):
+    """Whether a wrapper checks that all tensors are on the same device."""
+
+    NoCheck, ExactSame = 0, 1
+
+
+class ViewSchemaKind(enum.Enum):
+    """How the result of a function shares memory with its arguments."""
+
+    aliasing, aliasing_inplace, non_aliasing = 1, 2, 3
+
+
+class SchemaKind(enum.Enum):
+    """What a function does with its arguments."""
+
+    functional, inplace, out, mutable, scratch = 1, 2, 3, 4, 5
+
+
+class UfuncKey(enum.Enum):
+    """The loops that a ufunc entry may name."""
+
+    CUDAFunctor, CUDAFunctorOnOther, CUDAFunctorOnSelf, CPUScalar, CPUVector, ScalarOnly, Generic = 1, 2, 3, 4, 5, 6, 7
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def parse(value: str) -> UfuncKey:
+        """The loop of a name. Raises AssertionError if there is none."""
+        if value not in UfuncKey.__members__:
+            raise Invalid(f"no loop of ufuncs is named `{value}`")
+        return UfuncKey[value]

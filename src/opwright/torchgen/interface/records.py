@@ -1,0 +1,99 @@
+"""Records: the immutable values of the interface, which behave as the dataclasses of PyTorch's generator do.
+
+A record is a frozen dataclass. One that is made from Opwright's own model keeps what it was made from, and computes
+each field when it is first read: few callers read more than a few fields of a few operators.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_: object) -> Callable[[object], object]:
+        """Tell type checkers that a decorator makes dataclasses."""
+        return lambda decorator: decorator
+
+
+RecordType = TypeVar("RecordType", bound=type)
+
+#: Field -> the function that computes it from the object that a record was made from.
+Computed = dict[str, Callable[[Any], object]]
+
+#: Where a record keeps the object of Opwright's model from which it was made, and its hash.
+_ORIGIN = "_origin"
+_HASH = "_hash"
+
+
+@dataclass_transform(frozen_default=True)
+def record(fields: str = "") -> Callable[[RecordType], RecordType]:
+    """A decorator that makes a record of a class; `fields` lists its fields as its constructor takes them.
+
+    Without a list, the constructor takes the fields as the class declares them.
+
+    >>> @record("name size")
+    ... class Box(Record):
+    ...     size: int
+    ...     name: str
+    >>> Box("b", size=2)
+    Box(name='b', size=2)
+    """
+
+    def make(cls: RecordType) -> RecordType:
+        declared: dict[str, object] = inspect.get_annotations(cls)
+        names = fields.split() or list(declared)
+        cls.__annotations__ = {name: declared[name] for name in names}
+        if "__hash__" not in cls.__dict__:
+            setattr(cls, "__hash__", Record.__hash__)  # noqa: B010
+        dataclasses.dataclass(frozen=True)(cls)
+        return cls
+
+    return make
+
+
+class Record:
+    """A base class for records, which computes missing fields from the object that a record was made from."""
+
+    _computed: ClassVar[Computed] = {}
+
+    @classmethod
+    def _of(cls, origin: object, **fields: object) -> Self:
+        """The record made from an object, with some fields that are known already."""
+        made_record = object.__new__(cls)
+        state = made_record.__dict__
+        state[_ORIGIN] = origin
+        if fields:
+            state.update(fields)
+        return made_record
+
+    # If type checkers saw this method, they would believe that records have every attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            compute = self._computed.get(name)
+            if compute is None or _ORIGIN not in self.__dict__:
+                raise AttributeError(f"`{type(self).__name__}` has no attribute `{name}`")
+            value = self.__dict__[name] = compute(self.__dict__[_ORIGIN])
+            return value
+
+    def _keep(self, name: str, value: object) -> None:
+        """Keep something that follows from the fields, under a name that is no field."""
+        self.__dict__[name] = value
+
+    def __hash__(self) -> int:
+        hashed: int | None = self.__dict__.get(_HASH)
+        if hashed is None:
+            fields = dataclasses.fields(self)  # type: ignore[arg-type]
+            hashed = self.__dict__[_HASH] = hash(
+                (type(self).__name__, *[getattr(self, field.name) for field in fields])
+            )
+        return hashed
+
+    def __getstate__(self) -> dict[str, object]:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields}
