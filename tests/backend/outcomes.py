@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.backend.sides import FAULTS, STUBS, SideTask
 from tests.conformance.compare import files_below
-from tests.conformance.inputs import CACHE, ROOT, input_folder, reference_version
+from tests.conformance.inputs import CACHE, ROOT, input_folder, reference_digest
 from tests.conformance.jobs import Side
 
 #: Stands for the working folder in flags and outputs, because each run has another.
@@ -39,7 +39,7 @@ class Task:
 
     def digest(self) -> str:
         """Identifies everything that the reference's outcome depends on."""
-        facts = [reference_version(), input_folder("pytorch").name, self.flags, sorted(self.files.items())]
+        facts = [reference_digest(), input_folder("pytorch").name, self.flags, sorted(self.files.items())]
         facts += [] if self.program == STUBS else [self.program]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 

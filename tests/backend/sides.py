@@ -8,6 +8,7 @@ what was said. Each task runs in a copy of this process, which has imported and 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -36,18 +37,22 @@ STUBS = "gen_backend_stubs"
 
 
 def reference_program(name: str) -> Program:
-    """The reference's program, with PyTorch's entries parsed already."""
+    """The reference's program, with PyTorch's entries parsed and grouped already."""
     from torchgen import gen, gen_backend_stubs, gen_lazy_tensor
 
     import __main__
 
     # It has this as a function argument only, so the parsed entries are found by the same paths.
     aten = Path(str(gen_backend_stubs.__file__)).parent / "packaged" / "ATen"
-    gen.parse_native_yaml(str(aten / "native" / "native_functions.yaml"), str(aten / "native" / "tags.yaml"))
+    native, tags = (str(aten / "native" / name) for name in ("native_functions.yaml", "tags.yaml"))
+    functions = gen.parse_native_yaml(native, tags).native_functions
+    group = gen.get_grouped_native_functions
+    groups = group(functions)
     # The program for lazy tensors looks for the folder of ATen where it is not.
     generate = gen_lazy_tensor.run_gen_lazy_tensor
     setattr(gen_lazy_tensor, "run_gen_lazy_tensor", lambda _, *others: generate(str(aten), *others))  # noqa: B010
     module = gen_backend_stubs if name == STUBS else gen_lazy_tensor
+    setattr(module, "get_grouped_native_functions", lambda given: groups if given is functions else group(given))  # noqa: B010
 
     def run(flags: Sequence[str]) -> None:
         # What the reference writes names the program that was started.
@@ -100,6 +105,9 @@ def main() -> None:
     """Run all tasks, and answer each with a line."""
     program = reference_program(sys.argv[2]) if sys.argv[1] == "reference" else opwright_program(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w")
+    # A copy of this process is short, and a collection in it would write to all memory that it shares.
+    gc.disable()
+    gc.freeze()
     for line in sys.stdin:
         task: SideTask = json.loads(line)
         os.chdir(task["folder"])

@@ -78,6 +78,16 @@ def reference_version(inputs: str = "pytorch") -> str:
 
 
 @cache
+def reference_digest(inputs: str = "pytorch") -> str:
+    """What the reference for the inputs of that name is: a release, else a digest of the installed generator.
+
+    The builds of a release for different devices have the same generator, and so the same answers.
+    """
+    release = inputs.rpartition("@")[2]
+    return release if release[0].isdigit() else files_digest(generator_modules())
+
+
+@cache
 def installed_headers() -> Path:
     """The folder of headers that the installed PyTorch ships."""
     return reference_package().parent / "torch" / "include"
@@ -98,9 +108,14 @@ def pytorch_files() -> Files:
 
 def reference_modules() -> Files:
     """What makes a folder of inputs an installed PyTorch: the reference's modules and the file with the version."""
-    site = reference_package().parent
-    paths = [*reference_package().rglob("*.py"), site / "torch" / "version.py"]
-    return {path.relative_to(site).as_posix(): path.read_bytes() for path in paths}
+    version = reference_package().parent / "torch" / "version.py"
+    return {**generator_modules(), "torch/version.py": version.read_bytes()}
+
+
+def generator_modules() -> Files:
+    """The reference's modules."""
+    package = reference_package()
+    return {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in package.rglob("*.py")}
 
 
 @cache
@@ -169,7 +184,9 @@ def mutated_folder(name: str, mutation: Mutation, files: Files, modules: Files) 
     changed = mutation({path.removeprefix(PACKAGED): text.decode("utf-8") for path, text in texts.items()})
     paths = {path.removeprefix(PACKAGED): path for path in texts}
     files = {**files, **{paths[path]: text.encode("utf-8") for path, text in changed.items()}}
-    folder = CACHE / "inputs" / f"{name}-{files_digest(files)[:12]}"
+    # The same generator comes with several builds of a release, each of which has a version of its own.
+    digest = files_digest({**modules, **files, "torch/version.py": b""})
+    folder = CACHE / "inputs" / f"{name}-{digest[:12]}"
     if not folder.is_dir():
         write_folder(folder, {**modules, **files})
     return folder

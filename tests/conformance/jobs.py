@@ -77,11 +77,18 @@ def environment(job: Job, inputs: Path | None = None) -> dict[str, str]:
 
 def prepare(job: Job, folder: Path) -> None:
     """Put the seeds of `job` into the still empty output folder."""
-    for target, source in job.seeds.items():
+    for target, path in seed_paths(job):
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / target)
+
+
+def seed_paths(job: Job) -> list[tuple[str, Path]]:
+    """The places of the seeds of `job` in the output folder, each with the file that stands there."""
+    paths = []
+    for target, source in sorted(job.seeds.items()):
         own = source.removeprefix("{root}/")
-        place = installed_headers() if own == source else input_folder(job.inputs)
-        shutil.copyfile(place / own, folder / target)
+        paths.append((target, (installed_headers() if own == source else input_folder(job.inputs)) / own))
+    return paths
 
 
 # The main program. Both sides take the same flags, which is the whole point.

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conformance.compare import files_below
-from tests.conformance.inputs import CACHE, ROOT, input_folder, reference_version
-from tests.conformance.jobs import Job, commands, environment, prepare
+from tests.conformance.inputs import CACHE, ROOT, input_folder, reference_digest
+from tests.conformance.jobs import Job, commands, environment, prepare, seed_paths
 from tests.conformance.process import run_program
 
 RECORD = "seconds.json"
@@ -53,7 +53,8 @@ def load_oracle(job: Job) -> Oracle:
 
 def job_digest(job: Job) -> str:
     """A digest of everything that the reference's outputs for `job` depend on."""
-    facts = [reference_version(job.inputs), input_folder(job.inputs).name, job.reference, sorted(job.seeds.items())]
+    facts: list[object] = [reference_digest(job.inputs), input_folder(job.inputs).name, job.reference]
+    facts += [(target, hashlib.sha256(path.read_bytes()).hexdigest()) for target, path in seed_paths(job)]
     scripts = [ROOT / word.replace("{tests}", "tests") for step in job.reference for word in step if "{tests}" in word]
     facts += [script.read_text(encoding="utf-8") for script in scripts]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
