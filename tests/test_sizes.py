@@ -25,6 +25,8 @@ RECORD_MAKERS = {
     "note",
     "warning",
     "whole_file",
+    # A function of PyTorch's generator.
+    "write_sharded_with_template",
 }
 
 

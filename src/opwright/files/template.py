@@ -103,6 +103,10 @@ class Template:
 
         Raises Fault (E0601) at the first slot that has no value.
         """
+        return self.with_docstring_lines(self.filled(slots))
+
+    def filled(self, slots: Slots) -> str:
+        """The same without the blank lines after docstrings."""
         texts = [self.opening]
         add = texts.append
         try:
@@ -111,7 +115,7 @@ class Template:
                 add(rest)
         except KeyError:
             raise self.missing_slot(slots) from None
-        return self.with_docstring_lines("".join(texts))
+        return "".join(texts)
 
     @staticmethod
     def chunk(value: str | Sequence[str], indent: str) -> str | None:

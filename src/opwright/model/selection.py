@@ -75,9 +75,12 @@ class Selection(NamedTuple):
 
     def selects_for_training(self, function: NativeFunction) -> bool:
         """Whether the overload is kept together with its derivative."""
+        return self.everything or self.names_for_training(qualified_name(function))
+
+    def names_for_training(self, name: str) -> bool:
+        """Whether the overload of that qualified name is kept together with its derivative."""
         if self.everything:
             return True
-        name = qualified_name(function)
         if not self.names(name):
             return False
         base = self._base(name)

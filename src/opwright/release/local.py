@@ -11,9 +11,9 @@ from opwright.source.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["from_files", "from_installed", "from_source_path", "from_wheel"]
+__all__ = ["from_files", "from_installed", "from_source_path", "from_wheel", "installed_generator"]
 
 
 class FilesStore(FolderStore):
@@ -122,20 +122,39 @@ def from_installed() -> Inputs:
     return Inputs(inputs._store, f"the PyTorch installed at {os.path.normpath(folder)}", version)
 
 
+def installed_generator() -> str | None:
+    """The folder of the installed PyTorch's own generator.
+
+    A package `torchgen` that has no inputs forwards to Opwright; the inputs are then beside the package `torch`.
+    """
+    return next((package for package, _ in _installed_inputs()), None)
+
+
 def _installed_folder() -> str | None:
     """The ATen folder of the installed generator: in the package, or in the source tree of an editable install."""
-    from importlib.util import find_spec
+    return next((inputs for _, inputs in _installed_inputs()), None)
 
-    try:
-        spec = find_spec("torchgen")
-    except (ImportError, ValueError):
-        return None
-    for package in (spec.submodule_search_locations if spec else None) or ():
+
+def _installed_inputs() -> Iterator[tuple[str, str]]:
+    """The folders of generators that have inputs, each with its ATen folder."""
+    for package in _generator_folders():
         for folder in (("packaged", "ATen"), (os.pardir, "aten", "src", "ATen")):
             candidate = os.path.join(package, *folder)
             if os.path.isfile(os.path.join(candidate, NATIVE_FUNCTIONS)):
-                return os.path.normpath(candidate)
-    return None
+                yield package, os.path.normpath(candidate)
+
+
+def _generator_folders() -> Iterator[str]:
+    """The folders of the packages `torchgen` that the running environment has."""
+    from importlib.util import find_spec
+
+    for name in ("torchgen", "torch"):
+        try:
+            spec = find_spec(name)
+        except (ImportError, ValueError):
+            continue
+        for package in (spec.submodule_search_locations if spec else None) or ():
+            yield os.path.join(os.path.dirname(package), "torchgen")
 
 
 def _metadata_version() -> str | None:

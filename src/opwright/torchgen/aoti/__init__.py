@@ -1,0 +1,3 @@
+"""`torchgen.aoti`: the C shims of AOTInductor."""
+
+from __future__ import annotations
