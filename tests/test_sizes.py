@@ -14,11 +14,13 @@ FUNCTION_LINES = 60
 PARAMETERS = 5
 
 # Functions that pass the fields of one record on: a diagnostic, an emitter.
+# `argument` of PyTorch's generator takes all choices about one argument.
 RECORD_MAKERS = {
     "file_family",
     "__init__",
     "_diagnostic",
     "_emitter",
+    "argument",
     "at",
     "error",
     "fault",

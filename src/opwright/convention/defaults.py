@@ -10,7 +10,7 @@ from opwright.schema.dispatcher_defaults import DTYPES
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 #: Constants of the schema language and their C++ spelling.
-_WORDS: Final = {
+WORDS: Final = {
     "True": "true",
     "False": "false",
     "None": "::std::nullopt",
@@ -38,15 +38,15 @@ def default_expression(text: str, type: Type, *, symint: bool) -> str:
 def _expression(text: str, type: Type, symint: bool) -> str:
     if isinstance(type, OptionalType):
         if text == "None":
-            return "{}" if type.elem.text == "Tensor" else _WORDS["None"]
+            return "{}" if type.elem.text == "Tensor" else WORDS["None"]
         return _expression(text, type.elem, symint)
     if isinstance(type, ListType):
         if is_held_list(type):
             return _held_list(text, type)
         if text.startswith("[") and text.endswith("]"):
             return "{" + text[1:-1] + "}"
-        if text in _WORDS:
-            return _WORDS[text]
+        if text in WORDS:
+            return WORDS[text]
         return f"c10::SymInt({text})" if symint and type.elem.text == "SymInt" else text
     if isinstance(type, BaseType) and type.name == "str":
         return _string(text)
@@ -54,7 +54,7 @@ def _expression(text: str, type: Type, symint: bool) -> str:
         return f"at::ScalarType::{DTYPES[text]}" if text in DTYPES else f"static_cast<at::ScalarType>({text})"
     if type.text == "complex" and text.endswith("j"):
         return f"{held_type(type).text}(0, {text[:-1]})"
-    return _WORDS.get(text, text)
+    return WORDS.get(text, text)
 
 
 def _held_list(text: str, type: ListType) -> str:

@@ -53,6 +53,13 @@ class Argument(_Annotated):
     default: str | None
     annotation: Annotation | None
 
+    _computed: ClassVar[Computed] = {
+        "name": lambda origin: origin.name,
+        "type": lambda origin: type_of(origin.type),
+        "default": lambda origin: origin.default,
+        "annotation": _annotation,
+    }
+
     @staticmethod
     def parse(arg: str) -> Argument:
         """The argument of a text. Raises AssertionError, or RuntimeError for an unknown type."""
@@ -93,9 +100,7 @@ def argument_of(origin: schema_model.Argument) -> Argument:
     """The record of one of Opwright's arguments; the same one each time."""
     shown = _ARGUMENTS.get(origin)
     if shown is None:
-        made_record = Argument(origin.name, type_of(origin.type), origin.default, _annotation(origin))
-        made_record._keep("_origin", origin)
-        shown = _ARGUMENTS.setdefault(origin, made_record)
+        shown = _ARGUMENTS.setdefault(origin, Argument._of(origin))
     return shown
 
 

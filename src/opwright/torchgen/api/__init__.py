@@ -1,0 +1,3 @@
+"""The calling conventions under the names of `torchgen.api`."""
+
+from __future__ import annotations
