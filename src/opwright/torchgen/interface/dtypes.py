@@ -3,63 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from opwright.dialects.native_functions.ufunc import DTYPE_CLASSES as MODEL_CLASSES
 from opwright.dialects.native_functions.ufunc import DTYPES
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.keys import UfuncKey
 from opwright.torchgen.interface.records import Record, record
-
-Item = TypeVar("Item")
-
-
-class OrderedSet(Generic[Item]):
-    """A set whose items keep the order in which they were added.
-
-    >>> list(OrderedSet("ab") | OrderedSet("ca"))
-    ['a', 'b', 'c']
-    """
-
-    def __init__(self, iterable: Iterable[Item] | None = None) -> None:
-        self.storage: dict[Item, None] = dict.fromkeys(iterable or ())
-
-    def __contains__(self, item: Item) -> bool:
-        return item in self.storage
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self.storage)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OrderedSet) and self.storage.keys() == other.storage.keys()
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.storage))
-
-    def add(self, item: Item) -> None:
-        """Add an item."""
-        self.storage[item] = None
-
-    def update(self, items: OrderedSet[Item]) -> None:
-        """Add all items of another set."""
-        self.storage.update(items.storage)
-
-    def copy(self) -> OrderedSet[Item]:
-        """A set with the same items."""
-        return OrderedSet(self)
-
-    @staticmethod
-    def union(*args: OrderedSet[Item]) -> OrderedSet[Item]:
-        """The items of all sets, in the order of the sets."""
-        return OrderedSet([item for items in args for item in items])
-
-    def __or__(self, other: OrderedSet[Item]) -> OrderedSet[Item]:
-        return OrderedSet.union(self, other)
-
-    def __ior__(self, other: OrderedSet[Item]) -> OrderedSet[Item]:
-        self.update(other)
-        return self
+from opwright.torchgen.utils import OrderedSet
 
 
 class ScalarType(enum.Enum):
@@ -106,6 +57,9 @@ class UfuncInnerLoop(Record):
     ufunc_key: UfuncKey
     supported_dtypes: OrderedSet[ScalarType]
     name: str
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.ufunc_key))
 
     @staticmethod
     def parse(value: str, ufunc_key: UfuncKey) -> UfuncInnerLoop:

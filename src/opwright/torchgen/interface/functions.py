@@ -13,7 +13,7 @@ from opwright.schema.function import Argument as ModelArgument
 from opwright.schema.names import OperatorName as ModelName
 from opwright.schema.signature import signature_key
 from opwright.source.text import SourceFile
-from opwright.torchgen.interface.dtypes import OrderedSet, ScalarType, UfuncInnerLoop
+from opwright.torchgen.interface.dtypes import ScalarType, UfuncInnerLoop
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.keys import (
     DeviceCheckType,
@@ -34,6 +34,7 @@ from opwright.torchgen.interface.schema import (
     model_schema,
     schema_of,
 )
+from opwright.torchgen.utils import OrderedSet
 
 
 @record("file line")
