@@ -1,0 +1,100 @@
+"""Modules named `torchgen` that stand for Opwright's, as files of a package or by a hook of the running process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Final
+
+from opwright.release.local import installed_generator
+
+__all__ = ["MARK", "PACKAGE", "ForwardingFinder", "forward", "module_file", "offered_modules"]
+
+PACKAGE: Final = "torchgen"
+#: The first line of each file of a package that forwards.
+MARK: Final = '"""Forwards to Opwright; `python -m opwright.torchgen.install --remove` removes it."""'
+
+#: The modules that importers of PyTorch's generator name, below its package.
+_MODULES: Final = (
+    "aoti.fallback_ops", "api.autograd", "api.cpp", "api.dispatcher", "api.functionalization", "api.lazy",
+    "api.meta", "api.native", "api.python", "api.structured", "api.translate", "api.types", "api.types.signatures",
+    "api.types.types", "api.types.types_base", "api.ufunc", "api.unboxing", "code_template", "context",
+    "dest.lazy_ir", "dest.register_dispatch_key", "gen", "gen_aoti_c_shim", "gen_backend_stubs",
+    "gen_functionalization_type", "gen_lazy_tensor", "gen_schema_utils", "gen_vmap_plumbing", "local", "model",
+    "native_aot_decl", "native_aot_spec_grid", "native_function_generation",
+    "operator_versions.gen_mobile_upgraders", "selective_build.operator", "selective_build.selector", "utils",
+    "yaml_utils",
+)  # fmt: skip
+
+
+def offered_modules() -> dict[str, bool]:
+    """The modules that Opwright offers, by full name, and whether each is a package."""
+    folder = os.path.dirname(__file__)
+    modules = {PACKAGE: True}
+    for name in _MODULES:
+        parts = name.split(".")
+        if not any(os.path.exists(os.path.join(folder, *parts) + end) for end in (".py", "/__init__.py")):
+            continue
+        for count in range(1, len(parts) + 1):
+            path = os.path.join(folder, *parts[:count])
+            modules[".".join([PACKAGE, *parts[:count]])] = os.path.isdir(path)
+    return modules
+
+
+def module_file(name: str) -> str:
+    """The text of the file of a module that forwards; as a program it is Opwright's."""
+    return f"""\
+{MARK}
+
+from opwright.torchgen.forwarding import forward
+
+forward("{name}", as_program=__name__ == "__main__")
+"""
+
+
+def forward(name: str, *, as_program: bool = False) -> None:
+    """Let the module of that name, which is being imported, stand for Opwright's, or run Opwright's program."""
+    own = "opwright." + name
+    if as_program:
+        import runpy
+
+        runpy.run_module(own, run_name="__main__", alter_sys=True)
+        return
+    target = import_module(own)
+    module = sys.modules[name]
+    if not hasattr(module, "__path__"):
+        sys.modules[name] = target
+        return
+    # A package keeps its own path, on which the modules below it are found.
+    module.__dict__["__getattr__"] = partial(getattr, target)
+    generator = installed_generator()
+    if name == PACKAGE and generator is not None:
+        # Callers look for PyTorch's inputs beside it.
+        module.__file__ = os.path.join(generator, "__init__.py")
+
+
+class ForwardingFinder(MetaPathFinder, Loader):
+    """Finds the modules named `torchgen` in a process, before any that are installed."""
+
+    def __init__(self) -> None:
+        self._modules = offered_modules()
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module that Opwright offers. Raises ModuleNotFoundError for others of the package."""
+        if fullname.partition(".")[0] != PACKAGE:
+            return None
+        if fullname not in self._modules:
+            raise ModuleNotFoundError(f"Opwright does not offer the module `{fullname}`", name=fullname)
+        return ModuleSpec(fullname, self, is_package=self._modules[fullname])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the module stand for Opwright's."""
+        forward(module.__name__)

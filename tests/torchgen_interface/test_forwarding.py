@@ -1,0 +1,103 @@
+"""Programs that import `torchgen` get Opwright's modules: by the hook, and from a package that is written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.torchgen.forwarding import offered_modules
+from tests.torchgen_interface.symbols import resolves, symbols
+
+PROGRAM = """\
+import sys
+import torchgen.model
+from torchgen import local
+from torchgen.model import FunctionSchema
+from torchgen.aoti.fallback_ops import inductor_fallback_ops
+from torchgen.selective_build.selector import *
+
+assert torchgen.model.FunctionSchema is FunctionSchema
+assert FunctionSchema.__module__.startswith("opwright."), FunctionSchema.__module__
+assert local.__name__ == "opwright.torchgen.local", local
+assert SelectiveBuilder.__module__.startswith("opwright."), SelectiveBuilder.__module__
+assert inductor_fallback_ops
+print(__name__, sys.argv[1:], torchgen.__file__)
+try:
+    import torchgen.other
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A program that imports PyTorch's generator."""
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What Python does with these words."""
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+
+
+def test_one_program(program: Path) -> None:
+    """The hook serves a program by path and by name, with its own arguments."""
+    by_path = run("-m", "opwright.torchgen.run", program, "-x", "a")
+    assert by_path.returncode == 0, by_path.stderr
+    assert by_path.stdout.startswith("__main__ ['-x', 'a'] ")
+    assert "Opwright does not offer the module `torchgen.other`" in by_path.stdout
+    missing = run("-m", "opwright.torchgen.run", program.with_name("none.py"))
+    assert missing.returncode == 2
+    assert "there is no program" in missing.stderr
+
+
+def test_a_written_package(program: Path, tmp_path: Path) -> None:
+    """Programs import it, its programs run, and all of it is removed again."""
+    site = tmp_path / "site"
+    site.mkdir()
+    install = ("-m", "opwright.torchgen.install", "--target", site)
+    assert run(*install).returncode == 0
+    assert len(list(site.rglob("*.py"))) == len(offered_modules())
+    imported = run(program, PYTHONPATH=str(site))
+    assert imported.returncode == 0, imported.stderr
+    assert "No module named 'torchgen.other'" in imported.stdout
+    started = run("-m", "torchgen.gen", "--help", PYTHONPATH=str(site))
+    assert "opwright.torchgen.gen" in started.stdout, started.stderr
+    assert run(*install, "--remove").returncode == 0
+    assert not list(site.iterdir())
+
+
+def test_a_package_in_front(program: Path, tmp_path: Path) -> None:
+    """An installed package is neither overwritten nor removed; the new one comes before it."""
+    site = tmp_path / "site"
+    original = site / "torchgen" / "__init__.py"
+    original.parent.mkdir(parents=True)
+    original.write_text("print('original')\n")
+    install = ("-m", "opwright.torchgen.install", "--target", site)
+    refused = run(*install)
+    assert refused.returncode == 2
+    assert "say --in-front" in refused.stderr
+    assert run(*install, "--in-front").returncode == 0
+    start = f"import site, runpy; site.addsitedir({str(site)!r}); runpy.run_path({str(program)!r}, run_name='__main__')"
+    imported = run("-c", start)
+    assert imported.returncode == 0, imported.stderr
+    assert "original" not in imported.stdout
+    assert run(*install, "--remove").returncode == 0
+    assert [path.name for path in site.iterdir()] == ["torchgen"]
+    assert original.read_text() == "print('original')\n"
+
+
+def test_states_of_names() -> None:
+    """A name resolves only if its module has it; the list is whole."""
+    assert sum(len(names) for names in symbols().values()) == 247
+    assert resolves("torchgen.model", "FunctionSchema")
+    assert resolves("torchgen", "local")
+    assert not resolves("torchgen.model", "Other")
+    assert not resolves("torchgen.other", "(module)")
