@@ -325,6 +325,8 @@ _ROWS: Final = (
             ".library.c_shims",
             ".library.stable",
             ".library.python.fakes",
+            ".library.python.gradients",
+            ".library.python.autocasts",
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),

@@ -8,6 +8,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.frozen import Frozen
 from opwright.model.library import Library
+from opwright.model.python_gradients import PythonGradient
 from opwright.source.named_tuple import NamedTuple
 
 
@@ -16,12 +17,13 @@ class LibraryDerivatives(NamedTuple):
 
     `matched` are its functions with the derivatives that they use, in the order of the catalog. `includes` are the
     headers that declare the author's functions in formulas. `called` are the names of PyTorch's operators that formulas
-    call as functions.
+    call as functions. `python` are those that the Python package of a library with the stable interface registers.
     """
 
     matched: MatchedDerivatives = NO_DERIVATIVES
     includes: tuple[str, ...] = ()
     called: tuple[str, ...] = ()
+    python: tuple[PythonGradient, ...] = ()
 
 
 #: The derivatives of a library whose head names no file with derivatives.

@@ -1,10 +1,11 @@
-"""Strings and docstrings of Python."""
+"""Strings, docstrings and names of Python."""
 
 from __future__ import annotations
 
 import json
+import keyword
 
-__all__ = ["docstring_text", "string_literal"]
+__all__ = ["docstring_text", "string_literal", "variable_name"]
 
 
 def string_literal(text: str) -> str:
@@ -31,3 +32,12 @@ def _character_text(character: str) -> str:
     if character in "\n\t" or character.isprintable():
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def variable_name(name: str) -> str:
+    """The name of a variable, for a name that may be a keyword.
+
+    >>> variable_name("self"), variable_name("from")
+    ('self', 'from_')
+    """
+    return f"{name}_" if keyword.iskeyword(name) else name

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
 from opwright.dialects.derivatives.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
+from opwright.dialects.derivatives.formula_trees import LEAD, formula_parser, range_of, source_of, text_of, walk
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
@@ -22,7 +23,7 @@ from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 #: Words of C++ and of the included headers, and members of the types in formulas.
 _COMMON: Final = frozenset(
@@ -51,7 +52,6 @@ _CONSTANTS: Final = frozenset(
 
 _CALL_OR_BRACKET: Final = lazy_pattern(r"(?:(?<![\w.:>])(\w+)\s*)?\(|[)\[\]{},]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
-_LEAD: Final = b"auto _ = "
 
 
 class FormulaScope(NamedTuple):
@@ -69,8 +69,7 @@ class FormulaChecker:
     """
 
     __slots__ = (
-        "_apis", "_declarations", "_functions", "_is_strict", "_known", "_knows_all", "_may_lack", "_parser", "_sink",
-        "trusts",
+        "_apis", "_declarations", "_functions", "_is_strict", "_known", "_knows_all", "_may_lack", "_sink", "trusts",
     )  # fmt: skip
 
     def __init__(self, catalog: Catalog, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False) -> None:
@@ -87,7 +86,6 @@ class FormulaChecker:
         self._knows_all: Final = helpers.are_all
         self._is_strict: Final = strict
         self._sink: Final = sink
-        self._parser: Parser | None = None
         self.trusts = False
         """Whether formulas are right, because an earlier run has checked them."""
 
@@ -96,7 +94,7 @@ class FormulaChecker:
         text = scalar.value
         if self.trusts or (not self._is_strict and self._is_sound(text, words, scope)):
             return
-        source = _LEAD + text.encode("utf-8", "surrogatepass") + b";"
+        source = source_of(text)
         root = self._parse(scalar, source)
         if root is not None:
             self._check_names(root, scalar, source, scope)
@@ -104,7 +102,7 @@ class FormulaChecker:
     def check_expression(self, scalar: Scalar) -> None:
         """Checks that a text is an expression, without checking its names."""
         if not self.trusts and not is_plain_expression(scalar.value):
-            self._parse(scalar, _LEAD + scalar.value.encode("utf-8", "surrogatepass") + b";")
+            self._parse(scalar, source_of(scalar.value))
 
     def _is_sound(self, text: str, words: frozenset[str], scope: FormulaScope) -> bool:
         """Whether a formula is certainly right; False means that the parser must check it."""
@@ -135,7 +133,7 @@ class FormulaChecker:
             also = () if other is None else (Label(scalar.span_of(other, other + 1), "opened here", primary=False),)
             self._sink.error(codes.BAD_EXPRESSION, message, scalar.span_of(start, start + 1), also=also)
             return None
-        root = self._tree_parser().parse(source).root_node
+        root = formula_parser().parse(source).root_node
         if not root.has_error:
             return root
         at = scalar.span_of(*_error_range(root, source))
@@ -147,7 +145,7 @@ class FormulaChecker:
         declared = _declared_names(root)
         told: set[str] = set()
         for node in _identifiers(root):
-            name = _text(node)
+            name = text_of(node)
             if name in self._declarations and name not in scope.names:
                 self._check_arguments(node, name, scalar, source)
             if name in told or name in declared:
@@ -156,7 +154,7 @@ class FormulaChecker:
             if fault is not None:
                 told.add(name)
                 code, message, help = fault
-                self._doubt(code, message, scalar.span_of(*_range(node, source)), help=help)
+                self._doubt(code, message, scalar.span_of(*range_of(node, source)), help=help)
 
     def _check_arguments(self, node: Node, name: str, scalar: Scalar, source: bytes) -> None:
         """Reports a call of a helper whose number of arguments matches no declaration."""
@@ -170,7 +168,7 @@ class FormulaChecker:
         overloads = self._declarations[name]
         message = f"`{name}` takes {_counts(overloads)}, and is called with {count}"
         also = [Label(overload.span, f"`{name}({overload.parameters})`", primary=False) for overload in overloads]
-        self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*_range(node, source)), also=also)
+        self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*range_of(node, source)), also=also)
 
     def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str | Suggestion] | None:
         """What is wrong with a name: code, message, and help."""
@@ -179,7 +177,7 @@ class FormulaChecker:
             return None
         if parent.type == "qualified_identifier":
             whole = _whole_name(parent)
-            text = _text(whole)
+            text = text_of(whole)
             if text.removesuffix(f"::{name}") not in self._apis or not _is_called(whole) or self._is_function(name):
                 return None
             return codes.UNKNOWN_FUNCTION, f"there is no function `{text}`", did_you_mean(name, self._functions)
@@ -199,15 +197,6 @@ class FormulaChecker:
         if name in self._known or self._may_lack(name):
             return True
         return (name.endswith("_symint") and name[:-7] in self._functions) or not self._knows_all
-
-    def _tree_parser(self) -> Parser:
-        if self._parser is None:
-            # Loading the grammar takes longer than checking all formulas without it.
-            import tree_sitter_cpp
-            from tree_sitter import Language, Parser
-
-            self._parser = Parser(Language(tree_sitter_cpp.language()))
-        return self._parser
 
     def _doubt(self, code: str, message: str, at: Span, *, help: str | Suggestion) -> None:
         """Reports what may be right after all: as a warning, or as an error in a strict run."""
@@ -280,24 +269,15 @@ def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
     return (opened[-1], None, f"`{text[opened[-1]]}` is never closed") if opened else None
 
 
-def _walk(root: Node) -> Iterator[Node]:
-    """All nodes of a tree, in the order of the text. Not recursive, because formulas may nest deeply."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(reversed(node.children))
-
-
 def _identifiers(root: Node) -> Iterator[Node]:
-    return (node for node in _walk(root) if node.type == "identifier")
+    return (node for node in walk(root) if node.type == "identifier")
 
 
 def _declared_names(root: Node) -> frozenset[str]:
     """The names that a formula declares itself: parameters and variables of lambdas."""
     return frozenset(
-        _text(declared)
-        for node in _walk(root)
+        text_of(declared)
+        for node in walk(root)
         if node.type in ("parameter_declaration", "init_declarator", "for_range_loop")
         for declarator in [node.child_by_field_name("declarator")]
         # `each` is by value, `*each` and `&each` by reference; deeper declarators declare functions.
@@ -321,23 +301,13 @@ def _whole_name(node: Node) -> Node:
     return node
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def _range(node: Node, source: bytes) -> tuple[int, int]:
-    """The characters of the formula that a node covers."""
-    before = len(source[len(_LEAD) : node.start_byte].decode("utf-8", "replace"))
-    return before, before + len(_text(node))
-
-
 def _error_range(root: Node, source: bytes) -> tuple[int, int]:
     """The range of the first syntax error; the end of the formula if something is missing there."""
-    end = len(source[len(_LEAD) : -1].decode("utf-8", "replace"))
-    for node in _walk(root):
+    end = len(source[len(LEAD) : -1].decode("utf-8", "replace"))
+    for node in walk(root):
         if node.type == "ERROR" or node.is_missing:
-            start, stop = _range(node, source)
-            if node.type == "ERROR" and node.start_byte < len(_LEAD):
+            start, stop = range_of(node, source)
+            if node.type == "ERROR" and node.start_byte < len(LEAD):
                 continue
             return min(start, max(end - 1, 0)), min(max(stop, start + 1), end)
     return 0, end

@@ -14,10 +14,13 @@ from opwright.dialects.derivatives.loader import load_entries, read_entries
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.library.head import Head
+from opwright.dialects.library.python_gradients import python_gradients
 from opwright.dialects.named_files import read_named_file
 from opwright.dialects.nearest import schema_span
+from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.model.derivatives import NO_DERIVATIVES, Derivatives, DifferentiabilityInfo, MatchedDerivatives
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
+from opwright.model.python_gradients import PythonGradient
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
@@ -127,12 +130,16 @@ def _load_entries(
     if not includes:
         _check_helpers(derivatives, context.rules.formula_helpers - callable_names - EXPORTED_HELPERS, own)
     matched: MatchedDerivatives = NO_DERIVATIVES
+    in_python: tuple[PythonGradient, ...] = ()
     if catalog.is_sound and not own.has_errors:
         matched = match_derivatives(derivatives, catalog.functions, own)
+        if library.is_stable:
+            pytorch = context.inputs.read_text(NATIVE_FUNCTIONS.inputs[0]).text
+            in_python = python_gradients(library, matched, entries, pytorch, own)
     context.sink.extend(own)
     called = {name for formula, _ in _formulas(derivatives) for name in called_functions(formula)}
     operators = [name for name in called if name.removesuffix("_symint") in callable_names]
-    return LibraryDerivatives(matched, includes, tuple(sorted(operators)))
+    return LibraryDerivatives(matched, includes, tuple(sorted(operators)), in_python)
 
 
 def called_functions(formula: str) -> list[str]:

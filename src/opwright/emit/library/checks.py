@@ -11,15 +11,16 @@ from opwright.convention.shared_types import NoCppType
 from opwright.dialects.library.contracts import FIELD as CONTRACTS_FIELD
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
+from opwright.emit.library.autocast import autocast_policies
 from opwright.emit.library.c_shims import library_shims, shim_refusal
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.name_checks import check_names
 from opwright.emit.library.passing_checks import check_alias_sets, check_passing, has_listed_values
+from opwright.emit.library.python.autocasts import PYTHON_POLICIES
 from opwright.emit.library.python.fakes import has_fake
 from opwright.emit.library.stable import TAGS_SINCE
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
-from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import SchemaKind, required_argument
 from opwright.schema.types import TENSOR
@@ -57,13 +58,10 @@ def check_stable(job: Job, sink: Diagnostics) -> None:
     """Report what the operators of libraries with the stable interface cannot have."""
     for library in job.libraries:
         if library.is_stable:
-            derived = {entry.function for entry in library.derivatives.matched.functions if entry.infos}
             for function in library.catalog.functions:
                 _check_function(function, library.oldest_release, sink)
                 if not library.has_own_signatures:
                     _check_stable_types(function, sink)
-                if function in derived:
-                    _report_field(function, _Feature("func", "the derivative of"), sink)
 
 
 def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
@@ -106,7 +104,7 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
         yield _Feature(word, "the structured kernel of")
     if fields.contracts:
         yield _Feature(CONTRACTS_FIELD, "the field `contracts` of")
-    if fields.autocast != Autocast():
+    if not PYTHON_POLICIES.keys() >= {policy for _, policy in autocast_policies(function)}:
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule:
         yield _Feature("batch_rule", "the batching rule of")

@@ -6,21 +6,20 @@ Python.
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Sequence
 from textwrap import indent
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library.python.calls import literal
-from opwright.emit.library.python.output_text import HELPERS, allocation, argument_name
+from opwright.emit.library.python.calls import parameters_of
+from opwright.emit.library.python.output_text import HELPERS, allocation
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
-from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.python import variable_name
 
-__all__ = ["emitters", "functions_with_fakes", "has_fake"]
+__all__ = ["emitters", "functions_with_fakes", "has_fake", "where_defined"]
 
 
 class _Fakes(NamedTuple):
@@ -80,42 +79,25 @@ def _module(fakes: _Fakes, context: FragmentContext) -> Slots:
 
 def _fake(function: NativeFunction) -> str:
     """The registration of one function's fake. PyTorch leaves out arguments that have their default value."""
-    positional = function.arguments.positional
-    keyword_only = [argument for argument in function.arguments.all if argument not in positional]
-    renamed = [argument for argument in keyword_only if keyword.iskeyword(argument.name)]
-    parameters = list(map(_parameter, positional))
-    parameters += ["*"] if keyword_only else []
-    parameters += [_parameter(argument) for argument in keyword_only if argument not in renamed]
-    parameters += ["**_others"] if renamed else []
-    lines = [
-        f'    {argument_name(argument.name)} = _others.get("{argument.name}", {_default(argument)})\n'
-        for argument in renamed
-    ]
+    parameters, lines = parameters_of(function)
     head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
     name = f"_fake_{function.name.unambiguous}"
-    text = f"{head}\ndef {name}({', '.join(parameters)}):\n{''.join(lines)}    return {_results(function)}\n"
-    return _where_defined(function, text) if function.library_fields.condition else text
+    text = f"{head}\ndef {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n"
+    return where_defined(function, text)
 
 
-def _where_defined(function: NativeFunction, text: str) -> str:
-    """The registration, for builds that have the operator."""
+def where_defined(function: NativeFunction, text: str) -> str:
+    """The registration of something of a function, for builds that have the operator."""
+    if not function.library_fields.condition:
+        return text
     operators = f"getattr(_torch.ops.{function.namespace}, {function.name.name!r}, None)"
     return f"if hasattr({operators}, {function.name.overload or 'default'!r}):\n\n{indent(text, '    ')}"
-
-
-def _parameter(argument: Argument) -> str:
-    name = argument_name(argument.name)
-    return name if argument.default is None else f"{name}={_default(argument)}"
-
-
-def _default(argument: Argument) -> str:
-    return "None" if argument.default is None else literal(argument, "_torch")
 
 
 def _results(function: NativeFunction) -> str:
     outputs = iter(function.library_fields.outputs)
     results = [
-        argument_name(name) if name is not None else allocation(next(outputs))
+        variable_name(name) if name is not None else allocation(next(outputs))
         for name in returned_arguments(function.schema)
     ]
     if not results:

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.emit.library.python.autocasts import functions_with_autocast
 from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.names import ModuleNames, free_name
@@ -20,14 +21,15 @@ __all__ = ["LibraryPackage", "emitters", "is_function", "packages"]
 class LibraryPackage(NamedTuple):
     """The Python package of a library: its name, the namespace of the operators, and their overloads by operator.
 
-    `doc` says what the library is for. With `has_fakes`, another module of the package registers the operators' fakes.
+    `doc` says what the library is for. `registering` are the modules of the package that register what Python adds to
+    the operators.
     """
 
     package: str
     namespace: str
     doc: str
     operators: tuple[tuple[str, tuple[NativeFunction, ...]], ...]
-    has_fakes: bool
+    registering: tuple[str, ...]
 
     @property
     def folder(self) -> str:
@@ -44,8 +46,15 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
         for function in library.catalog.functions:
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
-        has_fakes = bool(functions_with_fakes(library))
-        units.append(LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, has_fakes))
+        registered = {
+            "_fakes": functions_with_fakes(library),
+            "_autograd": library.derivatives.python,
+            "_autocast": functions_with_autocast(library),
+        }
+        registering = tuple([module for module, functions in registered.items() if functions])
+        units.append(
+            LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, registering)
+        )
     return units
 
 
@@ -77,9 +86,6 @@ from __future__ import annotations
 '''
 
 
-_IMPORT_OF_FAKES: Final = "from . import _fakes as _fakes"
-
-
 def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     """The text of the module."""
     operators = {name: overloads for name, overloads in package.operators if is_function(name)}
@@ -100,11 +106,17 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     public = sorted([name for name in (*functions, *results) if not name.startswith("_")])
     listed = "".join([f'    "{name}",\n' for name in public])
     namespace = f"{names.namespace} = {names.module.torch}.ops.{package.namespace}"
-    imports = "\n".join([*names.module.opening(), *(["", _IMPORT_OF_FAKES] if package.has_fakes else [])])
+    imports = "\n".join([*names.module.opening(), *_imports(package)])
     doc = docstring_text(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
     opening = _OPENING.format(namespace=package.namespace, doc=doc)
     head = f"{opening}{imports}\n\n__all__ = [\n{listed}]\n\n{namespace}\n"
     return {"text": "\n\n".join([head, *[f"{text}\n" for text in texts]])}
+
+
+def _imports(package: LibraryPackage) -> list[str]:
+    """The imports of the modules that register something."""
+    lines = [f"from . import {module} as {module}" for module in package.registering]
+    return ["", *lines] if lines else []
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -14,8 +13,9 @@ from opwright.model.declared_outputs import (
     OutputOperation,
     ValueKind,
 )
+from opwright.syntax.python import variable_name
 
-__all__ = ["HELPERS", "allocation", "argument_name"]
+__all__ = ["HELPERS", "allocation"]
 
 #: The functions that the text calls. They take what the arguments of a traced call are: tensors, symbols, numbers.
 HELPERS: Final = '''\
@@ -87,15 +87,6 @@ _DTYPE_NAMES: Final = {cpp: name for name, cpp in reversed(list(DTYPES.items()))
 _WORDS: Final = {"true": "True", "false": "False"}
 
 
-def argument_name(name: str) -> str:
-    """The name of the variable with an argument, which may be a keyword of Python.
-
-    >>> argument_name("self"), argument_name("from")
-    ('self', 'from_')
-    """
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
 def allocation(output: DeclaredOutput) -> str:
     """The expression that makes a result."""
     options = f"dtype={_text(output.dtype)}, device={_text(output.device)}"
@@ -117,7 +108,7 @@ def _texts(expression: OutputExpression) -> list[str]:
 
 
 def _print_argument(expression: OutputExpression) -> str:
-    return "None" if expression.kind is ValueKind.none else argument_name(expression.text)
+    return "None" if expression.kind is ValueKind.none else variable_name(expression.text)
 
 
 def _print_literal(expression: OutputExpression) -> str:

@@ -1,0 +1,164 @@
+"""The operators that formulas in Python can call, and the choice among the overloads of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.parser import parse_schema
+from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["NONE", "OPTIONS", "CallableOperators", "Choice", "Value", "choose", "plain_type"]
+
+#: The types of values in formulas besides those of the schema language: nothing, and the options of a tensor.
+NONE: Final = "None"
+OPTIONS: Final = "options"
+
+_SIZED: Final = re.compile(r"\[\d+\]")
+_NUMBERS: Final = ("bool", "int", "float", "complex")
+_OF_OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")
+
+
+class Value(NamedTuple):
+    """An expression of Python and its type: a plain type of the schema language, or a tuple `(Tensor, Tensor)`."""
+
+    text: str
+    type: str
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor, maybe an undefined one, which Python has as None."""
+        return self.type in ("Tensor", "Tensor?")
+
+
+class Choice(NamedTuple):
+    """An overload that fits a call, and the texts of its arguments."""
+
+    schema: FunctionSchema
+    arguments: tuple[str, ...]
+
+    @property
+    def result(self) -> str:
+        """The type of the result."""
+        types = [plain_type(result.type.text) for result in self.schema.returns]
+        return types[0] if len(types) == 1 else f"({', '.join(types)})"
+
+
+@cache
+def plain_type(text: str) -> str:
+    """A type as formulas see it: symbolic integers are integers, and lists have no length.
+
+    >>> plain_type("SymInt[2]?"), plain_type("Tensor?[]")
+    ('int[]?', 'Tensor?[]')
+    """
+    return _SIZED.sub("[]", text).replace("SymInt", "int").replace("SymBool", "bool")
+
+
+class CallableOperators:
+    """PyTorch's operators and those of libraries, by C++ namespace and name."""
+
+    def __init__(self, pytorch: str, libraries: Mapping[str, Iterable[FunctionSchema]]) -> None:
+        self._pytorch: Final = pytorch
+        self._own: Final[dict[tuple[str, str], list[FunctionSchema]]] = {}
+        for namespace, schemas in libraries.items():
+            for schema in schemas:
+                self._own.setdefault((namespace, schema.name.name), []).append(schema)
+        self._found: Final[dict[str, tuple[FunctionSchema, ...]]] = {}
+
+    def named(self, namespace: str, name: str) -> tuple[FunctionSchema, ...]:
+        """The functional overloads of an operator; empty if there is none."""
+        plain = name.removesuffix("_symint")
+        own = self._own.get((namespace, plain))
+        if own is not None:
+            return tuple(own)
+        return self._of_pytorch(plain) if namespace == "aten" else ()
+
+    def _of_pytorch(self, name: str) -> tuple[FunctionSchema, ...]:
+        """The overloads of PyTorch, found in the text: loading all entries takes longer than the rest of the run."""
+        if name not in self._found:
+            entry = re.compile(rf"^- func: (?:aten::)?({re.escape(name)}[.(].*)$", re.MULTILINE)
+            schemas = []
+            for text in entry.findall(self._pytorch):
+                try:
+                    schemas.append(parse_schema(text.strip()))
+                except Fault:
+                    continue
+            self._found[name] = tuple([schema for schema in schemas if not schema.arguments.out])
+        return self._found[name]
+
+
+def choose(overloads: Iterable[FunctionSchema], values: Sequence[Value], *, is_method: bool) -> Choice | None:
+    """The overload that fits values best, in the order in which C++ functions take them; None if none does."""
+    best: tuple[int, Choice] | None = None
+    for schema in overloads:
+        fit = _fit(schema, _in_order(schema, values) if is_method else list(values))
+        if fit is not None and (best is None or fit[0] < best[0]):
+            best = fit
+    return None if best is None else best[1]
+
+
+def _in_order(schema: FunctionSchema, values: Sequence[Value]) -> list[Value]:
+    """The values of a call of a method, whose object is the argument `self`."""
+    names = [argument.name for argument in schema.arguments.all]
+    place = names.index("self") if "self" in names else 0
+    return [*values[1 : place + 1], values[0], *values[place + 1 :]]
+
+
+def _fit(schema: FunctionSchema, values: list[Value]) -> tuple[int, Choice] | None:
+    """How badly values fit a schema, with the call; None if they do not."""
+    positional = len(schema.arguments.positional)
+    cost, texts, index = 0, [], 0
+    parameters = list(schema.arguments.all)
+    for value in values:
+        if index >= len(parameters):
+            return None
+        parameter = parameters[index]
+        if value.type == OPTIONS and parameter.name == _OF_OPTIONS[0]:
+            texts.append(value.text)
+            index += len(_OF_OPTIONS)
+            continue
+        fit = _argument(value, parameter)
+        if fit is None:
+            return None
+        cost += fit[0]
+        texts.append(fit[1] if index < positional else f"{parameter.name}={fit[1]}")
+        index += 1
+    if any(parameter.default is None for parameter in parameters[index:]):
+        return None
+    return cost, Choice(schema, tuple(texts))
+
+
+def _argument(value: Value, parameter: Argument) -> tuple[int, str] | None:
+    """How badly a value fits a parameter, with the text that is passed."""
+    wanted = plain_type(parameter.type.text)
+    cost = _cost(value.type, wanted)
+    if cost is not None:
+        return cost, value.text
+    item = wanted.removesuffix("?").removesuffix("[]")
+    if item != wanted and parameter.type.list_like is not None and _cost(value.type, item) is not None:
+        return 3, f"[{value.text}]"
+    return None
+
+
+def _cost(given: str, wanted: str) -> int | None:
+    """How far a conversion goes that C++ makes too; None if it makes none."""
+    if given == wanted:
+        return 0
+    if given == "Tensor?" and wanted == "Tensor":
+        return 0
+    if wanted.endswith("?"):
+        inner = _cost(given, wanted[:-1])
+        return 0 if given == NONE else None if inner is None else inner + 1
+    if wanted.endswith("[]") and given.endswith("[]"):
+        return 1 if given == "[]" else _cost(given[:-2], wanted[:-2])
+    if given in _NUMBERS and wanted == "Scalar":
+        return 1
+    if given == "Scalar" and wanted == "float":
+        return 2
+    if given in _NUMBERS and wanted in _NUMBERS and _NUMBERS.index(given) < _NUMBERS.index(wanted):
+        return 1
+    return None

@@ -1,0 +1,114 @@
+"""The names that a formula in Python reads: arguments, results and gradients, and what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from opwright.dialects.library.callable_operators import OPTIONS, Value, plain_type
+from opwright.dialects.library.formula_words import FACTS, OPTION_FACTS, Fact
+from opwright.model.derivatives import DifferentiabilityInfo
+from opwright.model.native_function import NativeFunction
+from opwright.model.python_gradients import SavedForm, SavedValue
+from opwright.schema.types import ListType
+from opwright.syntax.python import variable_name
+
+__all__ = ["FormulaNames", "differentiable_results"]
+
+_DEFINED: Final = Fact("defined", "({} is not None)", "bool")
+
+
+def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
+    """Whether each result has a gradient."""
+    returns = info.function.schema.returns
+    stated = info.output_differentiability or (True,) * len(returns)
+    return tuple([is_stated and result.type.is_tensor_like for is_stated, result in zip(stated, returns, strict=True)])
+
+
+class FormulaNames:
+    """The values of one formula by name, and those of them that it has read."""
+
+    def __init__(self, info: DifferentiabilityInfo, results: Mapping[str, int]) -> None:
+        function = info.function
+        self._values: Final = {argument.name: argument.type for argument in function.arguments.all}
+        self._sources: Final = {name: variable_name(name) for name in self._values}
+        for name, index in results.items():
+            self._values[name] = function.schema.returns[index].type
+            self._sources[name] = f"_results[{index}]"
+        self._positions: Final = [index for index, is_own in enumerate(differentiable_results(info)) if is_own]
+        self._gradients: Final = _gradients(info, self._positions)
+        self._info: Final = info
+        self.saved: Final[dict[str, SavedValue]] = {}
+        self.gradients: Final[set[int]] = set()
+
+    def value(self, name: str) -> Value | None:
+        """The value of a name, which is kept from the forward call; None if there is no such name."""
+        if name in self._values:
+            type = self._values[name]
+            form = SavedForm.FACT
+            if type.is_tensor_like:
+                form = SavedForm.TENSORS if isinstance(type, ListType) else SavedForm.TENSOR
+            variable = variable_name(name)
+            self.saved[variable] = SavedValue(variable, self._sources[name], form)
+            return Value(variable, plain_type(type.text))
+        return self._gradient(name)
+
+    def fact(self, name: str, method: str) -> Value | None:
+        """What a method tells about an argument or a result, which is kept in its place."""
+        if name not in self._values:
+            return None
+        type = plain_type(self._values[name].text)
+        if method == "options" and type in ("Tensor", "Tensor?"):
+            texts = [f"{fact}={self._kept(name, FACTS[fact])}" for fact in OPTION_FACTS]
+            return Value(", ".join(texts), OPTIONS)
+        if method in ("defined", "has_value") and type.endswith(("Tensor", "?")):
+            return Value(self._kept(name, _DEFINED), "bool")
+        if method == "size" and type.endswith("[]"):
+            return Value(self._kept(name, Fact("length", "len({})", "int")), "int")
+        if method in FACTS and type in ("Tensor", "Tensor?"):
+            return Value(self._kept(name, FACTS[method]), FACTS[method].type)
+        return None
+
+    def _kept(self, name: str, fact: Fact) -> str:
+        kept, source = f"_{name}_{fact.suffix}", self._sources[name]
+        expression = fact.expression.format(source)
+        if self._values[name].text == "Tensor?" and fact is not _DEFINED:
+            expression = f"None if {source} is None else {expression}"
+        self.saved[kept] = SavedValue(kept, expression, SavedForm.FACT)
+        return kept
+
+    def _gradient(self, name: str) -> Value | None:
+        """The gradient of a name, or all as a list."""
+        if name == "grads":
+            self.gradients.update(self._positions)
+            if _gives_list(self._info.function):
+                return Value("_grads", "Tensor[]")
+            return Value(f"[{', '.join([f'_grad_{index}' for index in self._positions])}]", "Tensor[]")
+        if name not in self._gradients:
+            return None
+        self.gradients.add(self._gradients[name])
+        return Value(f"_grad_{self._gradients[name]}", "Tensor")
+
+    def gradient_at(self, number: int) -> Value | None:
+        """The gradient `grads[number]`, counted over the differentiable results; that of an item of a list."""
+        if _gives_list(self._info.function):
+            self.gradients.add(0)
+            return Value(f"_grads[{number}]", "Tensor")
+        if number >= len(self._positions):
+            return None
+        self.gradients.add(self._positions[number])
+        return Value(f"_grad_{self._positions[number]}", "Tensor")
+
+
+def _gives_list(function: NativeFunction) -> bool:
+    return isinstance(function.schema.returns[0].type, ListType)
+
+
+def _gradients(info: DifferentiabilityInfo, positions: list[int]) -> dict[str, int]:
+    """The positions of the results whose gradients have names, by name."""
+    named = {
+        f"grad_{result.name}": index
+        for index, result in enumerate(info.function.schema.returns)
+        if index in positions and result.name is not None
+    }
+    return {**({"grad": positions[0]} if positions else {}), **named}

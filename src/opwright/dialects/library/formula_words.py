@@ -1,0 +1,108 @@
+"""What formulas of C++ may use besides operators, and its Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from opwright.dialects.library.callable_operators import NONE, Value
+from opwright.model.declared_outputs import DTYPES
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["CASTS", "CONSTANTS", "FACTS", "NUMBER_FUNCTIONS", "NUMBER_METHODS", "OPTION_FACTS", "Fact"]
+
+
+class Fact(NamedTuple):
+    """Something about a tensor that is kept in its place: the suffix of its name, its expression, and its type."""
+
+    suffix: str
+    expression: str
+    type: str
+
+
+_SHAPE: Final = Fact("shape", "{}.shape", "int[]")
+_DTYPE: Final = Fact("dtype", "{}.dtype", "ScalarType")
+_NUMEL: Final = Fact("numel", "{}.numel()", "int")
+_STRIDES: Final = Fact("strides", "{}.stride()", "int[]")
+
+#: Methods of C++ tensors that tell facts.
+FACTS: Final[Mapping[str, Fact]] = {
+    "sizes": _SHAPE,
+    "sym_sizes": _SHAPE,
+    "strides": _STRIDES,
+    "sym_strides": _STRIDES,
+    "numel": _NUMEL,
+    "sym_numel": _NUMEL,
+    "scalar_type": _DTYPE,
+    "dtype": _DTYPE,
+    "dim": Fact("dim", "{}.dim()", "int"),
+    "device": Fact("device", "{}.device", "Device"),
+    "layout": Fact("layout", "{}.layout", "Layout"),
+    "is_complex": Fact("is_complex", "{}.is_complex()", "bool"),
+    "is_floating_point": Fact("is_floating_point", "{}.is_floating_point()", "bool"),
+    "is_conj": Fact("is_conj", "{}.is_conj()", "bool"),
+}
+
+#: Methods of numbers, each with the type that it gives.
+NUMBER_METHODS: Final[Mapping[str, str]] = {
+    "toDouble": "float",
+    "toFloat": "float",
+    "toInt": "int",
+    "toLong": "int",
+    "toComplexDouble": "complex",
+}
+
+#: The numbers to which C++ casts.
+CASTS: Final[Mapping[str, str]] = {
+    "double": "float",
+    "float": "float",
+    "int": "int",
+    "int64_t": "int",
+    "bool": "bool",
+    "c10::SymInt": "int",
+    "SymInt": "int",
+    "at::Scalar": "Scalar",
+    "Scalar": "Scalar",
+}
+
+#: Functions of numbers.
+NUMBER_FUNCTIONS: Final = frozenset(("cos", "exp", "log", "log2", "pow", "sin", "sqrt", "tanh"))
+
+_MATH: Final = {
+    "M_1_PI": 1 / math.pi,
+    "M_2_PI": 2 / math.pi,
+    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
+    "M_E": math.e,
+    "M_LN10": math.log(10),
+    "M_LN2": math.log(2),
+    "M_LOG10E": math.log10(math.e),
+    "M_LOG2E": math.log2(math.e),
+    "M_PI": math.pi,
+    "M_PI_2": math.pi / 2,
+    "M_PI_4": math.pi / 4,
+    "M_SQRT1_2": math.sqrt(0.5),
+    "M_SQRT2": math.sqrt(2),
+}
+
+#: The dtypes by their names in C++: those of `torch` come first.
+_DTYPES: Final = {cpp: name for name, cpp in reversed(list(DTYPES.items()))}
+
+#: Names of values that formulas may use, without `at::`, `c10::`, `std::` or `torch::` before them.
+CONSTANTS: Final[Mapping[str, Value]] = {
+    **{name: Value(repr(number), "float") for name, number in _MATH.items()},
+    "INFINITY": Value("_math.inf", "float"),
+    "NAN": Value("_math.nan", "float"),
+    "nullopt": Value("None", NONE),
+    "true": Value("True", "bool"),
+    "false": Value("False", "bool"),
+    "retain_variables": Value("True", "bool"),
+    **{
+        spelling: Value(f"_torch.{name}", "ScalarType")
+        for cpp, name in _DTYPES.items()
+        for spelling in (f"k{cpp}", f"ScalarType::{cpp}")
+    },
+}
+
+#: The keywords that options of a tensor are in a call.
+OPTION_FACTS: Final = ("dtype", "layout", "device")

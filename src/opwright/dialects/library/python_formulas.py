@@ -1,0 +1,311 @@
+"""Translates formulas of C++ into expressions of Python that call operators through the dispatcher."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from opwright.dialects.derivatives.formula_trees import formula_parser, range_of, source_of, text_of
+from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, Value, choose
+from opwright.dialects.library.formula_names import FormulaNames
+from opwright.dialects.library.formula_words import CASTS, CONSTANTS, FACTS, NUMBER_FUNCTIONS, NUMBER_METHODS
+from opwright.syntax.python import string_literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["NoPython", "PythonTranslator"]
+
+_PREFIX: Final = re.compile(r"^(?:::)?(?:(?:at|c10|std|torch|headeronly)::)+")
+_SUFFIX: Final = re.compile(r"(?<=[\d.])[fFlLuU]+$")
+_NUMBERS: Final = ("bool", "int", "float", "complex", "Scalar")
+_COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=")
+_LOGIC: Final = {"&&": "and", "||": "or", "and": "and", "or": "or"}
+_ARITHMETIC: Final = ("+", "-", "*", "/", *_COMPARISONS)
+_WHAT_SERVES: Final = "write it with operators, or make it an operator of the library, with derivatives of its own"
+
+
+class NoPython(Exception):
+    """A part of a formula that has no form in Python: its characters, what is wrong, and what would serve."""
+
+    def __init__(self, at: tuple[int, int], message: str, help: str) -> None:
+        super().__init__(message)
+        self.at: Final = at
+        self.message: Final = message
+        self.help: Final = help
+
+
+class PythonTranslator:
+    """Translates one formula. `namespaces` are the C++ namespaces of libraries, each with that of its operators."""
+
+    def __init__(
+        self, formula: str, names: FormulaNames, operators: CallableOperators, namespaces: Mapping[str, str]
+    ) -> None:
+        self._source: Final = source_of(formula)
+        self._names: Final = names
+        self._operators: Final = operators
+        self._namespaces: Final = namespaces
+        self.mask: tuple[str, ...] = ()
+        """The variables that say which gradients are needed, for `grad_input_mask`."""
+        self._visitors: Final[dict[str, Callable[[Node], Value]]] = {
+            "identifier": self._name,
+            "qualified_identifier": self._name,
+            "true": self._name,
+            "false": self._name,
+            "number_literal": self._number,
+            "string_literal": self._string,
+            "parenthesized_expression": lambda node: self._value(node.named_children[0]),
+            "binary_expression": self._binary,
+            "unary_expression": self._unary,
+            "pointer_expression": lambda node: self._given(self._value(_field(node, "argument"))),
+            "conditional_expression": self._conditional,
+            "subscript_expression": self._subscript,
+            "initializer_list": self._list,
+            "compound_literal_expression": self._compound,
+            "call_expression": self._call,
+        }
+
+    def translate(self) -> Value:
+        """The formula in Python. Raises NoPython."""
+        statement = formula_parser().parse(self._source).root_node.children[0]
+        return self._value(_field(_field(statement, "declarator"), "value"))
+
+    def _fault(self, node: Node, message: str, help: str = _WHAT_SERVES) -> NoPython:
+        return NoPython(range_of(node, self._source), message, help)
+
+    def _value(self, node: Node) -> Value:
+        visitor = self._visitors.get(node.type)
+        if visitor is None:
+            raise self._fault(node, "Python has no form of this part of the formula")
+        return visitor(node)
+
+    def _name(self, node: Node) -> Value:
+        text = text_of(node)
+        if text == "grad_input_mask":
+            return Value(f"[{', '.join(self.mask)}]", "bool[]")
+        value = self._names.value(text) or CONSTANTS.get(_PREFIX.sub("", text))
+        if value is None:
+            raise self._fault(node, f"the formula reads `{text}`, which no name in Python stands for")
+        return value
+
+    def _number(self, node: Node) -> Value:
+        text = _SUFFIX.sub("", text_of(node)).replace("'", "")
+        return Value(text, "float" if re.search(r"[.eE]", text) and not text.startswith("0x") else "int")
+
+    def _string(self, node: Node) -> Value:
+        return Value(string_literal(text_of(node)[1:-1]), "str")
+
+    def _binary(self, node: Node) -> Value:
+        operator = text_of(_field(node, "operator"))
+        left, right = self._value(_field(node, "left")), self._value(_field(node, "right"))
+        if operator in _LOGIC and (left.type, right.type) == ("bool", "bool"):
+            return Value(f"({left.text} {_LOGIC[operator]} {right.text})", "bool")
+        if operator in ("==", "!=") and left.type == right.type and not left.is_tensor:
+            return Value(f"({left.text} {operator} {right.text})", "bool")
+        is_tensor = left.is_tensor or right.is_tensor
+        known = (*_ARITHMETIC, "&", "|", "^") if is_tensor else _ARITHMETIC
+        if operator not in known or not all(side.is_tensor or side.type in _NUMBERS for side in (left, right)):
+            raise self._fault(node, f"Python has no `{operator}` of `{left.type}` and `{right.type}` like that of C++")
+        text = f"({left.text} {operator} {right.text})"
+        if is_tensor:
+            return Value(text, "Tensor")
+        if operator in _COMPARISONS:
+            return Value(text, "bool")
+        types = (left.type, right.type)
+        if operator == "/" and all(type in ("bool", "int") for type in types):
+            return Value(f"_quotient({left.text}, {right.text})", "int")
+        return Value(text, max(types, key=_NUMBERS.index) if types != ("bool", "bool") else "int")
+
+    def _unary(self, node: Node) -> Value:
+        operator, value = text_of(_field(node, "operator")), self._value(_field(node, "argument"))
+        if operator in ("!", "not") and value.type == "bool":
+            return Value(f"(not {value.text})", "bool")
+        if (operator in ("-", "+") and value.type in _NUMBERS) or (operator in ("-", "~") and value.is_tensor):
+            return Value(f"({operator}{value.text})", value.type)
+        raise self._fault(node, f"Python has no `{operator}` of `{value.type}` like that of C++")
+
+    def _conditional(self, node: Node) -> Value:
+        condition = self._value(_field(node, "condition"))
+        yes, no = self._value(_field(node, "consequence")), self._value(_field(node, "alternative"))
+        if condition.type != "bool":
+            raise self._fault(_field(node, "condition"), f"the condition is `{condition.type}`, not `bool`")
+        type = no.type if yes.type == NONE else yes.type
+        is_optional = NONE in (yes.type, no.type) and type == "Tensor"
+        return Value(f"({yes.text} if {condition.text} else {no.text})", "Tensor?" if is_optional else type)
+
+    def _subscript(self, node: Node) -> Value:
+        owner, index = _field(node, "argument"), _field(node, "indices").named_children[0]
+        if text_of(owner) == "grads" and text_of(index).isdigit():
+            gradient = self._names.gradient_at(int(text_of(index)))
+            if gradient is not None:
+                return gradient
+        value = self._value(owner)
+        if not value.type.endswith("[]"):
+            raise self._fault(node, f"`{value.type}` has no items in Python")
+        return Value(f"{value.text}[{self._value(index).text}]", value.type[:-2])
+
+    def _list(self, node: Node) -> Value:
+        values = [self._value(item) for item in node.named_children]
+        types = {value.type for value in values if value.type != NONE}
+        if len(types) > 1 and types <= set(_NUMBERS):
+            types = {max(types, key=_NUMBERS.index)}
+        if len(types) > 1 and types != {"Tensor", "Tensor?"}:
+            raise self._fault(node, "the items of the list have different types")
+        is_optional = len(types) > 1 or any(value.type == NONE for value in values)
+        type = "Tensor?" if is_optional else next(iter(types), "")
+        return Value(f"[{', '.join([value.text for value in values])}]", f"{type}[]")
+
+    def _compound(self, node: Node) -> Value:
+        return self._made(node, text_of(_field(node, "type")), _field(node, "value").named_children)
+
+    def _made(self, node: Node, type: str, arguments: list[Node]) -> Value:
+        """An object that C++ makes: an undefined tensor, a list, a tuple, or a number."""
+        plain = _PREFIX.sub("", type).partition("<")[0]
+        if plain == "Tensor" and not arguments:
+            return Value("None", NONE)
+        if plain in ("tuple", "make_tuple"):
+            values = [self._value(argument) for argument in arguments]
+            types = ["Tensor?" if value.type == NONE else value.type for value in values]
+            return Value(f"({', '.join([value.text for value in values])},)", f"({', '.join(types)})")
+        if plain in ("vector", "optional", "IntArrayRef", "SymIntArrayRef", "TensorList") and len(arguments) == 1:
+            return self._value(arguments[0])
+        if plain == "vector":
+            values = [self._value(argument) for argument in arguments]
+            return Value(f"[{', '.join([value.text for value in values])}]", "Tensor[]")
+        cast = CASTS.get(type) or CASTS.get(plain)
+        if cast is not None and len(arguments) == 1:
+            return self._cast(self._value(arguments[0]), cast, node)
+        raise self._fault(node, f"`{type}` has no form in Python")
+
+    def _cast(self, value: Value, type: str, node: Node) -> Value:
+        if value.type not in _NUMBERS:
+            raise self._fault(node, f"Python cannot convert `{value.type}` to `{type}`")
+        if type in ("Scalar", value.type):
+            return Value(value.text, type)
+        # These keep symbolic numbers symbolic.
+        function = {"float": "_torch.sym_float", "int": "_torch.sym_int"}.get(type, type)
+        return Value(f"{function}({value.text})", type)
+
+    def _given(self, value: Value) -> Value:
+        """The value of an optional."""
+        return value._replace(type=value.type.removesuffix("?")) if not value.is_tensor else value
+
+    def _call(self, node: Node) -> Value:
+        function, arguments = _field(node, "function"), _arguments(node)
+        if function.type == "field_expression":
+            return self._method(function, arguments)
+        name = text_of(function)
+        plain = _PREFIX.sub("", name)
+        if plain == "not_implemented":
+            return Value(f"_not_implemented({', '.join([self._value(item).text for item in arguments])})", "Tensor")
+        if plain == "move" and len(arguments) == 1:
+            return self._value(arguments[0])
+        if plain == "GradMode::is_enabled":
+            return Value("_torch.is_grad_enabled()", "bool")
+        if plain.startswith("static_cast<"):
+            return self._made(node, plain[len("static_cast<") : -1].strip(), arguments)
+        if plain.startswith("get<"):
+            return self._item_of_tuple(node, int(re.sub(r"\D", "", plain)), self._value(arguments[0]))
+        if function.type == "primitive_type" or plain.partition("<")[0] in _MADE or name in CASTS:
+            return self._made(node, name, arguments)
+        values = [self._value(argument) for argument in arguments]
+        if plain in NUMBER_FUNCTIONS and all(value.type in _NUMBERS for value in values):
+            return Value(f"_math.{plain}({', '.join([value.text for value in values])})", "float")
+        return self._function(function, values)
+
+    def _item_of_tuple(self, node: Node, index: int, value: Value) -> Value:
+        types = value.type.strip("()").split(", ")
+        if not value.type.startswith("(") or index >= len(types):
+            raise self._fault(node, f"`{value.type}` has no result {index}")
+        return Value(f"{value.text}[{index}]", types[index])
+
+    def _function(self, function: Node, values: list[Value]) -> Value:
+        """The call of a function, which is an operator."""
+        space, _, name = text_of(function).rpartition("::")
+        candidates: tuple[str, ...] = (
+            ("aten",) if space in ("at", "::at", "torch", "aten") else (self._namespaces.get(space, ""),)
+        )
+        if not space:
+            candidates = (*self._namespaces.values(), "aten")
+        for namespace in candidates:
+            overloads = self._operators.named(namespace, name)
+            if overloads:
+                return self._operator(function, namespace, name, values)
+        raise self._fault(function, f"`{text_of(function)}` is no operator, so Python cannot call it")
+
+    def _operator(self, at: Node, namespace: str, name: str, values: list[Value], *, is_method: bool = False) -> Value:
+        choice = choose(self._operators.named(namespace, name), values, is_method=is_method)
+        if choice is None:
+            types = ", ".join([value.type for value in values])
+            overloads = self._operators.named(namespace, name)
+            help = " or ".join([f"`{schema.name.text}({schema.arguments})`" for schema in overloads[:3]])
+            raise self._fault(at, f"no overload of `{namespace}::{name}` takes ({types})", f"it has {help}")
+        overload = choice.schema.name.overload or "default"
+        called = f"_torch.ops.{namespace}.{choice.schema.name.name}.{overload}"
+        return Value(f"{called}({', '.join(choice.arguments)})", choice.result)
+
+    def _method(self, function: Node, arguments: list[Node]) -> Value:
+        owner, method = _field(function, "argument"), text_of(_field(function, "field"))
+        values = [self._value(argument) for argument in arguments]
+        is_size = method in ("size", "sym_size") and len(values) == 1
+        asked = "sizes" if is_size else method
+        if owner.type == "identifier" and (is_size or not values):
+            fact = self._names.fact(text_of(owner), asked)
+            if fact is not None:
+                return Value(f"{fact.text}[{values[0].text}]", "int") if is_size else fact
+        value = self._value(owner)
+        if value.is_tensor:
+            return self._tensor_method(function, value, asked, values)
+        result = self._other_method(value, method, values)
+        if result is None:
+            raise self._fault(_field(function, "field"), f"`{value.type}` has no method `{method}` in Python")
+        return result
+
+    def _tensor_method(self, function: Node, value: Value, method: str, values: list[Value]) -> Value:
+        if method in FACTS and (method == "sizes" or not values):
+            text = FACTS[method].expression.format(value.text)
+            return Value(f"{text}[{values[0].text}]", "int") if values else Value(text, FACTS[method].type)
+        if method in ("defined", "has_value"):
+            return Value(f"({value.text} is not None)", "bool")
+        if method == "value":
+            return value
+        if method == "options":
+            facts = ("dtype", "layout", "device")
+            return Value(", ".join([f"{fact}={value.text}.{fact}" for fact in facts]), OPTIONS)
+        field = _field(function, "field")
+        if not self._operators.named("aten", method):
+            raise self._fault(field, f"`{method}` is no operator, so Python cannot call it")
+        return self._operator(field, "aten", method, [value, *values], is_method=True)
+
+    def _other_method(self, value: Value, method: str, values: list[Value]) -> Value | None:
+        """A method of a list, an optional, a number, or options; None if there is none."""
+        if method == "dtype" and value.type == OPTIONS and len(values) == 1:
+            return Value(re.sub(r"dtype=[^,]*", f"dtype={values[0].text}", value.text), OPTIONS)
+        if value.type.endswith("[]"):
+            known = {"size": (f"len({value.text})", "int"), "empty": (f"(not {value.text})", "bool")}
+            known |= {"vec": value, "back": (f"{value.text}[-1]", value.type[:-2])}
+            known |= {"front": (f"{value.text}[0]", value.type[:-2])}
+            return Value(*known[method]) if method in known else None
+        if value.type.endswith("?"):
+            if method == "value_or" and len(values) == 1:
+                return Value(f"({value.text} if {value.text} is not None else {values[0].text})", value.type[:-1])
+            known = {"has_value": (f"({value.text} is not None)", "bool"), "value": (value.text, value.type[:-1])}
+            return Value(*known[method]) if method in known else None
+        if value.type in _NUMBERS and method in NUMBER_METHODS:
+            return Value(f"{NUMBER_METHODS[method]}({value.text})", NUMBER_METHODS[method])
+        return None
+
+
+#: What is made by a call that looks like that of a function.
+_MADE: Final = ("Tensor", "tuple", "make_tuple", "vector", "optional", "IntArrayRef", "SymIntArrayRef", "TensorList")
+
+
+def _field(node: Node, name: str) -> Node:
+    child = node.child_by_field_name(name)
+    assert child is not None, "the grammar has this field"
+    return child
+
+
+def _arguments(node: Node) -> list[Node]:
+    return [child for child in _field(node, "arguments").named_children if child.type != "comment"]

@@ -1,0 +1,140 @@
+"""The derivatives of libraries with the stable C++ interface, whose formulas run in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from opwright.dialects.derivatives.entry import scope_of
+from opwright.dialects.library.callable_operators import NONE, CallableOperators, Value
+from opwright.dialects.library.formula_names import FormulaNames, differentiable_results
+from opwright.dialects.library.python_formulas import NoPython, PythonTranslator
+from opwright.model.derivatives import (
+    DEFAULT_KEY,
+    Derivative,
+    DifferentiabilityInfo,
+    DifferentiableFunction,
+    MatchedDerivatives,
+)
+from opwright.model.operator_library import OperatorLibrary
+from opwright.model.python_gradients import PythonFormula, PythonGradient, is_tensor_list
+from opwright.schema.function import SchemaKind
+from opwright.schema.types import ListType
+from opwright.source import codes
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.nodes import Mapping as MappingNode
+from opwright.source.nodes import Node, Scalar
+from opwright.source.span import Span
+
+__all__ = ["python_gradients"]
+
+
+def python_gradients(
+    library: OperatorLibrary,
+    matched: MatchedDerivatives,
+    entries: Iterable[Node],
+    pytorch: str,
+    sink: Diagnostics,
+) -> tuple[PythonGradient, ...]:
+    """The derivatives that the package of a library registers. `pytorch` is the text of PyTorch's entries."""
+    names = library.library
+    operators = CallableOperators(pytorch, {names.namespace: [own.schema for own in library.catalog.functions]})
+    spaces = dict.fromkeys((names.api, names.namespace, f"::{names.api}"), names.namespace)
+    maker = _Maker(operators, spaces, {scalar.span: scalar for entry in entries for scalar in _scalars(entry)}, sink)
+    made = [maker.gradient(entry) for entry in matched.functions if entry.infos]
+    return tuple([gradient for gradient in made if gradient is not None])
+
+
+def _scalars(node: Node) -> Iterator[Scalar]:
+    """The texts in an entry, also those for one dispatch key."""
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, MappingNode):
+        for _, value in node.entries:
+            yield from _scalars(value)
+
+
+class _Maker:
+    """Makes the gradients of one library's operators."""
+
+    def __init__(
+        self,
+        operators: CallableOperators,
+        spaces: Mapping[str, str],
+        scalars: Mapping[Span, Scalar],
+        sink: Diagnostics,
+    ) -> None:
+        self._operators: Final = operators
+        self._spaces: Final = spaces
+        self._scalars: Final = scalars
+        self._sink: Final = sink
+
+    def gradient(self, entry: DifferentiableFunction) -> PythonGradient | None:
+        """The gradient of an operator; None if it has a fault, which is reported, or no backward formula."""
+        info = entry.infos.get(DEFAULT_KEY, next(iter(entry.infos.values())))
+        if entry.function is not info.function:
+            return PythonGradient(entry.function, (), ())
+        if not info.derivatives:
+            return None
+        reason = _refusal(info, entry)
+        if reason:
+            at = info.derivatives[0].span
+            message = f"{reason}, which needs `abi: native`"
+            help = "give the derivative to a functional operator"
+            self._sink.error(codes.STABLE_FIELD, message, at, help=help)
+            return None
+        formulas = [self._formula(info, derivative) for derivative in info.derivatives]
+        whole = tuple([formula for formula in formulas if formula is not None])
+        if len(whole) < len(formulas):
+            return None
+        return PythonGradient(entry.function, whole, differentiable_results(info))
+
+    def _formula(self, info: DifferentiabilityInfo, derivative: Derivative) -> PythonFormula | None:
+        results = {savable.name: index for index, savable in enumerate(scope_of(info.function).results)}
+        names = FormulaNames(info, results)
+        translator = PythonTranslator(derivative.original_formula, names, self._operators, self._spaces)
+        translator.mask = tuple([f"_need_{name}" for name in derivative.var_names])
+        at, help = (0, len(derivative.original_formula)), "give a tensor for each argument"
+        try:
+            value = translator.translate()
+            message = _mismatch(value, info, derivative)
+        except NoPython as fault:
+            at, message, help = fault.at, fault.message, fault.help
+        if message:
+            scalar = self._scalars.get(derivative.span)
+            span = derivative.span if scalar is None else scalar.span_of(*at)
+            self._sink.error(codes.FORMULA_NOT_PYTHON, message, span, help=help)
+            return None
+        saved = tuple(names.saved.values())
+        return PythonFormula(value.text, derivative.var_names, saved, frozenset(names.gradients))
+
+
+def _refusal(info: DifferentiabilityInfo, entry: DifferentiableFunction) -> str:
+    """What the derivative of an operator needs that Python cannot register; empty if it can."""
+    function = info.function
+    if function.kind is not SchemaKind.functional:
+        return f"the derivative of `{function.name}` is that of an operator that writes to its arguments"
+    if function.is_view:
+        return f"the derivative of `{function.name}` is that of a view"
+    if set(entry.infos) != {DEFAULT_KEY}:
+        return f"`{function.name}` has formulas for some dispatch keys"
+    if info.output_condition is not None:
+        return f"`{function.name}` has an output that is differentiable under a condition"
+    if len(function.schema.returns) > 1 and any(
+        isinstance(result.type, ListType) and result.type.is_tensor_like for result in function.schema.returns
+    ):
+        return f"`{function.name}` has derivatives and returns a list beside other results"
+    return ""
+
+
+def _mismatch(value: Value, info: DifferentiabilityInfo, derivative: Derivative) -> str:
+    """Why a value is not the gradient of the arguments; empty if it is."""
+    lists = {argument.name: is_tensor_list(argument) for argument in info.function.arguments.all}
+    wanted = ["Tensor[]" if lists[name] else "Tensor" for name in derivative.var_names]
+    given = value.type.strip("()").split(", ") if value.type.startswith("(") else [value.type]
+    if len(wanted) > 1 and value.type == "Tensor[]":
+        given = wanted
+    plain = [type.replace("?", "").replace(NONE, "Tensor") for type in given]
+    if plain == wanted:
+        return ""
+    return f"the formula gives `{value.type}`, and `{', '.join(wanted)}` is needed"

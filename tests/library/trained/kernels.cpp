@@ -1,0 +1,133 @@
+// The kernels of trained.yaml, for either C++ interface of PyTorch. They compute with numbers of double precision.
+#include <trained/kernels.h>
+
+#ifdef TRAINED_STABLE
+#include <torch/csrc/stable/ops.h>
+using torch::stable::Tensor;
+using torch::stable::clone;
+using torch::stable::contiguous;
+using torch::stable::empty_like;
+using torch::stable::narrow;
+using Tensors = torch::headeronly::HeaderOnlyArrayRef<Tensor>;
+using Doubles = torch::headeronly::HeaderOnlyArrayRef<double>;
+#else
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+using at::Tensor;
+using Tensors = at::TensorList;
+using Doubles = at::ArrayRef<double>;
+static Tensor clone(const Tensor& self) { return self.clone(); }
+static Tensor contiguous(const Tensor& self) { return self.contiguous(); }
+static Tensor empty_like(const Tensor& self) { return at::empty_like(self); }
+static Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  return self.narrow(dim, start, length);
+}
+#endif
+
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+// A new tensor with function(x, y) for the elements of two tensors of the same sizes.
+template <typename Function>
+Tensor mapped(const Tensor& left, const Tensor& right, Function function) {
+  const Tensor x = contiguous(left), y = contiguous(right);
+  Tensor result = empty_like(x);
+  const auto fill = [&](auto* out) {
+    using Number = std::remove_pointer_t<decltype(out)>;
+    const auto* a = static_cast<const Number*>(x.const_data_ptr());
+    const auto* b = static_cast<const Number*>(y.const_data_ptr());
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      out[i] = static_cast<Number>(function(a[i], b[i]));
+    }
+  };
+  if (x.element_size() == 8) {
+    fill(static_cast<double*>(result.mutable_data_ptr()));
+  } else {
+    fill(static_cast<float*>(result.mutable_data_ptr()));
+  }
+  return result;
+}
+
+}  // namespace
+
+namespace trained::native {
+
+Tensor scale(const Tensor& self, double factor) {
+  return mapped(self, self, [factor](double x, double) { return x * factor; });
+}
+
+Tensor& scale_into(Tensor& self, double factor) {
+  auto* data = static_cast<double*>(self.mutable_data_ptr());
+  for (int64_t i = 0; i < self.numel(); ++i) {
+    data[i] *= factor;
+  }
+  return self;
+}
+
+#ifdef TRAINED_STABLE
+Tensor scale_(Tensor& self, double factor) { return scale_into(self, factor); }
+#else
+Tensor& scale_(Tensor& self, double factor) { return scale_into(self, factor); }
+#endif
+
+Tensor multiply(const Tensor& self, const Tensor& other, bool negate) {
+  return mapped(self, other, [negate](double x, double y) { return negate ? -x * y : x * y; });
+}
+
+Tensor squash(const Tensor& self) {
+  return mapped(self, self, [](double x, double) { return std::tanh(x); });
+}
+
+Tensor squash_backward(const Tensor& grad_output, const Tensor& result) {
+  return mapped(grad_output, result, [](double grad, double y) { return grad * (1 - y * y); });
+}
+
+Tensor biased(const Tensor& self, const std::optional<Tensor>& bias) {
+  if (!bias.has_value()) {
+    return clone(self);
+  }
+  const double count = 1 + bias->numel() / bias->dim();
+  const double each = 1 + self.numel() - self.size(-1);
+  return mapped(self, *bias, [count, each](double x, double y) { return x * count + y * each; });
+}
+
+std::tuple<Tensor, Tensor, Tensor> both(const Tensor& self, const Tensor& other) {
+  return {
+      mapped(self, other, [](double x, double y) { return x + y; }),
+      mapped(self, other, [](double x, double y) { return x * y; }),
+      mapped(self, other, [](double x, double y) { return x < y ? -1 : 1; })};
+}
+
+Tensor total(Tensors tensors, Doubles weights) {
+  Tensor sum = scale(tensors[0], weights[0]);
+  for (size_t index = 1; index < tensors.size(); ++index) {
+    const double weight = weights[index];
+    sum = mapped(sum, tensors[index], [weight](double x, double y) { return x + y * weight; });
+  }
+  return sum;
+}
+
+std::vector<Tensor> total_backward(const Tensor& grad_output, Doubles weights) {
+  std::vector<Tensor> grads;
+  for (double weight : weights) {
+    grads.push_back(scale(grad_output, weight));
+  }
+  return grads;
+}
+
+std::vector<Tensor> halves(const Tensor& self) {
+  Tensor source = self;
+  const int64_t half = self.size(0) / 2;
+  return {clone(narrow(source, 0, 0, half)), clone(narrow(source, 0, half, self.size(0) - half))};
+}
+
+Tensor first(const Tensor& self, int64_t length) {
+  Tensor source = self;
+  return clone(narrow(source, 0, 0, length));
+}
+
+}  // namespace trained::native
