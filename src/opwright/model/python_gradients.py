@@ -43,7 +43,8 @@ class PythonFormula(NamedTuple):
 class PythonGradient(NamedTuple):
     """The formulas of an operator, and whether each of its results is differentiable.
 
-    Without formulas, calls that would record a gradient are refused.
+    Without formulas it writes to arguments: calls that
+    would record a gradient are refused, and what they write counts as changed.
     """
 
     function: NativeFunction

@@ -127,7 +127,10 @@ REFUSED = {
     "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
     "{func: f(Tensor self) -> Tensor, batch_rule: 'm::g'}": ("E1161", "the batching rule of `f` needs `abi: native`"),
     "func: f(Tensor(a) self) -> Tensor(a)": ("E1161", "the view `f` needs `abi: native`"),
-    "{func: f(Tensor self) -> Tensor, autocast: fp32}": ("E1161", "the autocast policy of `f` needs `abi: native`"),
+    "{func: 'f(Tensor self, *, ScalarType? dtype=None) -> Tensor', autocast: fp32_set_opt_dtype}": (
+        "E1161",
+        "the autocast policy of `f` needs `abi: native`",
+    ),
     "{func: f(Tensor self) -> Tensor, autogen: f.out, dispatch: {CPU: f}}": ("E1161", "`f.out` is synthesized"),
     "{func: f(Tensor self) -> Tensor, tags: core}": ("E1162", "PyTorch 2.10 cannot register tags"),
     "{func: 'f(Tensor self, Generator? g) -> Tensor', tags: nondeterministic_seeded}": (
@@ -148,3 +151,40 @@ def test_what_the_stable_api_lacks_is_refused(entry: str, tmp_path: Path, capsys
     assert f"error[{code}]: {message}" in report
     assert f"{file}:4:" in report
     assert not out.exists()
+
+
+#: A formula of `f(Tensor self, float k) -> Tensor`, the code and the words with which it is refused, and their column.
+REFUSED_FORMULAS = {
+    "grad * helper(self)": ("E1163", "`helper` is no operator", 16),
+    "grad * self.data_ptr()": ("E1163", "`data_ptr` is no operator", 21),
+    "grad.mul(self, k, k)": ("E1163", "no overload of `aten::mul` takes (Tensor, Tensor, float, float)", 14),
+    "k": ("E1163", "the formula gives `float`, and `Tensor` is needed", 9),
+    "grad * (k, k)": ("E1163", "Python has no form of this part", 17),
+}
+
+
+@pytest.mark.parametrize("formula", REFUSED_FORMULAS)
+def test_formulas_that_python_cannot_compute_are_refused(
+    formula: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The word in the formula is the place of the error."""
+    code, message, column = REFUSED_FORMULAS[formula]
+    entry = "{func: 'f(Tensor self, float k) -> Tensor', outputs: like(self), dispatch: {CPU: f}}"
+    head = "namespace: s\nabi: stable\nderivatives: d.yaml\nderivative_includes: [d.h]\n"
+    (tmp_path / "s.yaml").write_text(f"{head}operators:\n- {entry}\n", encoding="utf-8")
+    (tmp_path / "d.yaml").write_text(f"- name: f(Tensor self, float k) -> Tensor\n  self: {formula}\n")
+    assert main(["generate", "--library", str(tmp_path / "s.yaml"), "--torch", "auto", "--out", str(tmp_path)]) == 1
+    report = capsys.readouterr().err
+    assert f"error[{code}]: {message}" in report
+    assert f"d.yaml:2:{column}" in report
+
+
+def test_derivatives_that_python_cannot_register_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A derivative of an operator that writes to its argument needs C++."""
+    entry = "{func: 'f_(Tensor(a!) self) -> Tensor(a!)', dispatch: {CPU: f_}}"
+    (tmp_path / "s.yaml").write_text(f"namespace: s\nabi: stable\nderivatives: d.yaml\noperators:\n- {entry}\n")
+    (tmp_path / "d.yaml").write_text("- name: f_(Tensor(a!) self) -> Tensor(a!)\n  self: grad\n")
+    assert main(["generate", "--library", str(tmp_path / "s.yaml"), "--torch", "auto", "--out", str(tmp_path)]) == 1
+    assert "error[E1161]: the derivative of `f_` is that of an operator that writes" in capsys.readouterr().err

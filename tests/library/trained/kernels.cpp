@@ -4,22 +4,24 @@
 #ifdef TRAINED_STABLE
 #include <torch/csrc/stable/ops.h>
 using torch::stable::Tensor;
-using torch::stable::clone;
-using torch::stable::contiguous;
-using torch::stable::empty_like;
-using torch::stable::narrow;
 using Tensors = torch::headeronly::HeaderOnlyArrayRef<Tensor>;
 using Doubles = torch::headeronly::HeaderOnlyArrayRef<double>;
+static Tensor empty_of(const Tensor& self) { return torch::stable::empty_like(self); }
+static Tensor clone_of(const Tensor& self) { return torch::stable::clone(self); }
+static Tensor packed(const Tensor& self) { return torch::stable::contiguous(self); }
+static Tensor part_of(Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  return torch::stable::narrow(self, dim, start, length);
+}
 #else
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 using at::Tensor;
 using Tensors = at::TensorList;
 using Doubles = at::ArrayRef<double>;
-static Tensor clone(const Tensor& self) { return self.clone(); }
-static Tensor contiguous(const Tensor& self) { return self.contiguous(); }
-static Tensor empty_like(const Tensor& self) { return at::empty_like(self); }
-static Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+static Tensor clone_of(const Tensor& self) { return self.clone(); }
+static Tensor packed(const Tensor& self) { return self.contiguous(); }
+static Tensor empty_of(const Tensor& self) { return at::empty_like(self); }
+static Tensor part_of(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return self.narrow(dim, start, length);
 }
 #endif
@@ -34,8 +36,8 @@ namespace {
 // A new tensor with function(x, y) for the elements of two tensors of the same sizes.
 template <typename Function>
 Tensor mapped(const Tensor& left, const Tensor& right, Function function) {
-  const Tensor x = contiguous(left), y = contiguous(right);
-  Tensor result = empty_like(x);
+  const Tensor x = packed(left), y = packed(right);
+  Tensor result = empty_of(x);
   const auto fill = [&](auto* out) {
     using Number = std::remove_pointer_t<decltype(out)>;
     const auto* a = static_cast<const Number*>(x.const_data_ptr());
@@ -88,11 +90,10 @@ Tensor squash_backward(const Tensor& grad_output, const Tensor& result) {
 
 Tensor biased(const Tensor& self, const std::optional<Tensor>& bias) {
   if (!bias.has_value()) {
-    return clone(self);
+    return clone_of(self);
   }
-  const double count = 1 + bias->numel() / bias->dim();
-  const double each = 1 + self.numel() - self.size(-1);
-  return mapped(self, *bias, [count, each](double x, double y) { return x * count + y * each; });
+  const double each = self.numel() - self.size(-1);
+  return mapped(self, *bias, [each](double x, double y) { return x * 4 + y * each; });
 }
 
 std::tuple<Tensor, Tensor, Tensor> both(const Tensor& self, const Tensor& other) {
@@ -122,12 +123,12 @@ std::vector<Tensor> total_backward(const Tensor& grad_output, Doubles weights) {
 std::vector<Tensor> halves(const Tensor& self) {
   Tensor source = self;
   const int64_t half = self.size(0) / 2;
-  return {clone(narrow(source, 0, 0, half)), clone(narrow(source, 0, half, self.size(0) - half))};
+  return {clone_of(part_of(source, 0, 0, half)), clone_of(part_of(source, 0, half, self.size(0) - half))};
 }
 
 Tensor first(const Tensor& self, int64_t length) {
   Tensor source = self;
-  return clone(narrow(source, 0, 0, length));
+  return clone_of(part_of(source, 0, 0, length));
 }
 
 }  // namespace trained::native

@@ -12,7 +12,7 @@ from opwright.schema.parser import parse_schema
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["NONE", "OPTIONS", "CallableOperators", "Choice", "Value", "choose", "plain_type"]
+__all__ = ["NONE", "OPTIONS", "CallableOperators", "ChosenOverload", "PythonValue", "choose", "plain_type"]
 
 #: The types of values in formulas besides those of the schema language: nothing, and the options of a tensor.
 NONE: Final = "None"
@@ -23,7 +23,7 @@ _NUMBERS: Final = ("bool", "int", "float", "complex")
 _OF_OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")
 
 
-class Value(NamedTuple):
+class PythonValue(NamedTuple):
     """An expression of Python and its type: a plain type of the schema language, or a tuple `(Tensor, Tensor)`."""
 
     text: str
@@ -35,7 +35,7 @@ class Value(NamedTuple):
         return self.type in ("Tensor", "Tensor?")
 
 
-class Choice(NamedTuple):
+class ChosenOverload(NamedTuple):
     """An overload that fits a call, and the texts of its arguments."""
 
     schema: FunctionSchema
@@ -91,9 +91,11 @@ class CallableOperators:
         return self._found[name]
 
 
-def choose(overloads: Iterable[FunctionSchema], values: Sequence[Value], *, is_method: bool) -> Choice | None:
+def choose(
+    overloads: Iterable[FunctionSchema], values: Sequence[PythonValue], *, is_method: bool
+) -> ChosenOverload | None:
     """The overload that fits values best, in the order in which C++ functions take them; None if none does."""
-    best: tuple[int, Choice] | None = None
+    best: tuple[int, ChosenOverload] | None = None
     for schema in overloads:
         fit = _fit(schema, _in_order(schema, values) if is_method else list(values))
         if fit is not None and (best is None or fit[0] < best[0]):
@@ -101,14 +103,14 @@ def choose(overloads: Iterable[FunctionSchema], values: Sequence[Value], *, is_m
     return None if best is None else best[1]
 
 
-def _in_order(schema: FunctionSchema, values: Sequence[Value]) -> list[Value]:
+def _in_order(schema: FunctionSchema, values: Sequence[PythonValue]) -> list[PythonValue]:
     """The values of a call of a method, whose object is the argument `self`."""
     names = [argument.name for argument in schema.arguments.all]
     place = names.index("self") if "self" in names else 0
     return [*values[1 : place + 1], values[0], *values[place + 1 :]]
 
 
-def _fit(schema: FunctionSchema, values: list[Value]) -> tuple[int, Choice] | None:
+def _fit(schema: FunctionSchema, values: list[PythonValue]) -> tuple[int, ChosenOverload] | None:
     """How badly values fit a schema, with the call; None if they do not."""
     positional = len(schema.arguments.positional)
     cost, texts, index = 0, [], 0
@@ -129,10 +131,10 @@ def _fit(schema: FunctionSchema, values: list[Value]) -> tuple[int, Choice] | No
         index += 1
     if any(parameter.default is None for parameter in parameters[index:]):
         return None
-    return cost, Choice(schema, tuple(texts))
+    return cost, ChosenOverload(schema, tuple(texts))
 
 
-def _argument(value: Value, parameter: Argument) -> tuple[int, str] | None:
+def _argument(value: PythonValue, parameter: Argument) -> tuple[int, str] | None:
     """How badly a value fits a parameter, with the text that is passed."""
     wanted = plain_type(parameter.type.text)
     cost = _cost(value.type, wanted)

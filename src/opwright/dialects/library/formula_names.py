@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.dialects.library.callable_operators import OPTIONS, Value, plain_type
-from opwright.dialects.library.formula_words import FACTS, OPTION_FACTS, Fact
+from opwright.dialects.library.callable_operators import OPTIONS, PythonValue, plain_type
+from opwright.dialects.library.formula_words import FACTS, OPTION_FACTS, TensorFact
 from opwright.model.derivatives import DifferentiabilityInfo
 from opwright.model.native_function import NativeFunction
 from opwright.model.python_gradients import SavedForm, SavedValue
@@ -15,7 +15,7 @@ from opwright.syntax.python import variable_name
 
 __all__ = ["FormulaNames", "differentiable_results"]
 
-_DEFINED: Final = Fact("defined", "({} is not None)", "bool")
+_DEFINED: Final = TensorFact("defined", "({} is not None)", "bool")
 
 
 def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
@@ -41,7 +41,7 @@ class FormulaNames:
         self.saved: Final[dict[str, SavedValue]] = {}
         self.gradients: Final[set[int]] = set()
 
-    def value(self, name: str) -> Value | None:
+    def value(self, name: str) -> PythonValue | None:
         """The value of a name, which is kept from the forward call; None if there is no such name."""
         if name in self._values:
             type = self._values[name]
@@ -50,54 +50,54 @@ class FormulaNames:
                 form = SavedForm.TENSORS if isinstance(type, ListType) else SavedForm.TENSOR
             variable = variable_name(name)
             self.saved[variable] = SavedValue(variable, self._sources[name], form)
-            return Value(variable, plain_type(type.text))
+            return PythonValue(variable, plain_type(type.text))
         return self._gradient(name)
 
-    def fact(self, name: str, method: str) -> Value | None:
+    def fact(self, name: str, method: str) -> PythonValue | None:
         """What a method tells about an argument or a result, which is kept in its place."""
         if name not in self._values:
             return None
         type = plain_type(self._values[name].text)
         if method == "options" and type in ("Tensor", "Tensor?"):
             texts = [f"{fact}={self._kept(name, FACTS[fact])}" for fact in OPTION_FACTS]
-            return Value(", ".join(texts), OPTIONS)
+            return PythonValue(", ".join(texts), OPTIONS)
         if method in ("defined", "has_value") and type.endswith(("Tensor", "?")):
-            return Value(self._kept(name, _DEFINED), "bool")
+            return PythonValue(self._kept(name, _DEFINED), "bool")
         if method == "size" and type.endswith("[]"):
-            return Value(self._kept(name, Fact("length", "len({})", "int")), "int")
+            return PythonValue(self._kept(name, TensorFact("length", "len({})", "int")), "int")
         if method in FACTS and type in ("Tensor", "Tensor?"):
-            return Value(self._kept(name, FACTS[method]), FACTS[method].type)
+            return PythonValue(self._kept(name, FACTS[method]), FACTS[method].type)
         return None
 
-    def _kept(self, name: str, fact: Fact) -> str:
-        kept, source = f"_{name}_{fact.suffix}", self._sources[name]
+    def _kept(self, name: str, fact: TensorFact) -> str:
+        name_of_fact, source = f"_{name}_{fact.suffix}", self._sources[name]
         expression = fact.expression.format(source)
         if self._values[name].text == "Tensor?" and fact is not _DEFINED:
             expression = f"None if {source} is None else {expression}"
-        self.saved[kept] = SavedValue(kept, expression, SavedForm.FACT)
-        return kept
+        self.saved[name_of_fact] = SavedValue(name_of_fact, expression, SavedForm.FACT)
+        return name_of_fact
 
-    def _gradient(self, name: str) -> Value | None:
+    def _gradient(self, name: str) -> PythonValue | None:
         """The gradient of a name, or all as a list."""
         if name == "grads":
             self.gradients.update(self._positions)
             if _gives_list(self._info.function):
-                return Value("_grads", "Tensor[]")
-            return Value(f"[{', '.join([f'_grad_{index}' for index in self._positions])}]", "Tensor[]")
+                return PythonValue("_grads", "Tensor[]")
+            return PythonValue(f"[{', '.join([f'_grad_{index}' for index in self._positions])}]", "Tensor[]")
         if name not in self._gradients:
             return None
         self.gradients.add(self._gradients[name])
-        return Value(f"_grad_{self._gradients[name]}", "Tensor")
+        return PythonValue(f"_grad_{self._gradients[name]}", "Tensor")
 
-    def gradient_at(self, number: int) -> Value | None:
+    def gradient_at(self, number: int) -> PythonValue | None:
         """The gradient `grads[number]`, counted over the differentiable results; that of an item of a list."""
         if _gives_list(self._info.function):
             self.gradients.add(0)
-            return Value(f"_grads[{number}]", "Tensor")
+            return PythonValue(f"_grads[{number}]", "Tensor")
         if number >= len(self._positions):
             return None
         self.gradients.add(self._positions[number])
-        return Value(f"_grad_{self._positions[number]}", "Tensor")
+        return PythonValue(f"_grad_{self._positions[number]}", "Tensor")
 
 
 def _gives_list(function: NativeFunction) -> bool:

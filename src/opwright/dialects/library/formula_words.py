@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.dialects.library.callable_operators import NONE, Value
+from opwright.dialects.library.callable_operators import NONE, PythonValue
 from opwright.model.declared_outputs import DTYPES
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["CASTS", "CONSTANTS", "FACTS", "NUMBER_FUNCTIONS", "NUMBER_METHODS", "OPTION_FACTS", "Fact"]
+__all__ = ["CASTS", "CONSTANTS", "FACTS", "NUMBER_FUNCTIONS", "NUMBER_METHODS", "OPTION_FACTS", "TensorFact"]
 
 
-class Fact(NamedTuple):
+class TensorFact(NamedTuple):
     """Something about a tensor that is kept in its place: the suffix of its name, its expression, and its type."""
 
     suffix: str
@@ -21,13 +21,13 @@ class Fact(NamedTuple):
     type: str
 
 
-_SHAPE: Final = Fact("shape", "{}.shape", "int[]")
-_DTYPE: Final = Fact("dtype", "{}.dtype", "ScalarType")
-_NUMEL: Final = Fact("numel", "{}.numel()", "int")
-_STRIDES: Final = Fact("strides", "{}.stride()", "int[]")
+_SHAPE: Final = TensorFact("shape", "{}.shape", "int[]")
+_DTYPE: Final = TensorFact("dtype", "{}.dtype", "ScalarType")
+_NUMEL: Final = TensorFact("numel", "{}.numel()", "int")
+_STRIDES: Final = TensorFact("strides", "{}.stride()", "int[]")
 
 #: Methods of C++ tensors that tell facts.
-FACTS: Final[Mapping[str, Fact]] = {
+FACTS: Final[Mapping[str, TensorFact]] = {
     "sizes": _SHAPE,
     "sym_sizes": _SHAPE,
     "strides": _STRIDES,
@@ -36,12 +36,12 @@ FACTS: Final[Mapping[str, Fact]] = {
     "sym_numel": _NUMEL,
     "scalar_type": _DTYPE,
     "dtype": _DTYPE,
-    "dim": Fact("dim", "{}.dim()", "int"),
-    "device": Fact("device", "{}.device", "Device"),
-    "layout": Fact("layout", "{}.layout", "Layout"),
-    "is_complex": Fact("is_complex", "{}.is_complex()", "bool"),
-    "is_floating_point": Fact("is_floating_point", "{}.is_floating_point()", "bool"),
-    "is_conj": Fact("is_conj", "{}.is_conj()", "bool"),
+    "dim": TensorFact("dim", "{}.dim()", "int"),
+    "device": TensorFact("device", "{}.device", "Device"),
+    "layout": TensorFact("layout", "{}.layout", "Layout"),
+    "is_complex": TensorFact("is_complex", "{}.is_complex()", "bool"),
+    "is_floating_point": TensorFact("is_floating_point", "{}.is_floating_point()", "bool"),
+    "is_conj": TensorFact("is_conj", "{}.is_conj()", "bool"),
 }
 
 #: Methods of numbers, each with the type that it gives.
@@ -89,16 +89,16 @@ _MATH: Final = {
 _DTYPES: Final = {cpp: name for name, cpp in reversed(list(DTYPES.items()))}
 
 #: Names of values that formulas may use, without `at::`, `c10::`, `std::` or `torch::` before them.
-CONSTANTS: Final[Mapping[str, Value]] = {
-    **{name: Value(repr(number), "float") for name, number in _MATH.items()},
-    "INFINITY": Value("_math.inf", "float"),
-    "NAN": Value("_math.nan", "float"),
-    "nullopt": Value("None", NONE),
-    "true": Value("True", "bool"),
-    "false": Value("False", "bool"),
-    "retain_variables": Value("True", "bool"),
+CONSTANTS: Final[Mapping[str, PythonValue]] = {
+    **{name: PythonValue(repr(number), "float") for name, number in _MATH.items()},
+    "INFINITY": PythonValue("_math.inf", "float"),
+    "NAN": PythonValue("_math.nan", "float"),
+    "nullopt": PythonValue("None", NONE),
+    "true": PythonValue("True", "bool"),
+    "false": PythonValue("False", "bool"),
+    "retain_variables": PythonValue("True", "bool"),
     **{
-        spelling: Value(f"_torch.{name}", "ScalarType")
+        spelling: PythonValue(f"_torch.{name}", "ScalarType")
         for cpp, name in _DTYPES.items()
         for spelling in (f"k{cpp}", f"ScalarType::{cpp}")
     },

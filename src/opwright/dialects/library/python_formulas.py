@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_trees import formula_parser, range_of, source_of, text_of
-from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, Value, choose
+from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
 from opwright.dialects.library.formula_names import FormulaNames
 from opwright.dialects.library.formula_words import CASTS, CONSTANTS, FACTS, NUMBER_FUNCTIONS, NUMBER_METHODS
 from opwright.syntax.python import string_literal
@@ -48,7 +48,7 @@ class PythonTranslator:
         self._namespaces: Final = namespaces
         self.mask: tuple[str, ...] = ()
         """The variables that say which gradients are needed, for `grad_input_mask`."""
-        self._visitors: Final[dict[str, Callable[[Node], Value]]] = {
+        self._visitors: Final[dict[str, Callable[[Node], PythonValue]]] = {
             "identifier": self._name,
             "qualified_identifier": self._name,
             "true": self._name,
@@ -66,7 +66,7 @@ class PythonTranslator:
             "call_expression": self._call,
         }
 
-    def translate(self) -> Value:
+    def translate(self) -> PythonValue:
         """The formula in Python. Raises NoPython."""
         statement = formula_parser().parse(self._source).root_node.children[0]
         return self._value(_field(_field(statement, "declarator"), "value"))
@@ -74,67 +74,67 @@ class PythonTranslator:
     def _fault(self, node: Node, message: str, help: str = _WHAT_SERVES) -> NoPython:
         return NoPython(range_of(node, self._source), message, help)
 
-    def _value(self, node: Node) -> Value:
+    def _value(self, node: Node) -> PythonValue:
         visitor = self._visitors.get(node.type)
         if visitor is None:
             raise self._fault(node, "Python has no form of this part of the formula")
         return visitor(node)
 
-    def _name(self, node: Node) -> Value:
+    def _name(self, node: Node) -> PythonValue:
         text = text_of(node)
         if text == "grad_input_mask":
-            return Value(f"[{', '.join(self.mask)}]", "bool[]")
+            return PythonValue(f"[{', '.join(self.mask)}]", "bool[]")
         value = self._names.value(text) or CONSTANTS.get(_PREFIX.sub("", text))
         if value is None:
             raise self._fault(node, f"the formula reads `{text}`, which no name in Python stands for")
         return value
 
-    def _number(self, node: Node) -> Value:
+    def _number(self, node: Node) -> PythonValue:
         text = _SUFFIX.sub("", text_of(node)).replace("'", "")
-        return Value(text, "float" if re.search(r"[.eE]", text) and not text.startswith("0x") else "int")
+        return PythonValue(text, "float" if re.search(r"[.eE]", text) and not text.startswith("0x") else "int")
 
-    def _string(self, node: Node) -> Value:
-        return Value(string_literal(text_of(node)[1:-1]), "str")
+    def _string(self, node: Node) -> PythonValue:
+        return PythonValue(string_literal(text_of(node)[1:-1]), "str")
 
-    def _binary(self, node: Node) -> Value:
+    def _binary(self, node: Node) -> PythonValue:
         operator = text_of(_field(node, "operator"))
         left, right = self._value(_field(node, "left")), self._value(_field(node, "right"))
         if operator in _LOGIC and (left.type, right.type) == ("bool", "bool"):
-            return Value(f"({left.text} {_LOGIC[operator]} {right.text})", "bool")
+            return PythonValue(f"({left.text} {_LOGIC[operator]} {right.text})", "bool")
         if operator in ("==", "!=") and left.type == right.type and not left.is_tensor:
-            return Value(f"({left.text} {operator} {right.text})", "bool")
+            return PythonValue(f"({left.text} {operator} {right.text})", "bool")
         is_tensor = left.is_tensor or right.is_tensor
-        known = (*_ARITHMETIC, "&", "|", "^") if is_tensor else _ARITHMETIC
-        if operator not in known or not all(side.is_tensor or side.type in _NUMBERS for side in (left, right)):
+        operators = (*_ARITHMETIC, "&", "|", "^") if is_tensor else _ARITHMETIC
+        if operator not in operators or not all(side.is_tensor or side.type in _NUMBERS for side in (left, right)):
             raise self._fault(node, f"Python has no `{operator}` of `{left.type}` and `{right.type}` like that of C++")
         text = f"({left.text} {operator} {right.text})"
         if is_tensor:
-            return Value(text, "Tensor")
+            return PythonValue(text, "Tensor")
         if operator in _COMPARISONS:
-            return Value(text, "bool")
+            return PythonValue(text, "bool")
         types = (left.type, right.type)
         if operator == "/" and all(type in ("bool", "int") for type in types):
-            return Value(f"_quotient({left.text}, {right.text})", "int")
-        return Value(text, max(types, key=_NUMBERS.index) if types != ("bool", "bool") else "int")
+            return PythonValue(f"_quotient({left.text}, {right.text})", "int")
+        return PythonValue(text, max(types, key=_NUMBERS.index) if types != ("bool", "bool") else "int")
 
-    def _unary(self, node: Node) -> Value:
+    def _unary(self, node: Node) -> PythonValue:
         operator, value = text_of(_field(node, "operator")), self._value(_field(node, "argument"))
         if operator in ("!", "not") and value.type == "bool":
-            return Value(f"(not {value.text})", "bool")
+            return PythonValue(f"(not {value.text})", "bool")
         if (operator in ("-", "+") and value.type in _NUMBERS) or (operator in ("-", "~") and value.is_tensor):
-            return Value(f"({operator}{value.text})", value.type)
+            return PythonValue(f"({operator}{value.text})", value.type)
         raise self._fault(node, f"Python has no `{operator}` of `{value.type}` like that of C++")
 
-    def _conditional(self, node: Node) -> Value:
+    def _conditional(self, node: Node) -> PythonValue:
         condition = self._value(_field(node, "condition"))
         yes, no = self._value(_field(node, "consequence")), self._value(_field(node, "alternative"))
         if condition.type != "bool":
             raise self._fault(_field(node, "condition"), f"the condition is `{condition.type}`, not `bool`")
         type = no.type if yes.type == NONE else yes.type
         is_optional = NONE in (yes.type, no.type) and type == "Tensor"
-        return Value(f"({yes.text} if {condition.text} else {no.text})", "Tensor?" if is_optional else type)
+        return PythonValue(f"({yes.text} if {condition.text} else {no.text})", "Tensor?" if is_optional else type)
 
-    def _subscript(self, node: Node) -> Value:
+    def _subscript(self, node: Node) -> PythonValue:
         owner, index = _field(node, "argument"), _field(node, "indices").named_children[0]
         if text_of(owner) == "grads" and text_of(index).isdigit():
             gradient = self._names.gradient_at(int(text_of(index)))
@@ -143,9 +143,9 @@ class PythonTranslator:
         value = self._value(owner)
         if not value.type.endswith("[]"):
             raise self._fault(node, f"`{value.type}` has no items in Python")
-        return Value(f"{value.text}[{self._value(index).text}]", value.type[:-2])
+        return PythonValue(f"{value.text}[{self._value(index).text}]", value.type[:-2])
 
-    def _list(self, node: Node) -> Value:
+    def _list(self, node: Node) -> PythonValue:
         values = [self._value(item) for item in node.named_children]
         types = {value.type for value in values if value.type != NONE}
         if len(types) > 1 and types <= set(_NUMBERS):
@@ -154,55 +154,57 @@ class PythonTranslator:
             raise self._fault(node, "the items of the list have different types")
         is_optional = len(types) > 1 or any(value.type == NONE for value in values)
         type = "Tensor?" if is_optional else next(iter(types), "")
-        return Value(f"[{', '.join([value.text for value in values])}]", f"{type}[]")
+        return PythonValue(f"[{', '.join([value.text for value in values])}]", f"{type}[]")
 
-    def _compound(self, node: Node) -> Value:
+    def _compound(self, node: Node) -> PythonValue:
         return self._made(node, text_of(_field(node, "type")), _field(node, "value").named_children)
 
-    def _made(self, node: Node, type: str, arguments: list[Node]) -> Value:
+    def _made(self, node: Node, type: str, arguments: list[Node]) -> PythonValue:
         """An object that C++ makes: an undefined tensor, a list, a tuple, or a number."""
         plain = _PREFIX.sub("", type).partition("<")[0]
         if plain == "Tensor" and not arguments:
-            return Value("None", NONE)
+            return PythonValue("None", NONE)
         if plain in ("tuple", "make_tuple"):
             values = [self._value(argument) for argument in arguments]
             types = ["Tensor?" if value.type == NONE else value.type for value in values]
-            return Value(f"({', '.join([value.text for value in values])},)", f"({', '.join(types)})")
+            return PythonValue(f"({', '.join([value.text for value in values])},)", f"({', '.join(types)})")
         if plain in ("vector", "optional", "IntArrayRef", "SymIntArrayRef", "TensorList") and len(arguments) == 1:
             return self._value(arguments[0])
         if plain == "vector":
             values = [self._value(argument) for argument in arguments]
-            return Value(f"[{', '.join([value.text for value in values])}]", "Tensor[]")
+            return PythonValue(f"[{', '.join([value.text for value in values])}]", "Tensor[]")
         cast = CASTS.get(type) or CASTS.get(plain)
         if cast is not None and len(arguments) == 1:
             return self._cast(self._value(arguments[0]), cast, node)
         raise self._fault(node, f"`{type}` has no form in Python")
 
-    def _cast(self, value: Value, type: str, node: Node) -> Value:
+    def _cast(self, value: PythonValue, type: str, node: Node) -> PythonValue:
         if value.type not in _NUMBERS:
             raise self._fault(node, f"Python cannot convert `{value.type}` to `{type}`")
         if type in ("Scalar", value.type):
-            return Value(value.text, type)
+            return PythonValue(value.text, type)
         # These keep symbolic numbers symbolic.
         function = {"float": "_torch.sym_float", "int": "_torch.sym_int"}.get(type, type)
-        return Value(f"{function}({value.text})", type)
+        return PythonValue(f"{function}({value.text})", type)
 
-    def _given(self, value: Value) -> Value:
+    def _given(self, value: PythonValue) -> PythonValue:
         """The value of an optional."""
         return value._replace(type=value.type.removesuffix("?")) if not value.is_tensor else value
 
-    def _call(self, node: Node) -> Value:
+    def _call(self, node: Node) -> PythonValue:
         function, arguments = _field(node, "function"), _arguments(node)
         if function.type == "field_expression":
             return self._method(function, arguments)
         name = text_of(function)
         plain = _PREFIX.sub("", name)
         if plain == "not_implemented":
-            return Value(f"_not_implemented({', '.join([self._value(item).text for item in arguments])})", "Tensor")
+            return PythonValue(
+                f"_not_implemented({', '.join([self._value(item).text for item in arguments])})", "Tensor"
+            )
         if plain == "move" and len(arguments) == 1:
             return self._value(arguments[0])
         if plain == "GradMode::is_enabled":
-            return Value("_torch.is_grad_enabled()", "bool")
+            return PythonValue("_torch.is_grad_enabled()", "bool")
         if plain.startswith("static_cast<"):
             return self._made(node, plain[len("static_cast<") : -1].strip(), arguments)
         if plain.startswith("get<"):
@@ -211,16 +213,16 @@ class PythonTranslator:
             return self._made(node, name, arguments)
         values = [self._value(argument) for argument in arguments]
         if plain in NUMBER_FUNCTIONS and all(value.type in _NUMBERS for value in values):
-            return Value(f"_math.{plain}({', '.join([value.text for value in values])})", "float")
+            return PythonValue(f"_math.{plain}({', '.join([value.text for value in values])})", "float")
         return self._function(function, values)
 
-    def _item_of_tuple(self, node: Node, index: int, value: Value) -> Value:
+    def _item_of_tuple(self, node: Node, index: int, value: PythonValue) -> PythonValue:
         types = value.type.strip("()").split(", ")
         if not value.type.startswith("(") or index >= len(types):
             raise self._fault(node, f"`{value.type}` has no result {index}")
-        return Value(f"{value.text}[{index}]", types[index])
+        return PythonValue(f"{value.text}[{index}]", types[index])
 
-    def _function(self, function: Node, values: list[Value]) -> Value:
+    def _function(self, function: Node, values: list[PythonValue]) -> PythonValue:
         """The call of a function, which is an operator."""
         space, _, name = text_of(function).rpartition("::")
         candidates: tuple[str, ...] = (
@@ -234,7 +236,9 @@ class PythonTranslator:
                 return self._operator(function, namespace, name, values)
         raise self._fault(function, f"`{text_of(function)}` is no operator, so Python cannot call it")
 
-    def _operator(self, at: Node, namespace: str, name: str, values: list[Value], *, is_method: bool = False) -> Value:
+    def _operator(
+        self, at: Node, namespace: str, name: str, values: list[PythonValue], *, is_method: bool = False
+    ) -> PythonValue:
         choice = choose(self._operators.named(namespace, name), values, is_method=is_method)
         if choice is None:
             types = ", ".join([value.type for value in values])
@@ -243,9 +247,9 @@ class PythonTranslator:
             raise self._fault(at, f"no overload of `{namespace}::{name}` takes ({types})", f"it has {help}")
         overload = choice.schema.name.overload or "default"
         called = f"_torch.ops.{namespace}.{choice.schema.name.name}.{overload}"
-        return Value(f"{called}({', '.join(choice.arguments)})", choice.result)
+        return PythonValue(f"{called}({', '.join(choice.arguments)})", choice.result)
 
-    def _method(self, function: Node, arguments: list[Node]) -> Value:
+    def _method(self, function: Node, arguments: list[Node]) -> PythonValue:
         owner, method = _field(function, "argument"), text_of(_field(function, "field"))
         values = [self._value(argument) for argument in arguments]
         is_size = method in ("size", "sym_size") and len(values) == 1
@@ -253,7 +257,7 @@ class PythonTranslator:
         if owner.type == "identifier" and (is_size or not values):
             fact = self._names.fact(text_of(owner), asked)
             if fact is not None:
-                return Value(f"{fact.text}[{values[0].text}]", "int") if is_size else fact
+                return PythonValue(f"{fact.text}[{values[0].text}]", "int") if is_size else fact
         value = self._value(owner)
         if value.is_tensor:
             return self._tensor_method(function, value, asked, values)
@@ -262,38 +266,38 @@ class PythonTranslator:
             raise self._fault(_field(function, "field"), f"`{value.type}` has no method `{method}` in Python")
         return result
 
-    def _tensor_method(self, function: Node, value: Value, method: str, values: list[Value]) -> Value:
+    def _tensor_method(self, function: Node, value: PythonValue, method: str, values: list[PythonValue]) -> PythonValue:
         if method in FACTS and (method == "sizes" or not values):
             text = FACTS[method].expression.format(value.text)
-            return Value(f"{text}[{values[0].text}]", "int") if values else Value(text, FACTS[method].type)
+            return PythonValue(f"{text}[{values[0].text}]", "int") if values else PythonValue(text, FACTS[method].type)
         if method in ("defined", "has_value"):
-            return Value(f"({value.text} is not None)", "bool")
+            return PythonValue(f"({value.text} is not None)", "bool")
         if method == "value":
             return value
         if method == "options":
             facts = ("dtype", "layout", "device")
-            return Value(", ".join([f"{fact}={value.text}.{fact}" for fact in facts]), OPTIONS)
+            return PythonValue(", ".join([f"{fact}={value.text}.{fact}" for fact in facts]), OPTIONS)
         field = _field(function, "field")
         if not self._operators.named("aten", method):
             raise self._fault(field, f"`{method}` is no operator, so Python cannot call it")
         return self._operator(field, "aten", method, [value, *values], is_method=True)
 
-    def _other_method(self, value: Value, method: str, values: list[Value]) -> Value | None:
+    def _other_method(self, value: PythonValue, method: str, values: list[PythonValue]) -> PythonValue | None:
         """A method of a list, an optional, a number, or options; None if there is none."""
         if method == "dtype" and value.type == OPTIONS and len(values) == 1:
-            return Value(re.sub(r"dtype=[^,]*", f"dtype={values[0].text}", value.text), OPTIONS)
+            return PythonValue(re.sub(r"dtype=[^,]*", f"dtype={values[0].text}", value.text), OPTIONS)
         if value.type.endswith("[]"):
-            known = {"size": (f"len({value.text})", "int"), "empty": (f"(not {value.text})", "bool")}
-            known |= {"vec": value, "back": (f"{value.text}[-1]", value.type[:-2])}
-            known |= {"front": (f"{value.text}[0]", value.type[:-2])}
-            return Value(*known[method]) if method in known else None
+            methods = {"size": (f"len({value.text})", "int"), "empty": (f"(not {value.text})", "bool")}
+            methods |= {"vec": value, "back": (f"{value.text}[-1]", value.type[:-2])}
+            methods |= {"front": (f"{value.text}[0]", value.type[:-2])}
+            return PythonValue(*methods[method]) if method in methods else None
         if value.type.endswith("?"):
             if method == "value_or" and len(values) == 1:
-                return Value(f"({value.text} if {value.text} is not None else {values[0].text})", value.type[:-1])
-            known = {"has_value": (f"({value.text} is not None)", "bool"), "value": (value.text, value.type[:-1])}
-            return Value(*known[method]) if method in known else None
+                return PythonValue(f"({value.text} if {value.text} is not None else {values[0].text})", value.type[:-1])
+            methods = {"has_value": (f"({value.text} is not None)", "bool"), "value": (value.text, value.type[:-1])}
+            return PythonValue(*methods[method]) if method in methods else None
         if value.type in _NUMBERS and method in NUMBER_METHODS:
-            return Value(f"{NUMBER_METHODS[method]}({value.text})", NUMBER_METHODS[method])
+            return PythonValue(f"{NUMBER_METHODS[method]}({value.text})", NUMBER_METHODS[method])
         return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from opwright.dialects.derivatives.entry import scope_of
-from opwright.dialects.library.callable_operators import NONE, CallableOperators, Value
+from opwright.dialects.library.callable_operators import NONE, CallableOperators, PythonValue
 from opwright.dialects.library.formula_names import FormulaNames, differentiable_results
 from opwright.dialects.library.python_formulas import NoPython, PythonTranslator
 from opwright.model.derivatives import (
@@ -41,8 +41,12 @@ def python_gradients(
     operators = CallableOperators(pytorch, {names.namespace: [own.schema for own in library.catalog.functions]})
     spaces = dict.fromkeys((names.api, names.namespace, f"::{names.api}"), names.namespace)
     maker = _Maker(operators, spaces, {scalar.span: scalar for entry in entries for scalar in _scalars(entry)}, sink)
-    made = [maker.gradient(entry) for entry in matched.functions if entry.infos]
+    made = [maker.gradient(entry) for entry in matched.functions if entry.infos or _writes(entry)]
     return tuple([gradient for gradient in made if gradient is not None])
+
+
+def _writes(entry: DifferentiableFunction) -> bool:
+    return any(argument.is_write for argument in entry.function.arguments.all)
 
 
 def _scalars(node: Node) -> Iterator[Scalar]:
@@ -71,8 +75,8 @@ class _Maker:
 
     def gradient(self, entry: DifferentiableFunction) -> PythonGradient | None:
         """The gradient of an operator; None if it has a fault, which is reported, or no backward formula."""
-        info = entry.infos.get(DEFAULT_KEY, next(iter(entry.infos.values())))
-        if entry.function is not info.function:
+        info = entry.infos.get(DEFAULT_KEY, next(iter(entry.infos.values()), None))
+        if info is None or entry.function is not info.function:
             return PythonGradient(entry.function, (), ())
         if not info.derivatives:
             return None
@@ -127,7 +131,7 @@ def _refusal(info: DifferentiabilityInfo, entry: DifferentiableFunction) -> str:
     return ""
 
 
-def _mismatch(value: Value, info: DifferentiabilityInfo, derivative: Derivative) -> str:
+def _mismatch(value: PythonValue, info: DifferentiabilityInfo, derivative: Derivative) -> str:
     """Why a value is not the gradient of the arguments; empty if it is."""
     lists = {argument.name: is_tensor_list(argument) for argument in info.function.arguments.all}
     wanted = ["Tensor[]" if lists[name] else "Tensor" for name in derivative.var_names]

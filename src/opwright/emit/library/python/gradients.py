@@ -14,7 +14,7 @@ from opwright.emit.library.python.fakes import where_defined
 from opwright.model.derivatives import node_prefix
 from opwright.model.native_function import NativeFunction
 from opwright.model.python_gradients import PythonGradient, SavedForm, SavedValue, is_tensor_list
-from opwright.schema.function import Argument
+from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
@@ -54,6 +54,7 @@ from torch._functorch.utils import enable_single_level_autograd_function as _sin
 _library = _torch.library.Library("{namespace}", "IMPL")
 _after_autograd = _C._after_autograd_keyset
 _below_autograd = _C._AutoDispatchBelowAutograd
+_changed = _torch.autograd.graph.increment_version
 
 
 def _is_recorded(*arguments):
@@ -132,8 +133,11 @@ def _kernel_body(gradient: PythonGradient) -> Iterator[str]:
         called = f"_record_{function.name.unambiguous}({', '.join([*passed, *[f'*{name}' for name in items]])})"
         yield f"        return {f'list({called})' if _gives_list(function) else called}"
     else:
-        yield f"    if _C.is_grad_enabled() and _C._any_requires_grad({', '.join(tensors)}):"
+        written = [variable_name(argument.name) for argument in function.arguments.all if argument.is_write]
+        checked = tensors if function.arguments.out or function.kind is SchemaKind.inplace else written
+        yield f"    if _C.is_grad_enabled() and _C._any_requires_grad({', '.join(checked)}):"
         yield f"        raise RuntimeError({string_literal(_refusal(function))})"
+        yield from [f"    _changed({name})" for name in written]
     yield "    with _below_autograd():"
     yield f"        return {_redispatch(function, passed_arguments(function))}"
 

@@ -1,0 +1,172 @@
+"""Gradients and autocast of a library with the stable interface, which Python registers, against those of C++."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from opwright.cli.main import main
+from tests.compile.compiler import Compiler
+from tests.library.conftest import INCLUDE
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.thorough
+
+
+def _built(name: str, abi: str, program: str, folder: Path) -> tuple[Path, Path]:
+    """The generated code and the shared object of the library under a name of its own."""
+    for file in ("trained.yaml", "derivatives.yaml", "kernels.cpp"):
+        text = (HERE / file).read_text().replace("trained", name)
+        (folder / file).write_text(text.replace(f"namespace: {name}", f"namespace: {name}\nabi: {abi}"))
+    if abi == "stable":
+        kernels = folder / "kernels.cpp"
+        kernels.write_text(f"#define {name}_STABLE\n#define TRAINED_STABLE\n{kernels.read_text()}")
+    out = folder / "out"
+    assert main(["generate", "--library", str(folder / "trained.yaml"), "--torch", "auto", "--out", str(out)]) == 0
+    compiler = Compiler(program, folder, [out / "include", INCLUDE])
+    sources = [*sorted((out / "src").rglob("*.cpp")), folder / "kernels.cpp"]
+    return out, compiler.library(name, sources)
+
+
+@pytest.fixture(scope="module")
+def stable(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The operators with the stable interface, and what Python registers for them."""
+    out, binary = _built("steadily", "stable", program, tmp_path_factory.mktemp("steadily"))
+    torch.ops.load_library(binary)
+    sys.path.insert(0, str(out / "python"))
+    importlib.import_module("steadily._ops")
+    operators: ModuleType = torch.ops.steadily
+    return operators
+
+
+@pytest.fixture(scope="module")
+def native(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The same operators with the native interface."""
+    _, binary = _built("natively", "native", program, tmp_path_factory.mktemp("natively"))
+    torch.ops.load_library(binary)
+    operators: ModuleType = torch.ops.natively
+    return operators
+
+
+#: Each operator with derivatives, as a function of two matrices.
+CALLS: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
+    "scale": lambda ops, x, y: ops.scale(x, 1.5),
+    "multiply": lambda ops, x, y: ops.multiply(x, y, negate=True),
+    "squash": lambda ops, x, y: ops.squash(x),
+    "squash_backward": lambda ops, x, y: ops.squash_backward(x, y),
+    "biased": lambda ops, x, y: ops.biased(x, y),
+    "unbiased": lambda ops, x, y: ops.biased(x),
+    "both": lambda ops, x, y: ops.both(x, y)[:2],
+    "total": lambda ops, x, y: ops.total([x, y, x], [0.5, 2.0, 1.0]),
+    "total_backward": lambda ops, x, y: tuple(ops.total_backward(x, [0.5, 2.0])),
+    "halves": lambda ops, x, y: tuple(ops.halves(x)),
+    "first": lambda ops, x, y: ops.first(x[0], 2),
+}
+
+
+@pytest.fixture
+def matrices(torch: ModuleType) -> tuple[Tensor, Tensor]:
+    """Two matrices that require gradients."""
+    x = torch.linspace(0.1, 1.2, 12, dtype=torch.float64).reshape(4, 3)
+    return x.clone().requires_grad_(), (x.flip(0) * 0.7).requires_grad_()
+
+
+def _sum(result: Tensor | tuple[Tensor, ...]) -> Tensor:
+    parts: tuple[Tensor, ...] = result if isinstance(result, tuple) else (result,)
+    sums = [(index + 1) * part.square().sum() for index, part in enumerate(parts)]
+    return sums[0] if len(sums) == 1 else sums[0] + sums[1]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients(
+    stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], name: str
+) -> None:
+    """Gradients are those of the native build and of differences, also the second ones and compiled ones."""
+
+    def call(x: Tensor, y: Tensor) -> Tensor | tuple[Tensor, ...]:
+        result: Tensor | tuple[Tensor, ...] = CALLS[name](stable, x, y)
+        return result
+
+    grad = torch.autograd.grad
+    wanted = grad(_sum(CALLS[name](native, *matrices)), matrices, allow_unused=True)
+    torch.testing.assert_close(grad(_sum(call(*matrices)), matrices, allow_unused=True), wanted)
+    assert torch.autograd.gradcheck(call, matrices)
+    assert torch.autograd.gradgradcheck(call, matrices)
+    under_func = torch.func.grad(lambda x, y: _sum(call(x, y)), argnums=(0, 1))(*[one.detach() for one in matrices])
+    torch.testing.assert_close(under_func, tuple(torch.zeros(4, 3).double() if one is None else one for one in wanted))
+    kept = torch.utils.checkpoint.checkpoint(lambda x, y: _sum(call(x, y)), *matrices, use_reentrant=False)
+    torch.testing.assert_close(grad(kept, matrices, allow_unused=True), wanted)
+    if name not in ("halves", "total_backward", "total"):
+        torch.compiler.reset()
+        compiled = torch.compile(lambda x, y: _sum(call(x, y)), backend="aot_eager", fullgraph=True, dynamic=True)
+        torch.testing.assert_close(grad(compiled(*matrices), matrices, allow_unused=True), wanted)
+
+
+def test_nothing_is_kept_or_computed_for_inputs_that_need_no_gradient(
+    stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
+) -> None:
+    """With one input that requires a gradient, only the other one is kept, and one product is computed."""
+    x, y = matrices[0], matrices[1].detach()
+    kept: list[Tensor] = []
+
+    def keep(one: Tensor) -> Tensor:
+        kept.append(one)
+        return one
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda one: one):
+        result = stable.multiply(x, y)
+    assert [one is None or one.equal(y) for one in kept] == [True]
+    with torch.profiler.profile() as profile:
+        result.backward(torch.ones_like(result))
+    names = [event.name for event in profile.events()]
+    assert names.count("aten::mul") == 1
+    assert "aten::conj" not in names
+    assert result.grad_fn.name() == "MultiplyBackward"
+
+
+def test_saved_tensors_must_not_change(stable: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
+    """The version check covers what Python keeps, also against the library's own in-place operator."""
+    x = matrices[0].detach().clone()
+    result = stable.multiply(matrices[1], x)
+    stable.scale_(x, 2.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+    with pytest.raises(RuntimeError, match=r"scale_\(\): in-place functions of this library don't support"):
+        stable.scale_(matrices[0].clone())
+
+
+def test_undefined_gradients_and_results_without_one(
+    stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
+) -> None:
+    """A result that nobody uses counts as zero, and one that has no gradient says so."""
+    sums, _, sign = stable.both(*matrices)
+    assert not sign.requires_grad
+    sums.sum().backward()
+    torch.testing.assert_close(matrices[0].grad, torch.ones(4, 3, dtype=torch.float64))
+
+
+def test_forward_mode_is_refused(stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
+    """Tangents are not lost in silence."""
+    x = matrices[0].detach()
+    with pytest.raises(RuntimeError, match="jvp"):
+        torch.func.jvp(stable.squash, (x,), (x,))
+
+
+def test_autocast(stable: ModuleType, torch: ModuleType) -> None:
+    """Policies cast what PyTorch's own operators cast, and gradients go through."""
+    x = torch.ones(2, 2, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        result = stable.multiply(x.bfloat16(), x)
+    assert result.dtype == torch.float32
+    result.sum().backward()
+    torch.testing.assert_close(x.grad, torch.full((2, 2), 2.0))
