@@ -41,8 +41,8 @@ def python_gradients(
     operators = CallableOperators(pytorch, {names.namespace: [own.schema for own in library.catalog.functions]})
     spaces = dict.fromkeys((names.api, names.namespace, f"::{names.api}"), names.namespace)
     maker = _Maker(operators, spaces, {scalar.span: scalar for entry in entries for scalar in _scalars(entry)}, sink)
-    made = [maker.gradient(entry) for entry in matched.functions if entry.infos or _writes(entry)]
-    return tuple([gradient for gradient in made if gradient is not None])
+    gradients = [maker.gradient(entry) for entry in matched.functions if entry.infos or _writes(entry)]
+    return tuple([gradient for gradient in gradients if gradient is not None])
 
 
 def _writes(entry: DifferentiableFunction) -> bool:

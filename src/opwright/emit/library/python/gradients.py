@@ -159,7 +159,8 @@ def _redispatch(function: NativeFunction, arguments: Sequence[str]) -> str:
 def _divided(function: NativeFunction) -> tuple[list[Argument], list[Argument]]:
     """The arguments that are no lists of tensors, and those that are. The items of these are recorded one by one."""
     arguments = function.arguments.all
-    return [one for one in arguments if not is_tensor_list(one)], [one for one in arguments if is_tensor_list(one)]
+    plain = [argument for argument in arguments if not is_tensor_list(argument)]
+    return plain, [argument for argument in arguments if is_tensor_list(argument)]
 
 
 def _gives_list(function: NativeFunction) -> bool:
