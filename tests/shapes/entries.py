@@ -247,11 +247,12 @@ def _derivative(row: Row, subject: _Subject, schema: str) -> str:
     tensor, is_list = subject.tensor, "[" in row["form"]
     count = 2 if re.match(r"\(Tensor.*, Tensor", _returns(row)) else 1
     grad = "grads" if _returns(row).endswith("[]") else "grads[0]" if count == 2 else "grad"
+    result = "mean" if "Tensor mean" in _returns(row) else "result0" if _returns(row).startswith("(") else "result"
     forward = "backward_of_list" if _returns(row).endswith("[]") else "backward"
     formulas = {
-        "grad": [f"{tensor}: {grad}"],
+        "grad": [f"{tensor}: helpers::backward({grad})" if grad == "grads" else f"{tensor}: {grad}"],
         "saved": [f"{tensor}: helpers::backward({grad}, {subject.name})"],
-        "result": [f"{tensor}: helpers::backward({grad}, {'result0' if count == 2 else 'result'})"],
+        "result": [f"{tensor}: helpers::backward({grad}, {result})"],
         "forward": [f"{tensor}: helpers::backward({grad})", f"result: helpers::{forward}({tensor}_t, {tensor}_p)"],
         "linear": [f"{tensor}: helpers::backward({grad})", "result: auto_linear"],
         "non_differentiable": [f"{tensor}: non_differentiable"],

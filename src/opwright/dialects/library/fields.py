@@ -82,7 +82,7 @@ def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
 def _misfit(policy: str, schema: FunctionSchema) -> str:
     """Why an operator cannot have a policy; empty if it can."""
     arguments = schema.arguments.all
-    if schema.kind is not SchemaKind.functional:
+    if schema.kind is not SchemaKind.functional or schema.arguments.writes:
         return "it writes to an argument, of which autocast would pass a copy"
     if not any(argument.type.is_tensor_like for argument in arguments):
         return "it takes no tensor"

@@ -76,11 +76,11 @@ def shim_refusal(function: NativeFunction) -> str:
         if result.type.text != "Tensor":
             return f"return `{result.text}` is not a tensor"
     for argument in function.arguments.all:
-        # Neither is a pointer to strings, nor do PyTorch's helpers make optional lists of tensors or of `bool`, or
-        # lists of optional values that are no tensors.
+        # Neither is a pointer to strings, nor do PyTorch's helpers make lists of generators, optional lists of tensors
+        # or of `bool`, or lists of optional values that are no tensors.
         type = argument.type.text
         optional_list = type.startswith(("Tensor[", "bool[")) and type.endswith("]?")
-        if type.startswith(("str[", "str?[")) or optional_list or ("?[" in type and type[:8] != "Tensor?["):
+        if type.startswith(("str[", "str?[", "Generator[")) or optional_list or ("?[" in type and type[:8] != "Tensor?["):
             return f"argument `{argument.name}` of type `{type}` has no form in C"
     try:
         shim_function("", "", function.schema)

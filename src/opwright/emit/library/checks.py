@@ -139,6 +139,8 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
         matched = () if library.is_stable else library.derivatives.matched.functions
         differentiable = {own.function: own for own in matched}
         for function in library.catalog.functions:
+            if not library.is_stable:
+                _check_const_refs(function, sink)
             if function.is_synthesized:
                 continue
             derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
@@ -146,7 +148,6 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
             if library.is_stable:
                 check_alias_sets(function, False, sink)
             else:
-                _check_const_refs(function, sink)
                 _check_types(function, sink)
         if not library.is_stable:
             check_passing(library, sink)
@@ -159,6 +160,10 @@ def _check_const_refs(function: NativeFunction, sink: Diagnostics) -> None:
     if function.kind is SchemaKind.inplace and function.in_structured_group:
         message = f"the structured kernel of `{function.name}` cannot write to a constant reference"
         sink.error(STRUCTURED_CONST_REF, message, word_span(function, field), help=f"remove `{field}`")
+    returns = function.schema.returns
+    if len(returns) > 1 and any(result.is_write for result in returns):
+        message = f"PyTorch's dispatcher cannot return the constant references of `{function.name}` beside other results"
+        sink.error(NO_CONVERSION, message, word_span(function, field), help=f"remove `{field}`")
     for argument in function.arguments.all:
         if argument.is_write and argument.type.text == "Tensor?":
             message = f"`{function.name}` writes to the optional tensor `{argument.name}`"
@@ -173,6 +178,10 @@ def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
         message = f"C++ has no type for the values of type `{type}` in the lists of `{function.name}`"
         sink.error(NO_CONVERSION, message, schema_span(function), help="choose another type, such as `int`")
     for argument in function.arguments.all:
+        if function.in_structured_group and "Scalar[" in argument.type.text:
+            message = f"structured kernels cannot take `{argument.type} {argument.name}`"
+            help = "take `float[]`, or write a kernel for each overload"
+            sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
         if has_listed_values(argument.type):
             message = f"PyTorch's dispatcher cannot hold the values of `{argument.type}`"
             help = "take `Scalar[]`" if "Scalar" in argument.type.text else "take `int[]` or `SymInt[]`"

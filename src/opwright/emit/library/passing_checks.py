@@ -73,7 +73,7 @@ def _features(derivative: DifferentiableFunction, operation: Sequence[NativeFunc
         yield _RULE
     if any(derivative.forward.values()):
         yield _FORWARD
-    if derivative.has_derivatives:
+    if derivative.infos:
         yield _DERIVATIVE
     if function.arguments.writes and has_kernel(derivative) and not _is_left_to_author(function):
         yield _AUTOGRAD
