@@ -86,6 +86,8 @@ def _misfit(policy: str, schema: FunctionSchema) -> str:
         return "it writes to an argument, of which autocast would pass a copy"
     if not any(argument.type.is_tensor_like for argument in arguments):
         return "it takes no tensor"
+    if any(argument.type.is_tensor_like and "][" in argument.type.text for argument in arguments):
+        return "it takes lists of lists of tensors"
     if policy.startswith("fp32_") and arguments[0].type.text != "Tensor":
         return "its first argument is not a tensor"
     if policy == "fp32_set_opt_dtype" and not any(argument.type.text == "ScalarType?" for argument in arguments):
@@ -119,6 +121,8 @@ def _batch_misfit(schema: FunctionSchema) -> str:
         return "vmap refuses out arguments"
     if schema.returns and any(writes[1:]):
         return "it returns a result and writes to other arguments than the first"
+    if schema.kind is SchemaKind.functional and any(writes):
+        return "it writes to an argument, and is not named as an in-place operator"
     if not any(argument.type.is_tensor_like for argument in arguments):
         return "it takes no tensor"
     if not all(result.type.is_tensor_like for result in schema.returns):

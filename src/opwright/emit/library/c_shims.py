@@ -80,7 +80,11 @@ def shim_refusal(function: NativeFunction) -> str:
         # or of `bool`, or lists of optional values that are no tensors.
         type = argument.type.text
         optional_list = type.startswith(("Tensor[", "bool[")) and type.endswith("]?")
-        if type.startswith(("str[", "str?[", "Generator[")) or optional_list or ("?[" in type and type[:8] != "Tensor?["):
+        if (
+            type.startswith(("str[", "str?[", "Generator["))
+            or optional_list
+            or ("?[" in type and type[:8] != "Tensor?[")
+        ):
             return f"argument `{argument.name}` of type `{type}` has no form in C"
     try:
         shim_function("", "", function.schema)

@@ -96,9 +96,10 @@ def _is_left_to_author(function: NativeFunction) -> bool:
 def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> bool:
     for argument in function.arguments.all:
         type, is_view = argument.type, feature is _VIEW
-        if (type.is_tensor_like and not _is_passed(type)) or (is_view and not _is_held(type)):
+        is_hidden = argument.is_write and feature is _DERIVATIVE and type.text.startswith("Tensor?[")
+        if is_hidden or (type.is_tensor_like and not _is_passed(type)) or (is_view and not _is_held(type)):
             message = f"generated code for {feature.name} cannot pass on `{type} {argument.name}`"
-            help = feature.help if is_view else f"take `Tensor[]` or `Tensor?[]`, or {feature.help}"
+            help = feature.help if is_view or is_hidden else f"take `Tensor[]` or `Tensor?[]`, or {feature.help}"
             sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
             return True
     for result in function.schema.returns:
