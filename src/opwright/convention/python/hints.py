@@ -171,7 +171,7 @@ class Hints:
         parameters = self._parameters(signature, chosen)
         if signature.method and not signature.deprecated:
             parameters.insert(0, "self")
-        text = _declaration(signature.name, parameters, self._return_hint(signature))
+        text = declaration(signature.name, parameters, self._return_hint(signature))
         if self._foreach_returns_lists and signature.name.startswith("_foreach_"):
             # The shorter text decides where the declaration is broken into lines.
             text = text.replace(") -> None:", ") -> tuple[Tensor, ...] | list[Tensor]:")
@@ -205,7 +205,7 @@ class Hints:
         rest = [self._parameter(parameter, signature) for parameter in chosen[1:]]
         parameters = ["self"] if signature.method else []
         parameters += [f"*{first.name}: {self.argument(first.type.elem)}", *rest]
-        return _declaration(signature.name, parameters, self._return_hint(signature))
+        return declaration(signature.name, parameters, self._return_hint(signature))
 
     def result_class(self, signature: PythonSignature) -> str | None:
         """The class of named results, or None if the results have no names."""
@@ -239,12 +239,18 @@ def _default(text: str, type: Type) -> str:
     return _DEFAULTS.get(text, text)
 
 
-def _declaration(name: str, parameters: Sequence[str], result: str) -> str:
-    line = f"def {name}({', '.join(parameters)}) -> {result}: ..."
+def declaration(name: str, parameters: Sequence[str], result: str = "") -> str:
+    """A function of a stub; each parameter has a line of its own if all together are too long for one.
+
+    >>> declaration("f", ["x: int"], "str")
+    'def f(x: int) -> str: ...'
+    """
+    returns = f" -> {result}" if result else ""
+    line = f"def {name}({', '.join(parameters)}){returns}: ..."
     if len(line) <= _WIDTH or list(parameters) in ([], ["self"]):
         return line
-    lines = [f"def {name}(", *[f"    {parameter}," for parameter in parameters], f") -> {result}: ..."]
+    lines = [f"def {name}(", *[f"    {parameter}," for parameter in parameters], f"){returns}: ..."]
     if max(map(len, lines)) <= _WIDTH:
         return "\n".join(lines)
     # The formatter of PyTorch's sources would break such a declaration at the wrong place.
-    return "\n".join([*lines[:-1], f") -> {result}:  # fmt: skip", "    ..."])
+    return "\n".join([*lines[:-1], f"){returns}:  # fmt: skip", "    ..."])

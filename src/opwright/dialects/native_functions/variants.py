@@ -134,15 +134,15 @@ def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) ->
     """The out overload made from another, in a list; empty if there are not enough letters for its alias sets."""
     schema = base.schema
     if base.kind is SchemaKind.inplace:
-        return [_synthesize(base, _inplace_to_out(schema), tag_by_kind)]
+        return [_synthesize(base, inplace_to_out(schema), tag_by_kind)]
     if not all(result.type.is_tensor_like for result in schema.returns):
         _report_misfit(base, "it returns tensors and other values", report)
         return []
-    letters = _free_letters(schema)
+    letters = free_letters(schema)
     if len(letters) < len(schema.returns):
         _report_misfit(base, "it returns more than there are letters for alias sets", report)
         return []
-    out_schema = _returning_to_out(schema, letters, keep_annotations=base.kind is SchemaKind.mutable)
+    out_schema = returning_to_out(schema, letters, keep_annotations=base.kind is SchemaKind.mutable)
     return [_synthesize(base, out_schema, tag_by_kind)]
 
 
@@ -156,12 +156,12 @@ def autogen_names(function: UnlinkedFunction) -> tuple[OperatorName, ...]:
     ):
         return ()
     if function.kind is SchemaKind.inplace:
-        out = _inplace_to_out(schema)
+        out = inplace_to_out(schema)
     else:
-        letters = _free_letters(schema)
+        letters = free_letters(schema)
         if function.kind is not SchemaKind.mutable or len(letters) < len(schema.returns):
             return ()
-        out = _returning_to_out(schema, letters, keep_annotations=True)
+        out = returning_to_out(schema, letters, keep_annotations=True)
     forms = _functional_schema(schema), out
     key = signature_key(schema)
     return tuple([form.name for form in forms]) if all(signature_key(form) == key for form in forms) else ()
@@ -177,7 +177,7 @@ def out_name(name: OperatorName) -> OperatorName:
     return operator_name(name.base, overload=overload, dunder=name.dunder)
 
 
-def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
+def inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     """The out form, which reads `self` and writes to `out` what the in-place form writes to `self`."""
     arguments = schema.arguments
     self_arg = arguments.self_arg
@@ -191,7 +191,7 @@ def _inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
     )
 
 
-def _returning_to_out(schema: FunctionSchema, letters: Sequence[str], *, keep_annotations: bool) -> FunctionSchema:
+def returning_to_out(schema: FunctionSchema, letters: Sequence[str], *, keep_annotations: bool) -> FunctionSchema:
     """The out form, which writes each returned tensor to an out argument."""
     arguments = schema.arguments
     positional, keyword_only = arguments.positional, arguments.keyword_only
@@ -220,7 +220,7 @@ def _outs(schema: FunctionSchema, letters: Sequence[str]) -> tuple[tuple[Argumen
     return tuple(outs), tuple(returns)
 
 
-def _free_letters(schema: FunctionSchema) -> Sequence[str]:
+def free_letters(schema: FunctionSchema) -> Sequence[str]:
     """The names for new alias sets.
 
     Names in use are skipped only as long as they occur in alphabetical order in the schema. PyTorch does the same, and

@@ -21,11 +21,23 @@ from opwright.torchgen.interface.entries import (
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsGroup, NativeFunctionsViewGroup
 from opwright.torchgen.interface.keys import DispatchKey
+from opwright.torchgen.selective_build.selector import SelectiveBuilder
+from opwright.torchgen.utils import FileManager, make_file_manager
 from opwright.torchgen.yaml_utils import YamlLoader
 
 __all__ = [
-    "LineLoader", "ParsedYaml", "cpp_string", "error_check_native_functions", "get_grouped_by_view_native_functions",
-    "get_grouped_native_functions", "parse_native_yaml", "parse_native_yaml_struct", "parse_tags_yaml",
+    "FileManager",
+    "LineLoader",
+    "ParsedYaml",
+    "cpp_string",
+    "error_check_native_functions",
+    "get_custom_build_selector",
+    "get_grouped_by_view_native_functions",
+    "get_grouped_native_functions",
+    "make_file_manager",
+    "parse_native_yaml",
+    "parse_native_yaml_struct",
+    "parse_tags_yaml",
     "parse_tags_yaml_struct",
 ]  # fmt: skip
 
@@ -111,6 +123,22 @@ def error_check_native_functions(funcs: Sequence[NativeFunction]) -> None:
             raise Invalid(f"{function.loc}: `{name}` is tagged `inplace_view`, but its name does not end with `_`")
         if is_view and name.name.base not in bases:
             raise Invalid(f"{function.loc}: the in-place view `{name}` has no out-of-place form")
+
+
+def get_custom_build_selector(
+    provided_op_registration_allowlist: list[str] | None, op_selection_yaml_path: str | None
+) -> SelectiveBuilder:
+    """The selection of a list of operators or of a file; all operators without either."""
+    if provided_op_registration_allowlist is not None and op_selection_yaml_path is not None:
+        raise Invalid("a list of operators and a file of them are both given")
+    if op_selection_yaml_path is not None:
+        return SelectiveBuilder.from_yaml_path(op_selection_yaml_path)
+    if provided_op_registration_allowlist is None:
+        return SelectiveBuilder.get_nop_selector()
+    roots = set(provided_op_registration_allowlist)
+    return SelectiveBuilder.from_legacy_op_registration_allow_list(
+        roots, is_root_operator=False, is_used_for_training=False
+    )
 
 
 def cpp_string(s: str) -> str:

@@ -1,0 +1,98 @@
+"""What is made from functions is equal: overloads, unboxing, differentiable results, lines of stubs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.torchgen_interface.conftest import Side
+from tests.torchgen_interface.equality import difference, outcome
+from tests.torchgen_interface.test_conventions import compare
+
+
+def out_forms(side: Side, function: Any) -> Any:
+    """The out overloads made from a function."""
+    module = side.module("native_function_generation")
+    yield module.get_expected_out_variant_overload_name(function.func.name.overload_name)
+    for name in ("self_to_out_signature", "functional_to_out_signature", "mutable_to_out_signature"):
+        if name.split("_")[0].replace("self", "inplace") == function.func.kind().name:
+            yield str(outcome(getattr(module, name), function.func))
+
+
+def unboxed(side: Side, function: Any) -> Any:
+    """The unboxed arguments of a function, with statements of which empty ones have no spaces."""
+    result = outcome(side.module("api.unboxing").convert_arguments, function)
+    yield side.module("api.unboxing").name(function)
+    if isinstance(result, str):
+        yield result
+    else:
+        yield result[0]
+        yield [line if line.strip() else "" for line in result[1]]
+
+
+def differentiable(side: Side, function: Any) -> Any:
+    """The results through which gradients flow, without and with what a file says of them."""
+    module = side.module("api.autograd")
+    plain = module.NativeFunctionWithDifferentiabilityInfo(function, None, None)
+    yield module.dispatch_strategy(plain)
+    yield module.is_foreach_func(function)
+    yield outcome(module.gen_differentiable_outputs, plain)
+    derivative = module.Derivative("grad * retain_variables", "grad", ("self",), (), (), set())
+    info = module.DifferentiabilityInfo(
+        "f.x", function, "FBackward", [derivative], [], [], [], [], set(), [], ["result1"], [True, False], None
+    )
+    with_info = module.NativeFunctionWithDifferentiabilityInfo(function, {"Default": info}, None)
+    yield outcome(module.gen_differentiable_outputs, with_info)
+    yield [module.dispatch_strategy(with_info), info.has_derivatives]
+    python = side.module("api.python")
+    yield outcome(python.structseq_fieldnames, function.func.returns)
+    yield python.has_tensor_options(function)
+    yield [module.uses_retain_variables(info), module.uses_single_grad(info), module.uses_single_grad(None)]
+
+
+@pytest.mark.parametrize("facts", [out_forms, unboxed, differentiable])
+def test_facts_are_equal(reference: Side, own: Side, facts: Any) -> None:
+    """They are equal for every function."""
+    compare(reference, own, facts)
+
+
+def test_generated_functions_are_equal(reference: Side, own: Side, tmp_path: Any) -> None:
+    """Overloads are added to functions that were written, with their kernels."""
+    added = []
+    for side in (reference, own):
+        functions = [function for function in side.parsed.native_functions if "generated" not in function.tags]
+        indices: dict[Any, Any] = {}
+        if side is reference:
+            from collections import defaultdict
+
+            indices = defaultdict(dict)
+        count = len(functions)
+        side.module("native_function_generation").add_generated_native_functions(functions, indices)
+        assert len(functions) > count
+        added.append([functions[count:], dict(indices)])
+    assert not difference(added[0], added[1])
+    groups = [
+        side.module("native_function_generation").pre_group_native_functions(side.parsed.native_functions)
+        for side in (reference, own)
+    ]
+    assert list(map(str, groups[0])) == list(map(str, groups[1]))
+
+
+@pytest.mark.parametrize("width", range(50, 90))
+def test_lines_of_stubs_are_equal(reference: Side, own: Side, width: int) -> None:
+    """Long signatures have a line for each parameter."""
+    calls: list[Any] = [["f", ["x" * (width // 2), "y" * (width // 2)], "int"], ["f" * width], ["f", ["x" * width]]]
+    for call in calls:
+        texts = [side.module("api.python").format_function_signature(*call) for side in (reference, own)]
+        assert texts[0] == texts[1]
+
+
+def test_selectors_are_made(own: Side) -> None:
+    """A list of operators selects these, no list selects all."""
+    select = own.module("gen").get_custom_build_selector
+    assert select(None, None).is_operator_selected("aten::add")
+    assert select(["aten::add"], None).is_operator_selected("aten::add")
+    assert not select(["aten::add"], None).is_operator_selected("aten::sub")
+    with pytest.raises(AssertionError):
+        select([], "selected.yaml")
