@@ -247,9 +247,9 @@ def _derivative(row: Row, subject: _Subject, schema: str) -> str:
     tensor, is_list = subject.tensor, "[" in row["form"]
     count = 2 if re.match(r"\(Tensor.*, Tensor", _returns(row)) else 1
     grad = "grads" if _returns(row).endswith("[]") else "grads[0]" if count == 2 else "grad"
-    result = (
-        "mean" if "Tensor mean" in _returns(row) else "result0" if _returns(row).startswith("(Tensor") else "result"
-    )
+    first = _returns(row).partition(",")[0]
+    # Without results there is no name for one.
+    result = {"(Tensor mean": "mean", "()": grad}.get(first, "result0" if first.startswith("(Tensor") else "result")
     forward = "backward_of_list" if _returns(row).endswith("[]") else "backward"
     formulas = {
         "grad": [f"{tensor}: helpers::backward({grad})" if grad == "grads" else f"{tensor}: {grad}"],

@@ -131,14 +131,19 @@ def check_alias_sets(function: NativeFunction, has_features: bool, sink: Diagnos
     is_sought = has_features or bool(function.declared_outputs)
     if not is_sought and function.arguments.writes:
         return
-    annotations = [argument.annotation for argument in function.arguments.all if argument.annotation is not None]
-    sets = {"*"}.union(*[(*annotation.before, *annotation.after) for annotation in annotations])
+    tensors, lists = {"*"}, set[str]()
+    for argument in function.arguments.all:
+        if argument.annotation is not None:
+            sets = lists if isinstance(argument.type, ListType) else tensors
+            sets.update(argument.annotation.before, argument.annotation.after)
     for result in function.schema.returns:
         annotation = result.annotation
-        if annotation is None or sets.issuperset(annotation.before):
+        owners = tensors | lists if isinstance(result.type, ListType) or not is_sought else tensors
+        if annotation is None or owners.issuperset(annotation.before):
             continue
         if is_sought or annotation.is_write:
-            message = f"`{function.name}` returns `{result.text}`, and no argument has this annotation"
+            owner = "no tensor" if lists.issuperset(annotation.before) else "no argument"
+            message = f"`{function.name}` returns `{result.text}`, and {owner} has this annotation"
             help = "give it to the tensor that the operator returns, or return a new `Tensor`"
             sink.error(NO_CONVERSION, message, schema_span(function), help=help)
 
