@@ -178,6 +178,8 @@ NAMING_DEVICES = {
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.
     "opwright.dialects.executorch.dispatched": {"CPU"},
     "opwright.emit.executorch.units": {"CPU"},
+    # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
+    "opwright.torchgen.interface.keys": {"CPU", "CUDA", "MPS", "MTIA", "Meta", "MkldnnCPU", "XPU"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

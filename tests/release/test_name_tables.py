@@ -150,6 +150,10 @@ OTHER_LISTS = {
     ("opwright.dump.data", "view"),
     # Python's augmented assignments are part of the grammar of names.
     ("opwright.schema.names", "add"),
+    # Functions of C++'s <cmath>, which formulas call for numbers.
+    ("opwright.dialects.library.formula_words", "cos"),
+    # C++ has words for its logical operators.
+    ("opwright.dialects.library.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.
     ("opwright.dialects.upgraders.fields", "type"),
 }

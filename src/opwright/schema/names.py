@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 #: Python's augmented assignments: `__iadd__` is the in-place form of `__add__`, but `__invert__` is not in-place.
-AUGMENTED: Final = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
+AUGMENTED: Final = ("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or")
 
 #: The suffix of a functional operator beside a mutable one of the same base name.
 FUNCTIONAL_SUFFIX: Final = "_functional"

@@ -99,12 +99,8 @@ def is_xpu_dispatch_key(dk: DispatchKey) -> bool:
     return dk.name in _XPU_KEYS
 
 
-_CUDA_KEYS: Final = {
-    *("CUDA", "QuantizedCUDA", "SparseCUDA", "SparseCsrCUDA", "NestedTensorCUDA", "AutogradCUDA"),
-}
-_XPU_KEYS: Final = {
-    *("XPU", "QuantizedXPU", "SparseXPU", "SparseCsrXPU", "NestedTensorXPU", "AutogradXPU"),
-}
+_CUDA_KEYS: Final = {f"{family}CUDA" for family in _FAMILIES}
+_XPU_KEYS: Final = {f"{family}XPU" for family in _FAMILIES}
 
 #: The keys of a library of its own -> the name of the library's device.
 dispatch_device_map: Final = {is_cuda_dispatch_key: "cuda", is_xpu_dispatch_key: "xpu"}

@@ -14,10 +14,7 @@ from opwright.torchgen.interface.faults import Invalid, raised
 from opwright.torchgen.interface.records import Record, record
 
 #: The augmented assignments of Python.
-AUGMENTED_ASSIGNMENT_NAMES: Final = [
-    name for name in ("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or")
-    if name in AUGMENTED
-]  # fmt: skip
+AUGMENTED_ASSIGNMENT_NAMES: Final = list(AUGMENTED)
 
 
 @record("base inplace dunder_method functional_overload namespace")
