@@ -5,16 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
-from typing import Final
 
 from opwright.torchgen.api.cpp import return_names, return_type
 from opwright.torchgen.interface.cpp_types import Binding, NamedCType
 from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsViewGroup
 from opwright.torchgen.interface.records import Record, record
 from opwright.torchgen.interface.types import Type
-
-#: The pattern of an identifier inside an expression; `{}` is the identifier.
-IDENT_REGEX: Final = r"(^|\W){}($|\W)"
+from opwright.torchgen.utils import IDENT_REGEX
 
 
 @record("nctype expr")

@@ -9,7 +9,6 @@ from opwright.convention import public_api, shared_types
 from opwright.convention.defaults import WORDS, default_expression
 from opwright.cpp.binding import Binding as ModelBinding
 from opwright.model import native_function as model
-from opwright.schema.annotation import annotation
 from opwright.schema.function import Arguments as ModelArguments
 from opwright.schema.function import make_return
 from opwright.torchgen.interface.cpp_types import (
@@ -38,7 +37,7 @@ from opwright.torchgen.interface.schema import (
     model_return,
     model_schema,
 )
-from opwright.torchgen.interface.types import Type, model_type
+from opwright.torchgen.interface.types import WRITTEN, Type, model_type
 
 #: Defaults of schemas -> their C++ expressions.
 JIT_TO_CPP_DEFAULT: Final = {text: expression for text, expression in WORDS.items() if text != "{}"}
@@ -70,12 +69,9 @@ def argument_type(a: Argument, *, binds: ArgName, symint: bool = False) -> Named
     return argumenttype_type(a.type, mutable=a.is_write, binds=binds, symint=symint)
 
 
-_WRITTEN: Final = annotation(("a",), True)
-
-
 def returntype_type(t: Type, *, mutable: bool, symint: bool = False) -> CType:
     """The type of a return of a type."""
-    result = make_return(None, model_type(t), _WRITTEN if mutable else None)
+    result = make_return(None, model_type(t), WRITTEN if mutable else None)
     return ctype_of(shared_types.return_type(result, current_style()))
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from opwright.convention import native
-from opwright.schema.annotation import annotation
 from opwright.schema.function import FunctionSchema as ModelSchema
 from opwright.schema.function import argument_list, make_argument
 from opwright.schema.names import operator_name
@@ -32,9 +30,7 @@ from opwright.torchgen.interface.schema import (
     model_options,
     model_schema,
 )
-from opwright.torchgen.interface.types import Type, model_type
-
-_WRITTEN: Final = annotation(("a",), True)
+from opwright.torchgen.interface.types import WRITTEN, Type, model_type
 
 
 def name(func: FunctionSchema) -> str:
@@ -46,7 +42,7 @@ def argument(a: Part, *, is_out: bool, symint: bool) -> list[Binding]:
     """The parameters for one argument, which has no default in an out overload."""
     style = current_style()
     if isinstance(a, TensorOptionsArguments):
-        out = (make_argument("out", model_type(a.dtype.type), None, _WRITTEN),) if is_out else ()
+        out = (make_argument("out", model_type(a.dtype.type), None, WRITTEN),) if is_out else ()
         alone = ModelSchema(operator_name("f"), argument_list((), model_options(a).all, out), ())
         return bindings_of(native.arguments(alone, symint=symint, style=style)[:4], a)
     plain = model_argument(a.argument if isinstance(a, SelfArgument) else a)
@@ -72,5 +68,5 @@ def returns_type(rs: Sequence[Return], *, symint: bool) -> CType:
 
 def argumenttype_type(t: Type, *, mutable: bool, binds: ArgName, symint: bool) -> NamedCType:
     """The type of an argument of a type."""
-    model = make_argument("x", model_type(t), None, _WRITTEN if mutable else None)
+    model = make_argument("x", model_type(t), None, WRITTEN if mutable else None)
     return NamedCType(binds, ctype_of(native.argument_type(model, symint=symint, style=current_style())))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from opwright.convention.unboxing import unbox
-from opwright.schema.annotation import annotation
 from opwright.schema.function import make_argument
 from opwright.torchgen.api.types.signatures import CppSignatureGroup
 from opwright.torchgen.interface.cpp_types import Binding, CType, ctype_of, current_style
 from opwright.torchgen.interface.functions import NativeFunction
-from opwright.torchgen.interface.types import Type, model_type
+from opwright.torchgen.interface.types import WRITTEN, Type, model_type
 
 
 def name(f: NativeFunction) -> str:
@@ -40,6 +39,6 @@ def argumenttype_ivalue_convert(
     t: Type, arg_name: str, *, mutable: bool = False
 ) -> tuple[str, CType, list[str], list[str]]:
     """Name and type of an unboxed value, the statements that make it, and the vectors that it needs."""
-    written = annotation(("a",), True) if mutable else None
+    written = WRITTEN if mutable else None
     value = unbox(make_argument(arg_name, model_type(t), None, written), current_style())
     return value.name, ctype_of(value.type), list(value.statements), list(value.vectors)

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from abc import ABC
 from collections.abc import Iterable
+from functools import cache
 from typing import ClassVar, Final
 
 from opwright.cpp import c_types
@@ -54,6 +55,12 @@ class CType(Record, ABC):
     def remove_const_ref(self) -> CType:
         """The type without references, also inside."""
         return ctype_of(model_ctype(self).value)
+
+
+@cache
+def ctype_of(origin: c_types.CType) -> CType:
+    """The record of one of Opwright's C++ types; the same one each time."""
+    return _CLASSES.get(origin.kind, BaseCType)._of(origin)
 
 
 class _Wrapping(CType):
@@ -176,7 +183,6 @@ _CLASSES: Final[dict[str, type[CType]]] = {
     "array": ArrayCType,
     "tuple": TupleCType,
 }
-_CTYPES: Final[dict[c_types.CType, CType]] = {}
 
 
 def _cpp_type(text: str) -> BaseCppType:
@@ -186,21 +192,9 @@ def _cpp_type(text: str) -> BaseCppType:
     return BaseCppType(namespace, name + bracket + parameters)
 
 
-def ctype_of(origin: c_types.CType) -> CType:
-    """The record of one of Opwright's C++ types; the same one each time."""
-    shown = _CTYPES.get(origin)
-    if shown is None:
-        shown = _CTYPES.setdefault(origin, _CLASSES.get(origin.kind, BaseCType)._of(origin))
-    return shown
-
-
 def model_ctype(type: CType) -> c_types.CType:
     """Opwright's C++ type of a record."""
-    origin: c_types.CType | None = type.__dict__.get("_origin")
-    if origin is None:
-        origin = type._build()
-        type._keep("_origin", origin)
-    return origin
+    return type._made_from(type._build)
 
 
 @record()

@@ -262,41 +262,42 @@ def _model_delegate(f: NativeFunction) -> ModelName | None:
     return None if f.structured_delegate is None else model_name(f.structured_delegate)
 
 
+def _unlinked(f: NativeFunction) -> model.UnlinkedFunction:
+    kernels = {
+        key: model.Kernel(key, str(f.func.name.name), "at::native", False)
+        for name, key in _COMPOSITES.items()
+        if getattr(f, name)
+    }
+    return model.UnlinkedFunction(
+        schema=model_schema(f.func),
+        namespace=f.namespace,
+        entry=SourceFile(f.loc.file, "").span(0, 0),
+        function=Variant.function in f.variants,
+        method=Variant.method in f.variants,
+        kernels=kernels,
+        ufunc=_model_loops(f.ufunc_inner_loop),
+        precomputed=_model_precompute(f.precomputed),
+        device_check=model.DeviceCheck[f.device_check.name],
+        const_ref_mutables=f.use_const_ref_for_mutable_tensors,
+        autogen=tuple(map(model_name, f.autogen)),
+        tags=frozenset(f.tags),
+        cpp_no_default_args=frozenset(f.cpp_no_default_args),
+        structured_delegate=_model_delegate(f),
+        is_synthesized="generated" in f.tags,
+        device_guard=f.device_guard,
+        python_module=f.python_module,
+        category_override=f.category_override,
+        manual_cpp_binding=f.manual_cpp_binding,
+        manual_kernel_registration=f.manual_kernel_registration,
+        structured=f.structured,
+        structured_inherits=f.structured_inherits,
+        is_abstract=f.is_abstract,
+    )
+
+
 def model_function(f: NativeFunction) -> model.NativeFunction:
     """Opwright's function of a record."""
-    origin: model.UnlinkedFunction | None = f.__dict__.get("_origin")
-    if origin is None:
-        kernels = {
-            key: model.Kernel(key, str(f.func.name.name), "at::native", False)
-            for name, key in _COMPOSITES.items()
-            if getattr(f, name)
-        }
-        origin = model.UnlinkedFunction(
-            schema=model_schema(f.func),
-            namespace=f.namespace,
-            entry=SourceFile(f.loc.file, "").span(0, 0),
-            function=Variant.function in f.variants,
-            method=Variant.method in f.variants,
-            kernels=kernels,
-            ufunc=_model_loops(f.ufunc_inner_loop),
-            precomputed=_model_precompute(f.precomputed),
-            device_check=model.DeviceCheck[f.device_check.name],
-            const_ref_mutables=f.use_const_ref_for_mutable_tensors,
-            autogen=tuple(map(model_name, f.autogen)),
-            tags=frozenset(f.tags),
-            cpp_no_default_args=frozenset(f.cpp_no_default_args),
-            structured_delegate=_model_delegate(f),
-            is_synthesized="generated" in f.tags,
-            device_guard=f.device_guard,
-            python_module=f.python_module,
-            category_override=f.category_override,
-            manual_cpp_binding=f.manual_cpp_binding,
-            manual_kernel_registration=f.manual_kernel_registration,
-            structured=f.structured,
-            structured_inherits=f.structured_inherits,
-            is_abstract=f.is_abstract,
-        )
-        f._keep("_origin", origin)
+    origin = f._made_from(lambda: _unlinked(f))
     if origin.__class__ is model.UnlinkedFunction:
         model.link_functions([origin], (), ())
     assert isinstance(origin, model.NativeFunction)

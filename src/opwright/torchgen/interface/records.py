@@ -21,6 +21,7 @@ else:
 
 
 RecordType = TypeVar("RecordType", bound=type)
+Origin = TypeVar("Origin")
 
 #: Field -> the function that computes it from the object that a record was made from.
 Computed = dict[str, Callable[[Any], object]]
@@ -81,9 +82,13 @@ class Record:
             value = self.__dict__[name] = compute(self.__dict__[_ORIGIN])
             return value
 
-    def _keep(self, name: str, value: object) -> None:
-        """Keep something that follows from the fields, under a name that is no field."""
-        self.__dict__[name] = value
+    def _made_from(self, build: Callable[[], Origin]) -> Origin:
+        """The object that the record was made from; else one that is built from the fields now, and kept."""
+        state = self.__dict__
+        if _ORIGIN not in state:
+            state[_ORIGIN] = build()
+        origin: Origin = state[_ORIGIN]
+        return origin
 
     def __hash__(self) -> int:
         hashed: int | None = self.__dict__.get(_HASH)

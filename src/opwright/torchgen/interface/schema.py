@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import ClassVar, Final
 
 from opwright.schema import function as schema_model
+from opwright.schema.annotation import Annotation as ModelAnnotation
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_argument, read_namespace, read_schema
 from opwright.schema.rules import check_schema
@@ -26,6 +28,10 @@ from opwright.torchgen.interface.types import (
 
 def _annotation(origin: schema_model.Argument | schema_model.Return) -> Annotation | None:
     return None if origin.annotation is None else annotation_of(origin.annotation)
+
+
+def _model_annotation(annotation: Annotation | None) -> ModelAnnotation | None:
+    return None if annotation is None else model_annotation_of(annotation)
 
 
 class _Annotated(Record):
@@ -92,41 +98,28 @@ class Return(_Annotated):
         return model_return(self).text
 
 
-_ARGUMENTS: Final[dict[schema_model.Argument, Argument]] = {}
-_RETURNS: Final[dict[schema_model.Return, Return]] = {}
-
-
+@cache
 def argument_of(origin: schema_model.Argument) -> Argument:
     """The record of one of Opwright's arguments; the same one each time."""
-    shown = _ARGUMENTS.get(origin)
-    if shown is None:
-        shown = _ARGUMENTS.setdefault(origin, Argument._of(origin))
-    return shown
+    return Argument._of(origin)
 
 
 def model_argument(a: Argument) -> schema_model.Argument:
     """Opwright's argument of a record."""
-    origin: schema_model.Argument | None = a.__dict__.get("_origin")
-    if origin is None:
-        annotation = None if a.annotation is None else model_annotation_of(a.annotation)
-        origin = schema_model.make_argument(a.name, model_type(a.type), a.default, annotation)
-        a._keep("_origin", origin)
-    return origin
+    return a._made_from(
+        lambda: schema_model.make_argument(a.name, model_type(a.type), a.default, _model_annotation(a.annotation))
+    )
 
 
+@cache
 def return_of(origin: schema_model.Return) -> Return:
     """The record of one of Opwright's returns; the same one each time."""
-    shown = _RETURNS.get(origin)
-    if shown is None:
-        made_record = Return(type=type_of(origin.type), annotation=_annotation(origin), name=origin.name)
-        shown = _RETURNS.setdefault(origin, made_record)
-    return shown
+    return Return(type=type_of(origin.type), annotation=_annotation(origin), name=origin.name)
 
 
 def model_return(r: Return) -> schema_model.Return:
     """Opwright's return of a record."""
-    annotation = None if r.annotation is None else model_annotation_of(r.annotation)
-    return schema_model.make_return(r.name, model_type(r.type), annotation)
+    return schema_model.make_return(r.name, model_type(r.type), _model_annotation(r.annotation))
 
 
 def parse_returns(return_decl: str) -> tuple[Return, ...]:
@@ -306,32 +299,29 @@ class Arguments(Record):
 
 
 _NO_NAME: Final = OperatorName(name=BaseOperatorName(base="", inplace=False, dunder_method=False), overload_name="")
-_LISTS: Final[dict[schema_model.Arguments, Arguments]] = {}
 
 
+@cache
 def arguments_of(origin: schema_model.Arguments) -> Arguments:
     """The record of one of Opwright's lists of arguments; the same one each time."""
-    shown = _LISTS.get(origin)
-    if shown is None:
-        shown = _LISTS.setdefault(origin, Arguments._of(origin))
-    return shown
+    return Arguments._of(origin)
 
 
 def model_arguments(arguments: Arguments) -> schema_model.Arguments:
     """Opwright's list of arguments of a record."""
-    origin: schema_model.Arguments | None = arguments.__dict__.get("_origin")
-    if origin is None:
-        positional = [part.argument if isinstance(part, SelfArgument) else part for part in arguments.positional]
-        options = model_options(arguments.tensor_options).all if arguments.tensor_options is not None else ()
-        before = map(model_argument, arguments.pre_tensor_options_kwarg_only)
-        after = map(model_argument, arguments.post_tensor_options_kwarg_only)
-        origin = schema_model.argument_list(
-            tuple(map(model_argument, positional)),
-            (*before, *options, *after),
-            tuple(map(model_argument, arguments.out)),
-        )
-        arguments._keep("_origin", origin)
-    return origin
+    return arguments._made_from(lambda: _model_arguments(arguments))
+
+
+def _model_arguments(arguments: Arguments) -> schema_model.Arguments:
+    positional = [part.argument if isinstance(part, SelfArgument) else part for part in arguments.positional]
+    options = model_options(arguments.tensor_options).all if arguments.tensor_options is not None else ()
+    before = map(model_argument, arguments.pre_tensor_options_kwarg_only)
+    after = map(model_argument, arguments.post_tensor_options_kwarg_only)
+    return schema_model.argument_list(
+        tuple(map(model_argument, positional)),
+        (*before, *options, *after),
+        tuple(map(model_argument, arguments.out)),
+    )
 
 
 def _parsed(text: str, start: int = 0) -> schema_model.FunctionSchema:
@@ -457,9 +447,8 @@ def schema_of(origin: schema_model.FunctionSchema) -> FunctionSchema:
 
 def model_schema(func: FunctionSchema) -> schema_model.FunctionSchema:
     """Opwright's schema of a record."""
-    origin: schema_model.FunctionSchema | None = func.__dict__.get("_origin")
-    if origin is None:
-        returns = tuple(map(model_return, func.returns))
-        origin = schema_model.FunctionSchema(model_name(func.name), model_arguments(func.arguments), returns)
-        func._keep("_origin", origin)
-    return origin
+    return func._made_from(
+        lambda: schema_model.FunctionSchema(
+            model_name(func.name), model_arguments(func.arguments), tuple(map(model_return, func.returns))
+        )
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import cache
 from typing import ClassVar, Final
 
 from opwright.schema import types as model_types
@@ -30,11 +31,7 @@ class Type(Record):
 
     def _origin_type(self) -> model_types.Type:
         """Opwright's type of this one."""
-        origin: model_types.Type | None = self.__dict__.get("_origin")
-        if origin is None:
-            origin = self._build()
-            self._keep("_origin", origin)
-        return origin
+        return self._made_from(self._build)
 
     def _build(self) -> model_types.Type:
         raise NotImplementedError
@@ -81,6 +78,12 @@ class Type(Record):
         shown = type_of(listed)
         assert isinstance(shown, ListType)
         return shown
+
+
+@cache
+def type_of(origin: model_types.Type) -> Type:
+    """The record of one of Opwright's types; the same one each time."""
+    return _CLASSES[type(origin)]._of(origin)
 
 
 @record()
@@ -137,15 +140,6 @@ _CLASSES: Final[dict[type[model_types.Type], type[Type]]] = {
     model_types.ListType: ListType,
     model_types.ClassType: CustomClassType,
 }
-_TYPES: Final[dict[model_types.Type, Type]] = {}
-
-
-def type_of(origin: model_types.Type) -> Type:
-    """The record of one of Opwright's types; the same one each time."""
-    shown = _TYPES.get(origin)
-    if shown is None:
-        shown = _TYPES.setdefault(origin, _CLASSES[type(origin)]._of(origin))
-    return shown
 
 
 def model_type(t: Type) -> model_types.Type:
@@ -177,16 +171,14 @@ class Annotation(Record):
         return model_annotation_of(self).text
 
 
-_ANNOTATIONS: Final[dict[ModelAnnotation, Annotation]] = {}
+#: The annotation of values that a call writes.
+WRITTEN: Final = model_annotation(("a",), True)
 
 
+@cache
 def annotation_of(origin: ModelAnnotation) -> Annotation:
-    """The record of one of Opwright's annotations."""
-    shown = _ANNOTATIONS.get(origin)
-    if shown is None:
-        made_record = Annotation(alias_set=origin.before, is_write=origin.is_write, alias_set_after=origin.after)
-        shown = _ANNOTATIONS.setdefault(origin, made_record)
-    return shown
+    """The record of one of Opwright's annotations; the same one each time."""
+    return Annotation(alias_set=origin.before, is_write=origin.is_write, alias_set_after=origin.after)
 
 
 def model_annotation_of(ann: Annotation) -> ModelAnnotation:

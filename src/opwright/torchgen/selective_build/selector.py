@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -98,7 +99,7 @@ class SelectiveBuilder:
         }
         return _builder(Selection(everything=False, everything_else=True, operators=selected(operators)))
 
-    @property
+    @cached_property
     def selection(self) -> Selection:
         """Opwright's selection of the same."""
         return Selection(
