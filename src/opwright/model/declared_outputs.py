@@ -14,6 +14,7 @@ from opwright.source.span import Span
 
 __all__ = [
     "DTYPES",
+    "TORCH_DTYPES",
     "DeclaredOutput",
     "DeclaredOutputs",
     "OutputExpression",
@@ -196,3 +197,6 @@ Float8_e8m0fnu float8_e8m0fnu
 DTYPES: Final[Mapping[str, str]] = {
     name: words[0] for line in _DTYPE_NAMES.split("\n") for words in [line.split()] for name in words[1:]
 }
+
+#: The name of a dtype in C++ -> the first of its names in `torch`.
+TORCH_DTYPES: Final = {cpp: name for name, cpp in reversed(list(DTYPES.items()))}

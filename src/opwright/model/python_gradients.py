@@ -9,7 +9,7 @@ from opwright.schema.function import Argument
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["PythonFormula", "PythonGradient", "SavedForm", "SavedValue", "is_tensor_list"]
+__all__ = ["PythonFormula", "PythonGradient", "SavedForm", "SavedValue", "gives_list", "is_tensor_list"]
 
 
 class SavedForm(enum.Enum):
@@ -55,3 +55,9 @@ class PythonGradient(NamedTuple):
 def is_tensor_list(argument: Argument) -> bool:
     """Whether an argument is a list of tensors."""
     return isinstance(argument.type, ListType) and argument.type.is_tensor_like
+
+
+def gives_list(function: NativeFunction) -> bool:
+    """Whether a function returns one list."""
+    returns = function.schema.returns
+    return len(returns) == 1 and isinstance(returns[0].type, ListType)

@@ -6,6 +6,7 @@ an expression, which can be checked without the parser. A strict run parses all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -43,12 +44,23 @@ _COMMON: Final = frozenset(
 
 #: Names that every formula can use.
 _ALWAYS: Final = frozenset(("grad_input_mask", "retain_variables", "true", "false", "nullptr", "this", "_"))
-_CONSTANTS: Final = frozenset(
-    (
-        "INFINITY", "M_1_PI", "M_2_PI", "M_2_SQRTPI", "M_E", "M_LN10", "M_LN2", "M_LOG10E", "M_LOG2E", "M_PI",
-        "M_PI_2", "M_PI_4", "M_SQRT1_2", "M_SQRT2", "NAN", "kCudnnDoubleBackwardMsg",
-    )
-)  # fmt: skip
+#: The constants of <cmath>.
+MATH_CONSTANTS: Final = {
+    "M_1_PI": 1 / math.pi,
+    "M_2_PI": 2 / math.pi,
+    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
+    "M_E": math.e,
+    "M_LN10": math.log(10),
+    "M_LN2": math.log(2),
+    "M_LOG10E": math.log10(math.e),
+    "M_LOG2E": math.log2(math.e),
+    "M_PI": math.pi,
+    "M_PI_2": math.pi / 2,
+    "M_PI_4": math.pi / 4,
+    "M_SQRT1_2": math.sqrt(0.5),
+    "M_SQRT2": math.sqrt(2),
+}
+_CONSTANTS: Final = frozenset((*MATH_CONSTANTS, "INFINITY", "NAN", "kCudnnDoubleBackwardMsg"))
 
 _CALL_OR_BRACKET: Final = lazy_pattern(r"(?:(?<![\w.:>])(\w+)\s*)?\(|[)\[\]{},]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}

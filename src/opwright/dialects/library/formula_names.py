@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.library.callable_operators import OPTIONS, PythonValue, plain_type
 from opwright.dialects.library.formula_words import FACTS, OPTION_FACTS, TensorFact
 from opwright.model.derivatives import DifferentiabilityInfo
-from opwright.model.native_function import NativeFunction
-from opwright.model.python_gradients import SavedForm, SavedValue
+from opwright.model.python_gradients import SavedForm, SavedValue, gives_list
 from opwright.schema.types import ListType
 from opwright.syntax.python import variable_name
 
@@ -26,9 +25,9 @@ def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
 
 
 class FormulaNames:
-    """The values of one formula by name, and those of them that it has read."""
+    """The values of one formula by name, and those of them that it has read; `derived` are its arguments."""
 
-    def __init__(self, info: DifferentiabilityInfo, results: Mapping[str, int]) -> None:
+    def __init__(self, info: DifferentiabilityInfo, results: Mapping[str, int], derived: Sequence[str]) -> None:
         function = info.function
         self._values: Final = {argument.name: argument.type for argument in function.arguments.all}
         self._sources: Final = {name: variable_name(name) for name in self._values}
@@ -38,11 +37,14 @@ class FormulaNames:
         self._positions: Final = [index for index, is_own in enumerate(differentiable_results(info)) if is_own]
         self._gradients: Final = _gradients(info, self._positions)
         self._info: Final = info
+        self._needs: Final = [f"_need_{name}" for name in derived]
         self.saved: Final[dict[str, SavedValue]] = {}
         self.gradients: Final[set[int]] = set()
 
     def value(self, name: str) -> PythonValue | None:
         """The value of a name, which is kept from the forward call; None if there is no such name."""
+        if name == "grad_input_mask":
+            return PythonValue(f"[{', '.join(self._needs)}]", "bool[]")
         if name in self._values:
             type = self._values[name]
             form = SavedForm.FACT
@@ -81,7 +83,7 @@ class FormulaNames:
         """The gradient of a name, or all as a list."""
         if name == "grads":
             self.gradients.update(self._positions)
-            if _gives_list(self._info.function):
+            if gives_list(self._info.function):
                 return PythonValue("_grads", "Tensor[]")
             return PythonValue(f"[{', '.join([f'_grad_{index}' for index in self._positions])}]", "Tensor[]")
         if name not in self._gradients:
@@ -91,17 +93,13 @@ class FormulaNames:
 
     def gradient_at(self, number: int) -> PythonValue | None:
         """The gradient `grads[number]`, counted over the differentiable results; that of an item of a list."""
-        if _gives_list(self._info.function):
+        if gives_list(self._info.function):
             self.gradients.add(0)
             return PythonValue(f"_grads[{number}]", "Tensor")
         if number >= len(self._positions):
             return None
         self.gradients.add(self._positions[number])
         return PythonValue(f"_grad_{self._positions[number]}", "Tensor")
-
-
-def _gives_list(function: NativeFunction) -> bool:
-    return isinstance(function.schema.returns[0].type, ListType)
 
 
 def _gradients(info: DifferentiabilityInfo, positions: list[int]) -> dict[str, int]:

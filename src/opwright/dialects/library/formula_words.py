@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Final
 
+from opwright.dialects.derivatives.formula_checks import MATH_CONSTANTS
 from opwright.dialects.library.callable_operators import NONE, PythonValue
-from opwright.model.declared_outputs import DTYPES
+from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["CASTS", "CONSTANTS", "FACTS", "NUMBER_FUNCTIONS", "NUMBER_METHODS", "OPTION_FACTS", "TensorFact"]
@@ -69,28 +69,9 @@ CASTS: Final[Mapping[str, str]] = {
 #: Functions of numbers.
 NUMBER_FUNCTIONS: Final = frozenset(("cos", "exp", "log", "log2", "pow", "sin", "sqrt", "tanh"))
 
-_MATH: Final = {
-    "M_1_PI": 1 / math.pi,
-    "M_2_PI": 2 / math.pi,
-    "M_2_SQRTPI": 2 / math.sqrt(math.pi),
-    "M_E": math.e,
-    "M_LN10": math.log(10),
-    "M_LN2": math.log(2),
-    "M_LOG10E": math.log10(math.e),
-    "M_LOG2E": math.log2(math.e),
-    "M_PI": math.pi,
-    "M_PI_2": math.pi / 2,
-    "M_PI_4": math.pi / 4,
-    "M_SQRT1_2": math.sqrt(0.5),
-    "M_SQRT2": math.sqrt(2),
-}
-
-#: The dtypes by their names in C++: those of `torch` come first.
-_DTYPES: Final = {cpp: name for name, cpp in reversed(list(DTYPES.items()))}
-
 #: Names of values that formulas may use, without `at::`, `c10::`, `std::` or `torch::` before them.
 CONSTANTS: Final[Mapping[str, PythonValue]] = {
-    **{name: PythonValue(repr(number), "float") for name, number in _MATH.items()},
+    **{name: PythonValue(repr(number), "float") for name, number in MATH_CONSTANTS.items()},
     "INFINITY": PythonValue("_math.inf", "float"),
     "NAN": PythonValue("_math.nan", "float"),
     "nullopt": PythonValue("None", NONE),
@@ -99,7 +80,7 @@ CONSTANTS: Final[Mapping[str, PythonValue]] = {
     "retain_variables": PythonValue("True", "bool"),
     **{
         spelling: PythonValue(f"_torch.{name}", "ScalarType")
-        for cpp, name in _DTYPES.items()
+        for cpp, name in TORCH_DTYPES.items()
         for spelling in (f"k{cpp}", f"ScalarType::{cpp}")
     },
 }

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 from opwright.dialects.derivatives.formula_trees import formula_parser, range_of, source_of, text_of
 from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
 from opwright.dialects.library.formula_names import FormulaNames
-from opwright.dialects.library.formula_words import CASTS, CONSTANTS, FACTS, NUMBER_FUNCTIONS, NUMBER_METHODS
+from opwright.dialects.library.formula_words import (
+    CASTS,
+    CONSTANTS,
+    FACTS,
+    NUMBER_FUNCTIONS,
+    NUMBER_METHODS,
+    OPTION_FACTS,
+)
 from opwright.syntax.python import string_literal
 
 if TYPE_CHECKING:
@@ -46,8 +53,6 @@ class PythonTranslator:
         self._names: Final = names
         self._operators: Final = operators
         self._namespaces: Final = namespaces
-        self.mask: tuple[str, ...] = ()
-        """The variables that say which gradients are needed, for `grad_input_mask`."""
         self._visitors: Final[dict[str, Callable[[Node], PythonValue]]] = {
             "identifier": self._name,
             "qualified_identifier": self._name,
@@ -82,8 +87,6 @@ class PythonTranslator:
 
     def _name(self, node: Node) -> PythonValue:
         text = text_of(node)
-        if text == "grad_input_mask":
-            return PythonValue(f"[{', '.join(self.mask)}]", "bool[]")
         value = self._names.value(text) or CONSTANTS.get(_PREFIX.sub("", text))
         if value is None:
             raise self._fault(node, f"the formula reads `{text}`, which no name in Python stands for")
@@ -275,8 +278,7 @@ class PythonTranslator:
         if method == "value":
             return value
         if method == "options":
-            facts = ("dtype", "layout", "device")
-            return PythonValue(", ".join([f"{fact}={value.text}.{fact}" for fact in facts]), OPTIONS)
+            return PythonValue(", ".join([f"{fact}={value.text}.{fact}" for fact in OPTION_FACTS]), OPTIONS)
         field = _field(function, "field")
         if not self._operators.named("aten", method):
             raise self._fault(field, f"`{method}` is no operator, so Python cannot call it")

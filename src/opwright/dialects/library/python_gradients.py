@@ -41,12 +41,8 @@ def python_gradients(
     operators = CallableOperators(pytorch, {names.namespace: [own.schema for own in library.catalog.functions]})
     spaces = dict.fromkeys((names.api, names.namespace, f"::{names.api}"), names.namespace)
     maker = _Maker(operators, spaces, {scalar.span: scalar for entry in entries for scalar in _scalars(entry)}, sink)
-    gradients = [maker.gradient(entry) for entry in matched.functions if entry.infos or _writes(entry)]
+    gradients = [maker.gradient(entry) for entry in matched.functions if entry.infos or entry.function.arguments.writes]
     return tuple([gradient for gradient in gradients if gradient is not None])
-
-
-def _writes(entry: DifferentiableFunction) -> bool:
-    return any(argument.is_write for argument in entry.function.arguments.all)
 
 
 def _scalars(node: Node) -> Iterator[Scalar]:
@@ -95,9 +91,8 @@ class _Maker:
 
     def _formula(self, info: DifferentiabilityInfo, derivative: Derivative) -> PythonFormula | None:
         results = {savable.name: index for index, savable in enumerate(scope_of(info.function).results)}
-        names = FormulaNames(info, results)
+        names = FormulaNames(info, results, derivative.var_names)
         translator = PythonTranslator(derivative.original_formula, names, self._operators, self._spaces)
-        translator.mask = tuple([f"_need_{name}" for name in derivative.var_names])
         at, help = (0, len(derivative.original_formula)), "give a tensor for each argument"
         try:
             value = translator.translate()

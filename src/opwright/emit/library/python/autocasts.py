@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.emit.library.autocast import DevicePolicy, autocast_policies
-from opwright.emit.library.python.calls import parameters_of
-from opwright.emit.library.python.fakes import where_defined
-from opwright.emit.library.python.gradients import operator_expression
+from opwright.emit.library.python.registrations import (
+    module_emitter,
+    operator_expression,
+    parameters_of,
+    passed_arguments,
+    tensor_variables,
+    where_defined,
+)
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
+from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import variable_name
 
@@ -85,9 +91,9 @@ def _module(unit: _Policies, context: FragmentContext) -> Slots:
 def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     """The kernel of an operator for a device, and its registration."""
     device, name = policy.device.lower(), f"_{function.name.unambiguous}_{policy.device.lower()}"
-    tensors = [variable_name(argument.name) for argument in function.arguments.all if argument.type.is_tensor_like]
-    dtype = PYTHON_POLICIES[policy.policy].format(device=device, tensors=", ".join(tensors))
+    dtype = PYTHON_POLICIES[policy.policy].format(device=device, tensors=", ".join(tensor_variables(function)))
     parameters, renaming = parameters_of(function)
+    passed = passed_arguments(function, lambda argument: _cast(argument, device))
     yield f"{name}_keys = _C.DispatchKeySet(_C.DispatchKey.Autocast{policy.device})"
     yield f"{name}_operator = {operator_expression(function)}"
     yield ""
@@ -96,31 +102,19 @@ def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     yield from [line.rstrip() for line in renaming]
     yield f"    _dtype = {dtype}"
     yield f"    with _C._ExcludeDispatchKeyGuard({name}_keys):"
-    yield f"        return {name}_operator({', '.join(_cast_arguments(function, device))})"
+    yield f"        return {name}_operator({', '.join(passed)})"
     yield ""
     yield ""
     yield f'_library.impl("{function.name.text}", {name}_kernel, "Autocast{policy.device}")'
     yield ""
 
 
-def _cast_arguments(function: NativeFunction, device: str) -> Iterator[str]:
-    positional = function.arguments.positional
-    for argument in function.arguments.all:
-        value = variable_name(argument.name)
-        text = f'_cast({value}, "{device}", _dtype)' if argument.type.is_tensor_like else value
-        yield text if argument in positional else f"{argument.name}={text}"
+def _cast(argument: Argument, device: str) -> str:
+    """What the kernel passes for an argument."""
+    value = variable_name(argument.name)
+    return f'_cast({value}, "{device}", _dtype)' if argument.type.is_tensor_like else value
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the module."""
-    return [
-        Emitter(
-            name="library_autocast_modules",
-            family="library",
-            template=None,
-            folder="python",
-            units=_packages,
-            fragment=_module,
-            layout=FilePerUnit(lambda unit: f"{unit.package.replace('.', '/')}/_autocast.py"),
-        )
-    ]
+    return [module_emitter("autocast", _packages, _module)]

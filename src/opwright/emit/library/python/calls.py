@@ -12,9 +12,9 @@ from opwright.schema.defaults import DefaultItem, NamedConstant
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
 from opwright.source.named_tuple import NamedTuple
-from opwright.syntax.python import string_literal, variable_name
+from opwright.syntax.python import string_literal
 
-__all__ = ["OperatorCall", "calls_of", "field_names", "literal", "out_names", "parameters_of"]
+__all__ = ["OperatorCall", "calls_of", "field_names", "literal", "out_names"]
 
 
 class OperatorCall(NamedTuple):
@@ -110,31 +110,3 @@ def _item_literal(value: DefaultItem, type: Type, torch: str) -> str:
     if isinstance(value, float) and text.lstrip("-") in ("inf", "nan"):
         return f"{'-' if text[0] == '-' else ''}{torch}.{text.lstrip('-')}"
     return text
-
-
-def parameters_of(function: NativeFunction) -> tuple[str, list[str]]:
-    """The parameters of a Python kernel, and the statements that read those whose names are keywords.
-
-    PyTorch leaves out arguments that have their default value.
-    """
-    positional = function.arguments.positional
-    keyword_only = [argument for argument in function.arguments.all if argument not in positional]
-    renamed = [argument for argument in keyword_only if keyword.iskeyword(argument.name)]
-    parameters = list(map(_kernel_parameter, positional))
-    parameters += ["*"] if len(keyword_only) > len(renamed) else []
-    parameters += [_kernel_parameter(argument) for argument in keyword_only if argument not in renamed]
-    parameters += ["**_others"] if renamed else []
-    lines = [
-        f'    {variable_name(argument.name)} = _others.get("{argument.name}", {_kernel_default(argument)})\n'
-        for argument in renamed
-    ]
-    return ", ".join(parameters), lines
-
-
-def _kernel_parameter(argument: Argument) -> str:
-    name = variable_name(argument.name)
-    return name if argument.default is None else f"{name}={_kernel_default(argument)}"
-
-
-def _kernel_default(argument: Argument) -> str:
-    return "None" if argument.default is None else literal(argument, "_torch")

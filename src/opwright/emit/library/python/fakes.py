@@ -7,19 +7,18 @@ Python.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import indent
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library.python.calls import parameters_of
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.emit.library.python.output_text import HELPERS, allocation
+from opwright.emit.library.python.registrations import module_emitter, parameters_of, where_defined
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import variable_name
 
-__all__ = ["emitters", "functions_with_fakes", "has_fake", "where_defined"]
+__all__ = ["emitters", "functions_with_fakes", "has_fake"]
 
 
 class _Fakes(NamedTuple):
@@ -86,14 +85,6 @@ def _fake(function: NativeFunction) -> str:
     return where_defined(function, text)
 
 
-def where_defined(function: NativeFunction, text: str) -> str:
-    """The registration of something of a function, for builds that have the operator."""
-    if not function.library_fields.condition:
-        return text
-    operators = f"getattr(_torch.ops.{function.namespace}, {function.name.name!r}, None)"
-    return f"if hasattr({operators}, {function.name.overload or 'default'!r}):\n\n{indent(text, '    ')}"
-
-
 def _results(function: NativeFunction) -> str:
     outputs = iter(function.library_fields.outputs)
     results = [
@@ -107,14 +98,4 @@ def _results(function: NativeFunction) -> str:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the module."""
-    return [
-        Emitter(
-            name="library_fakes_modules",
-            family="library",
-            template=None,
-            folder="python",
-            units=_packages,
-            fragment=_module,
-            layout=FilePerUnit(lambda fakes: f"{fakes.package.replace('.', '/')}/_fakes.py"),
-        )
-    ]
+    return [module_emitter("fakes", _packages, _module)]

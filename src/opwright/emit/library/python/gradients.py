@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library.python.calls import parameters_of
-from opwright.emit.library.python.fakes import where_defined
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
+from opwright.emit.library.python.registrations import (
+    module_emitter,
+    operator_expression,
+    parameters_of,
+    passed_arguments,
+    tensor_variables,
+    where_defined,
+)
 from opwright.model.derivatives import node_prefix
 from opwright.model.native_function import NativeFunction
-from opwright.model.python_gradients import PythonGradient, SavedForm, SavedValue, is_tensor_list
+from opwright.model.python_gradients import PythonGradient, SavedForm, SavedValue, gives_list, is_tensor_list
 from opwright.schema.function import Argument, SchemaKind
-from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-__all__ = ["emitters", "operator_expression", "passed_arguments"]
+__all__ = ["emitters"]
 
 
 class _Gradients(NamedTuple):
@@ -105,24 +110,9 @@ def _text(gradient: PythonGradient) -> str:
     return "\n".join(lines)
 
 
-def operator_expression(function: NativeFunction) -> str:
-    """The expression of an overload: `_torch.ops.acme.scale.default`."""
-    overload = function.name.overload or "default"
-    return f"getattr(_torch.ops.{function.namespace}.{function.name.name}, {string_literal(overload)})"
-
-
-def passed_arguments(function: NativeFunction) -> list[str]:
-    """The arguments of a call that passes the parameters on."""
-    positional = function.arguments.positional
-    return [
-        variable_name(argument.name) if argument in positional else f"{argument.name}={variable_name(argument.name)}"
-        for argument in function.arguments.all
-    ]
-
-
 def _kernel_body(gradient: PythonGradient) -> Iterator[str]:
     function = gradient.function
-    tensors = [variable_name(argument.name) for argument in function.arguments.all if argument.type.is_tensor_like]
+    tensors = tensor_variables(function)
     if gradient.formulas:
         yield f"    if _is_recorded({', '.join(tensors)}):"
         plain, lists = _divided(function)
@@ -131,7 +121,7 @@ def _kernel_body(gradient: PythonGradient) -> Iterator[str]:
         if len(lists) > 1:
             passed.append(f"({', '.join([f'len({name})' for name in items])})")
         called = f"_record_{function.name.unambiguous}({', '.join([*passed, *[f'*{name}' for name in items]])})"
-        yield f"        return {f'list({called})' if _gives_list(function) else called}"
+        yield f"        return {f'list({called})' if gives_list(function) else called}"
     else:
         written = [variable_name(argument.name) for argument in function.arguments.all if argument.is_write]
         checked = tensors if function.arguments.out or function.kind is SchemaKind.inplace else written
@@ -163,8 +153,10 @@ def _divided(function: NativeFunction) -> tuple[list[Argument], list[Argument]]:
     return plain, [argument for argument in arguments if is_tensor_list(argument)]
 
 
-def _gives_list(function: NativeFunction) -> bool:
-    return len(function.schema.returns) == 1 and isinstance(function.schema.returns[0].type, ListType)
+def _as_list(argument: Argument) -> str:
+    """The variable of an argument as the operator takes it."""
+    value = variable_name(argument.name)
+    return f"list({value})" if is_tensor_list(argument) else value
 
 
 class _Recorded:
@@ -181,7 +173,7 @@ class _Recorded:
         self._saved: Final = sorted(saved.values(), key=lambda value: (order[value.form], value.name))
         #: Gradients of results that no formula reads are not made; a single one that is undefined ends the pass.
         used = frozenset[int]().union(*[formula.gradients for formula in gradient.formulas])
-        self._single: Final = next(iter(used)) if len(used) == 1 and not _gives_list(self._function) else None
+        self._single: Final = next(iter(used)) if len(used) == 1 and not gives_list(self._function) else None
 
     def lines(self) -> Iterator[str]:
         """The class, and the function that records calls with it."""
@@ -228,13 +220,7 @@ class _Recorded:
 
     def _passed(self) -> list[str]:
         """The arguments of the call; lists have become tuples."""
-        lists = {variable_name(argument.name) for argument in self._lists}
-        passed = []
-        for text in passed_arguments(self._function):
-            before, _, value = text.rpartition("=")
-            shown = f"list({value})" if value in lists else value
-            passed.append(f"{before}={shown}" if before else shown)
-        return passed
+        return passed_arguments(self._function, _as_list)
 
     def _unpacked(self, names: Sequence[str], items: str, counts: str) -> Iterator[str]:
         """The statements that give each of several lists its items."""
@@ -281,13 +267,13 @@ class _Recorded:
 
     def _backward(self) -> Iterator[str]:
         count = len(self._function.schema.returns)
-        gradients = ["*_grads"] if _gives_list(self._function) else [f"_grad_{index}" for index in range(count)]
+        gradients = ["*_grads"] if gives_list(self._function) else [f"_grad_{index}" for index in range(count)]
         yield f"    def backward(_ctx, {', '.join(gradients)}):"
         yield "        _needs = _ctx.needs_input_grad"
         if self._single is not None:
             yield f"        if _grad_{self._single} is None:"
             yield "            return (None,) * len(_needs)"
-        if _gives_list(self._function):
+        if gives_list(self._function):
             yield "        _grads = list(_grads)"
         yield from self._restored()
         for formula in self._gradient.formulas:
@@ -325,21 +311,11 @@ class _Recorded:
 
 
 def _returned(function: NativeFunction) -> str:
-    if _gives_list(function):
+    if gives_list(function):
         return "tuple(_results[0])"
     return "_results[0]" if len(function.schema.returns) == 1 else "_results"
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the module."""
-    return [
-        Emitter(
-            name="library_autograd_modules",
-            family="library",
-            template=None,
-            folder="python",
-            units=_packages,
-            fragment=_module,
-            layout=FilePerUnit(lambda unit: f"{unit.package.replace('.', '/')}/_autograd.py"),
-        )
-    ]
+    return [module_emitter("autograd", _packages, _module)]

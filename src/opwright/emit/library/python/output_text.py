@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.emit.library.output_operators import SHARED_OPERATORS
 from opwright.model.declared_outputs import (
-    DTYPES,
+    TORCH_DTYPES,
     DeclaredOutput,
     OutputExpression,
     OutputOperation,
@@ -82,8 +82,6 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.cpu: '_torch.device("cpu")',
 }
 
-#: C++ name of a dtype -> the first of its names in `torch`.
-_DTYPE_NAMES: Final = {cpp: name for name, cpp in reversed(list(DTYPES.items()))}
 _WORDS: Final = {"true": "True", "false": "False"}
 
 
@@ -116,7 +114,7 @@ def _print_literal(expression: OutputExpression) -> str:
 
 
 def _print_dtype(expression: OutputExpression) -> str:
-    return f"_torch.{_DTYPE_NAMES[expression.text]}"
+    return f"_torch.{TORCH_DTYPES[expression.text]}"
 
 
 def _print_slice(expression: OutputExpression) -> str:

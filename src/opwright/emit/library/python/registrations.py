@@ -1,0 +1,107 @@
+"""What the modules of a package share that register something for its operators when they are imported."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Sequence
+from textwrap import indent
+from typing import Protocol, TypeVar
+
+from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.library.python.calls import literal
+from opwright.model.native_function import NativeFunction
+from opwright.schema.function import Argument
+from opwright.syntax.python import string_literal, variable_name
+
+__all__ = [
+    "module_emitter",
+    "operator_expression",
+    "parameters_of",
+    "passed_arguments",
+    "tensor_variables",
+    "where_defined",
+]
+
+
+class _InPackage(Protocol):
+    """What a module is made from."""
+
+    @property
+    def package(self) -> str: ...
+
+
+_Unit = TypeVar("_Unit", bound=_InPackage)
+
+
+def module_emitter(
+    name: str, units: Callable[[Job], Sequence[_Unit]], fragment: Callable[[_Unit, FragmentContext], Slots]
+) -> Emitter[_Unit]:
+    """The emitter of the module of that name, with an underscore before it, in each package."""
+    return Emitter(
+        name=f"library_{name}_modules",
+        family="library",
+        template=None,
+        folder="python",
+        units=units,
+        fragment=fragment,
+        layout=FilePerUnit(lambda unit: f"{unit.package.replace('.', '/')}/_{name}.py"),
+    )
+
+
+def where_defined(function: NativeFunction, text: str) -> str:
+    """The registration of something of a function, for builds that have the operator."""
+    if not function.library_fields.condition:
+        return text
+    operators = f"getattr(_torch.ops.{function.namespace}, {function.name.name!r}, None)"
+    return f"if hasattr({operators}, {function.name.overload or 'default'!r}):\n\n{indent(text, '    ')}"
+
+
+def operator_expression(function: NativeFunction) -> str:
+    """The expression of an overload: `_torch.ops.acme.scale.default`."""
+    overload = function.name.overload or "default"
+    return f"getattr(_torch.ops.{function.namespace}.{function.name.name}, {string_literal(overload)})"
+
+
+def parameters_of(function: NativeFunction) -> tuple[str, list[str]]:
+    """The parameters of a Python kernel, and the statements that read those whose names are keywords.
+
+    PyTorch leaves out arguments that have their default value.
+    """
+    positional = function.arguments.positional
+    keyword_only = [argument for argument in function.arguments.all if argument not in positional]
+    renamed = [argument for argument in keyword_only if keyword.iskeyword(argument.name)]
+    parameters = list(map(_parameter, positional))
+    parameters += ["*"] if len(keyword_only) > len(renamed) else []
+    parameters += [_parameter(argument) for argument in keyword_only if argument not in renamed]
+    parameters += ["**_others"] if renamed else []
+    lines = [
+        f'    {_variable(argument)} = _others.get("{argument.name}", {_default(argument)})\n' for argument in renamed
+    ]
+    return ", ".join(parameters), lines
+
+
+def passed_arguments(function: NativeFunction, value_of: Callable[[Argument], str] | None = None) -> list[str]:
+    """The arguments of a call that passes the parameters on; `value_of` says what it passes instead of a variable."""
+    positional = function.arguments.positional
+    value_of = value_of or _variable
+    return [
+        value_of(argument) if argument in positional else f"{argument.name}={value_of(argument)}"
+        for argument in function.arguments.all
+    ]
+
+
+def tensor_variables(function: NativeFunction) -> list[str]:
+    """The variables with tensors and lists of tensors."""
+    return [_variable(argument) for argument in function.arguments.all if argument.type.is_tensor_like]
+
+
+def _variable(argument: Argument) -> str:
+    return variable_name(argument.name)
+
+
+def _parameter(argument: Argument) -> str:
+    return _variable(argument) if argument.default is None else f"{_variable(argument)}={_default(argument)}"
+
+
+def _default(argument: Argument) -> str:
+    return "None" if argument.default is None else literal(argument, "_torch")
