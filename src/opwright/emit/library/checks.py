@@ -161,8 +161,8 @@ def _check_const_refs(function: NativeFunction, sink: Diagnostics) -> None:
         message = f"the structured kernel of `{function.name}` cannot write to a constant reference"
         sink.error(STRUCTURED_CONST_REF, message, word_span(function, field), help=f"remove `{field}`")
     returns = function.schema.returns
-    first = function.arguments.all[0]
-    if len(returns) == 1 and returns[0].is_write and first.type.text != "Tensor":
+    first = [argument.type for argument in function.arguments.all[:1]]
+    if len(returns) == 1 and returns[0].is_write and first != [TENSOR]:
         message = "PyTorch's dispatcher can return a constant reference only if the first argument is a tensor"
         sink.error(NO_CONVERSION, message, word_span(function, field), help=f"remove `{field}`")
     if len(returns) > 1 and any(result.is_write for result in returns):
