@@ -14,6 +14,7 @@ from typing import Final
 from opwright.convention.defaults import default_expression
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.c_shims import NULLABLE_RESULTS
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
@@ -45,21 +46,8 @@ class CParameters(NamedTuple):
         return [f"{type} {name}" for type, name in zip(self.types, self.names, strict=True)]
 
 
-#: Base type -> its C type, its C++ type, and the C++ expression of a C value.
-_BASES: Final = {
-    "Tensor": ("AtenTensorHandle", "at::Tensor", "resolve_tensor_dispatch_flags({})"),
-    "Generator": ("AtenGeneratorHandle", "at::Generator", "*generator_handle_to_generator_pointer({})"),
-    "bool": ("int32_t", "bool", "{}"),
-    "int": ("int64_t", "int64_t", "{}"),
-    "SymInt": ("int64_t", "c10::SymInt", "{}"),
-    "float": ("double", "double", "{}"),
-    "Scalar": ("double", "c10::Scalar", "{}"),
-    "str": ("const char*", "::std::string_view", "{}"),
-    "DeviceIndex": ("int32_t", "c10::DeviceIndex", "static_cast<c10::DeviceIndex>({})"),
-    "Layout": ("int32_t", "c10::Layout", "static_cast<c10::Layout>({})"),
-    "MemoryFormat": ("int32_t", "c10::MemoryFormat", "static_cast<c10::MemoryFormat>({})"),
-    "ScalarType": ("int32_t", "c10::ScalarType", "static_cast<c10::ScalarType>({})"),
-}
+#: Base type -> its form. A device is two C values, and has no form that fits the rows.
+_BASES: Final = {row.name: row.c_shim for row in BASE_TYPE_ROWS if row.c_shim is not None}
 
 _DEVICE: Final = "c10::Device"
 _TENSOR: Final = "at::Tensor"
@@ -96,11 +84,12 @@ def _parameters(type: Type, name: str, writes: bool) -> CParameters | None:
         return CParameters(("int32_t", "int32_t"), (name, index), _DEVICE, device)
     if type.name not in _BASES:
         return None
-    c_type, value, expression = _BASES[type.name]
-    if writes and value == _TENSOR:
+    form = _BASES[type.name]
+    expression = form.expression
+    if writes and form.cpp == _TENSOR:
         # A kernel must write to the caller's tensor, not to a copy with resolved dispatch flags.
         expression = "*tensor_handle_to_tensor_pointer({})"
-    return CParameters((c_type,), (name,), value, expression.format(name))
+    return CParameters((form.c,), (name,), form.cpp, expression.format(name))
 
 
 def _optional(inner: CParameters | None) -> CParameters | None:
@@ -148,10 +137,6 @@ def left_out(argument: Argument) -> str:
     return default_expression(argument.default, argument.type, symint=False)
 
 
-#: Base type -> the C value of a C++ result, for results that are not C values already.
-_RESULTS: Final = {"Tensor": "new_tensor_handle(std::move({}))", "SymInt": "{}.expect_int()", "Scalar": "{}.toDouble()"}
-
-
 class CResult(NamedTuple):
     """The C parameter for one return, and the statement that writes it."""
 
@@ -179,11 +164,11 @@ def results(schema: FunctionSchema) -> list[CResult]:
 def _result(output: Return, pointer: str, result: str, may_be_null: bool) -> CResult:
     if not isinstance(output.type, BaseType) or output.type.name not in _BASES:
         raise NoCForm(f"return `{output.text}`", output.type)
-    value = _RESULTS.get(output.type.name, "{}").format(result)
-    statement = f"*{pointer} = {value};"
+    form = _BASES[output.type.name]
+    statement = f"*{pointer} = {form.result.format(result)};"
     if may_be_null:
         statement = f"if ({pointer}) {{ {statement} }}"
-    return CResult(f"{_BASES[output.type.name][0]}* {pointer}", statement)
+    return CResult(f"{form.c}* {pointer}", statement)
 
 
 class ShimFunction(NamedTuple):

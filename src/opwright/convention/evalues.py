@@ -12,6 +12,7 @@ from typing import Final
 from opwright.convention import executorch, shared_types
 from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
@@ -19,7 +20,7 @@ from opwright.source.named_tuple import NamedTuple
 __all__ = ["ValueChoices", "ValueConversion", "convert", "unheld_list"]
 
 #: The text of the items' type -> the function of `EValue` that gives a list.
-_LISTS: Final = {"Tensor": "toTensorList", "int": "toIntList", "SymInt": "toIntList", "float": "toDoubleList"}
+_LISTS: Final = {row.name: row.executorch_list for row in BASE_TYPE_ROWS if row.executorch_list}
 
 _OPTIONAL_TENSORS: Final = "toListOptionalTensor"
 

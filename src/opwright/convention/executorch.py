@@ -17,6 +17,7 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
@@ -30,15 +31,7 @@ SCALAR: Final = c_types.base("torch::executor::Scalar")
 TENSOR_LIST: Final = c_types.base("torch::executor::TensorList")
 
 #: The types that are passed by value.
-_VALUES: Final = {
-    "int": c_types.LONG,
-    "SymInt": c_types.LONG,
-    "float": c_types.DOUBLE,
-    "bool": c_types.BOOL,
-    "str": c_types.base("std::string_view"),
-    "ScalarType": c_types.base("torch::executor::ScalarType"),
-    "MemoryFormat": c_types.base("torch::executor::MemoryFormat"),
-}
+_VALUES: Final = {row.name: c_types.base(row.executorch) for row in BASE_TYPE_ROWS if row.executorch}
 
 
 def _optional(elem: CType) -> CType:

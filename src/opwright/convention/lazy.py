@@ -12,6 +12,7 @@ from typing import Final
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
+from opwright.schema.base_types import names_where
 from opwright.schema.function import Argument, Arguments
 from opwright.schema.names import OperatorName
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
@@ -23,7 +24,7 @@ __all__ = ["NodeArgument", "NodeArguments", "NodeConvention", "argument_type", "
 VALUE: Final = c_types.base("torch::lazy::Value")
 
 #: The base types that nodes keep by value.
-_KEPT: Final = frozenset(("ScalarType", "int", "bool", "float", "str", "Device", "Generator", "Layout", "MemoryFormat"))
+_KEPT: Final = names_where("is_node_field")
 
 
 class NodeConvention(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Final
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 
@@ -85,14 +86,11 @@ def held_type(type: Type) -> CType:
 
 
 #: Types of PyTorch's own files of which the dispatcher holds no values.
-_NOT_HELD: Final = ("Dimname", "DimVector", "DeviceIndex")
+_NOT_HELD: Final = frozenset([row.name for row in BASE_TYPE_ROWS if not row.is_held])
 
 #: The types of values that the dispatcher holds, by the type of the schema language.
 _HELD_TYPES: Final = {
-    **{name: held for name, held in c_types.BASE_TYPES.items() if name not in _NOT_HELD},
-    "str": c_types.STRING,
-    "Any": c_types.IVALUE,
-    "complex": c_types.COMPLEX,
+    row.name: c_types.base(row.held or row.cpp) for row in BASE_TYPE_ROWS if row.is_held and (row.held or row.cpp)
 }
 
 

@@ -16,28 +16,19 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.model.native_function import NativeFunction
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 __all__ = ["GENERATOR", "TENSOR", "argument_type", "return_type", "signature"]
 
-TENSOR: Final = c_types.base("torch::stable::Tensor")
-GENERATOR: Final = c_types.base("torch::stable::Generator")
-
 #: The C++ type of each base type of the schema language that the stable API has. It lacks `Scalar`, for one.
-_BASE_TYPES: Final = {
-    "Tensor": TENSOR,
-    "Generator": GENERATOR,
-    "int": c_types.LONG,
-    "SymInt": c_types.LONG,
-    "float": c_types.DOUBLE,
-    "bool": c_types.BOOL,
-    "ScalarType": c_types.base("torch::headeronly::ScalarType"),
-    "Layout": c_types.base("torch::headeronly::Layout"),
-    "MemoryFormat": c_types.base("torch::headeronly::MemoryFormat"),
-    "Device": c_types.base("torch::stable::Device"),
-}
-_STRING_VIEW: Final = c_types.base("::std::string_view")
-_STRING: Final = c_types.base("::std::string")
+_BASE_TYPES: Final = {row.name: c_types.base(row.stable) for row in BASE_TYPE_ROWS if row.stable}
+_RESULTS: Final = {row.name: c_types.base(row.stable_result or row.stable) for row in BASE_TYPE_ROWS if row.stable}
+
+#: Lists do not hold texts.
+_STRING_VIEW: Final = _BASE_TYPES["str"]
+TENSOR: Final = _BASE_TYPES["Tensor"]
+GENERATOR: Final = _BASE_TYPES["Generator"]
 
 
 def _list_of(item: CType) -> CType:
@@ -51,13 +42,13 @@ def _list_of(item: CType) -> CType:
 def _value_type(type: Type) -> CType | None:
     """The type of a parameter before it becomes a reference; None if the stable API has none."""
     if isinstance(type, BaseType):
-        return _STRING_VIEW if type.name == "str" else _BASE_TYPES.get(type.name)
+        return _BASE_TYPES.get(type.name)
     if isinstance(type, OptionalType):
         inner = _value_type(type.elem)
         return None if inner is None else c_types.optional(inner)
     if isinstance(type, ListType) and isinstance(type.elem, BaseType):
         item = _BASE_TYPES.get(type.elem.name)
-        return None if item is None else _list_of(item)
+        return None if item is None or item is _STRING_VIEW else _list_of(item)
     return None
 
 
@@ -82,7 +73,7 @@ def argument_type(type: Type, *, mutable: bool = False) -> CType | None:
 def return_type(type: Type) -> CType | None:
     """The C++ type of a result; None if the stable API has none."""
     if isinstance(type, BaseType):
-        return _STRING if type.name == "str" else _BASE_TYPES.get(type.name)
+        return _RESULTS.get(type.name)
     if isinstance(type, OptionalType):
         inner = return_type(type.elem)
         return None if inner is None else c_types.optional(inner)

@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import Final
 
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.defaults import REDUCTIONS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import ClassType, DispatcherType, ListType, OptionalType, Type
@@ -26,31 +27,9 @@ class Form(NamedTuple):
 
 
 #: Base type -> its annotations. Enumerations (dtypes, layouts, ...) are returned as integers.
-_FORMS: Final[dict[str, Form]] = {
-    "Tensor": Form("_Tensor", "_Tensor"),
-    "Scalar": Form("_Number", "_Number"),
-    "int": Form("_int", "_int"),
-    "SymInt": Form("_int | _SymInt", "_int | _SymInt"),
-    "DeviceIndex": Form("_int", "_int"),
-    "float": Form("_float", "_float"),
-    "bool": Form("_bool", "_bool"),
-    "SymBool": Form("_bool | _SymBool", "_bool | _SymBool"),
-    "str": Form("_str", "_str"),
-    "Dimname": Form("_str", "_str"),
-    "DimVector": Form("_Sequence[_int]", "_list[_int]"),
-    "ScalarType": Form("_dtype", "_int"),
-    "Layout": Form("_layout", "_int"),
-    "MemoryFormat": Form("_memory_format", "_int"),
-    "QScheme": Form("_qscheme", "_int"),
-    "Device": Form("_device | _str", "_device"),
-    "Generator": Form("_Generator", "_Generator"),
-    "Storage": Form("_Storage", "_Storage"),
-    "Stream": Form("_Stream", "_Stream"),
-    "complex": Form("_complex", "_complex"),
-    "GraphModule": Form("_Any", "_Any"),
-}
+_FORMS: Final = {row.name: Form(row.stub, row.stub_result or row.stub) for row in BASE_TYPE_ROWS}
 
-#: A type without parameters that only the dispatcher has, such as `Any`.
+#: A type of the dispatcher whose values have no class in Python, such as `Future(Tensor)`.
 _ANY: Final = Form("_Any", "_Any")
 
 #: Objects of TorchScript classes have no class in Python.

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
+from opwright.schema.base_types import BASE_TYPE_ROWS
+
 
 class CType:
     """A C++ type.
@@ -111,62 +113,33 @@ def _intern(kind: str, text: str, elems: tuple[CType, ...], bare: str | None = N
     return _TYPES.setdefault(key, CType(kind, text, elems, bare)) if ctype is None else ctype
 
 
+#: The C++ value type of each base type of the schema language that has one.
+BASE_TYPES: Final = {row.name: base(row.cpp) for row in BASE_TYPE_ROWS if row.cpp}
+
 VOID: Final = base("void")
-BOOL: Final = base("bool")
-LONG: Final = base("int64_t")
-DOUBLE: Final = base("double")
-STRING_VIEW: Final = base("c10::string_view")
-GENERATOR: Final = base("at::Generator")
-SCALAR_TYPE: Final = base("at::ScalarType")
-TENSOR: Final = base("at::Tensor")
+BOOL: Final = BASE_TYPES["bool"]
+LONG: Final = BASE_TYPES["int"]
+DOUBLE: Final = BASE_TYPES["float"]
+STRING_VIEW: Final = BASE_TYPES["str"]
+GENERATOR: Final = BASE_TYPES["Generator"]
+SCALAR_TYPE: Final = BASE_TYPES["ScalarType"]
+TENSOR: Final = BASE_TYPES["Tensor"]
 OPTIONAL_TENSOR_REF: Final = base("at::OptionalTensorRef")
 TENSOR_LIST: Final = base("at::TensorList")
 ITENSOR_LIST_REF: Final = base("at::ITensorListRef")
 IOPT_TENSOR_LIST_REF: Final = base("at::IOptTensorListRef")
-DIMNAME: Final = base("at::Dimname")
 DIMNAME_LIST: Final = base("at::DimnameList")
-DIM_VECTOR: Final = base("at::DimVector")
-LAYOUT: Final = base("at::Layout")
-DEVICE: Final = base("at::Device")
-DEVICE_INDEX: Final = base("at::DeviceIndex")
-SCALAR: Final = base("at::Scalar")
+LAYOUT: Final = BASE_TYPES["Layout"]
+DEVICE: Final = BASE_TYPES["Device"]
+DEVICE_INDEX: Final = BASE_TYPES["DeviceIndex"]
+SCALAR: Final = BASE_TYPES["Scalar"]
 OPTIONAL_SCALAR_REF: Final = base("at::OptionalScalarRef")
-MEMORY_FORMAT: Final = base("at::MemoryFormat")
-QSCHEME: Final = base("at::QScheme")
-STORAGE: Final = base("at::Storage")
-STREAM: Final = base("at::Stream")
+MEMORY_FORMAT: Final = BASE_TYPES["MemoryFormat"]
 INT_ARRAY_REF: Final = base("at::IntArrayRef")
 OPTIONAL_INT_ARRAY_REF: Final = base("at::OptionalIntArrayRef")
 OPTIONAL_SYMINT_ARRAY_REF: Final = base("at::OptionalSymIntArrayRef")
 TENSOR_OPTIONS: Final = base("at::TensorOptions")
-SYMINT: Final = base("c10::SymInt")
-SYMBOOL: Final = base("c10::SymBool")
+SYMINT: Final = BASE_TYPES["SymInt"]
 SYMINT_ARRAY_REF: Final = base("c10::SymIntArrayRef")
-IVALUE: Final = base("c10::IValue")
-COMPLEX: Final = base("c10::complex<double>")
-STRING: Final = base("::std::string")
 SCALAR_T: Final = base("scalar_t")
 OPMATH_T: Final = base("opmath_t")
-
-#: The C++ value type of each base type of the schema language. GraphModule has none.
-BASE_TYPES: Final = {
-    "Tensor": TENSOR,
-    "Scalar": SCALAR,
-    "int": LONG,
-    "SymInt": SYMINT,
-    "float": DOUBLE,
-    "bool": BOOL,
-    "SymBool": SYMBOOL,
-    "str": STRING_VIEW,
-    "Generator": GENERATOR,
-    "ScalarType": SCALAR_TYPE,
-    "Dimname": DIMNAME,
-    "DimVector": DIM_VECTOR,
-    "Layout": LAYOUT,
-    "Device": DEVICE,
-    "DeviceIndex": DEVICE_INDEX,
-    "MemoryFormat": MEMORY_FORMAT,
-    "QScheme": QSCHEME,
-    "Storage": STORAGE,
-    "Stream": STREAM,
-}

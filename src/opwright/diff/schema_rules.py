@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Final
 
 from opwright.schema.annotation import Annotation
+from opwright.schema.base_types import names_where
 from opwright.schema.defaults import REDUCTIONS, NamedConstant
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
@@ -21,7 +22,7 @@ from opwright.schema.types import BaseType, ListType, OptionalType, Type
 __all__ = ["accepts", "backward_faults", "forward_faults", "list_size", "same_default"]
 
 #: Base types that programs pass as integers.
-_INTEGERS: Final = ("int", "SymInt", "ScalarType", "Layout", "MemoryFormat")
+_INTEGERS: Final = names_where("is_integer_in_programs")
 #: The types that a `Scalar` holds.
 _NUMBERS: Final = ("int", "float")
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, TypeAlias, final
 
+from opwright.schema.base_types import BASE_TYPE_ROWS, DefaultKind
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source import codes
@@ -25,28 +26,27 @@ _BOOL: Final = "True|False"
 #: The reductions of losses, which schemas may write by name instead of as an int, and their values.
 REDUCTIONS: Final[Mapping[str, int]] = {"Mean": 1}
 
-#: Base type -> the form of its values. Other types take any word.
+#: Kind of default -> the form of its values.
 _FORMS: Final = {
-    name: lazy_pattern(form)
-    for name, form in {
-        "int": f"{_INTEGER}|{'|'.join(REDUCTIONS)}",
-        "SymInt": _INTEGER,
-        "DeviceIndex": _INTEGER,
-        "float": _NUMBER,
+    kind: lazy_pattern(form)
+    for kind, form in {
+        "reduction": f"{_INTEGER}|{'|'.join(REDUCTIONS)}",
+        "integer": _INTEGER,
+        "number": _NUMBER,
         "complex": _COMPLEX,
-        "Scalar": f"{_NUMBER}|{_INTEGER}|{_BOOL}",
-        "bool": _BOOL,
-        "SymBool": _BOOL,
-        "str": _STRING,
-        "Device": f"{_STRING}|{_WORD}",
-        "Tensor": r"\{\}",
+        "scalar": f"{_NUMBER}|{_INTEGER}|{_BOOL}",
+        "boolean": _BOOL,
+        "string": _STRING,
+        "device": f"{_STRING}|{_WORD}",
+        "undefined": r"\{\}",
+        "word": _WORD,
     }.items()
 }
-_ANY_WORD: Final = lazy_pattern(_WORD)
+_KINDS: Final = {row.name: row.default for row in BASE_TYPE_ROWS}
 _INTEGER_FORM: Final = lazy_pattern(_INTEGER)
 
 #: The bits of integer types.
-_BITS: Final = {"int": 64, "SymInt": 64, "Scalar": 64, "DeviceIndex": 8}
+_BITS: Final = {row.name: row.bits for row in BASE_TYPE_ROWS if row.bits}
 
 #: The most characters of a default.
 _LONGEST: Final = 1_000
@@ -66,7 +66,12 @@ def is_default(type: Type, text: str) -> bool:
             items = text[1:-1]
             return not items or all(is_default(type.elem, item.strip()) for item in items.split(","))
         return type.size is not None and (text == "{}" or is_default(type.elem, text))
-    return _FORMS.get(type.text, _ANY_WORD).fullmatch(text) is not None and _is_in_range(type, text)
+    return _FORMS[_kind(type)].fullmatch(text) is not None and _is_in_range(type, text)
+
+
+def _kind(type: Type) -> DefaultKind:
+    """The kind of default of a type that is no list; types that only the dispatcher has take words."""
+    return _KINDS.get(type.text, "word")
 
 
 def _is_in_range(type: Type, text: str) -> bool:
@@ -74,7 +79,7 @@ def _is_in_range(type: Type, text: str) -> bool:
     if type.text in _BITS and _INTEGER_FORM.fullmatch(text) is not None:
         limit = 1 << (_BITS[type.text] - 1)
         return -limit <= _integer(text) < limit
-    if type.text in ("float", "Scalar") and text[-1:].isdigit():
+    if _kind(type) in ("number", "scalar") and text[-1:].isdigit():
         return math.isfinite(float(text))
     return True
 
@@ -144,18 +149,18 @@ def default_value(type: Type, text: str) -> DefaultValue:
 
 def _item_value(type: Type, text: str) -> DefaultItem:
     """The value of a default that is not a list."""
-    match type.text:
-        case "int" | "SymInt" | "DeviceIndex":
+    match _kind(type):
+        case "integer" | "reduction":
             return REDUCTIONS[text] if text in REDUCTIONS else _integer(text)
-        case "float":
+        case "number":
             return float(text if text not in ("True", "False") else text == "True")
         case "complex":
             return complex(text)
-        case "bool" | "SymBool":
+        case "boolean":
             return text == "True" or text.strip("-0.") not in ("", "False")
-        case "Scalar":
+        case "scalar":
             return _scalar(text)
-        case "Tensor":
+        case "undefined":
             return None  # `{}`, an undefined tensor.
     return _string(text) if text[:1] in ("'", '"') else NamedConstant(text)
 

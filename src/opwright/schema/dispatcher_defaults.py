@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from opwright.schema.base_types import names_where
 from opwright.schema.defaults import check_default_text
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
@@ -60,9 +61,7 @@ def _dtypes() -> Mapping[str, str]:
 
 #: The names of dtypes in defaults -> the enumerators of C++.
 DTYPES: Final = _dtypes()
-_INTEGERS: Final = frozenset(
-    ("int", "SymInt", "ScalarType", "Layout", "MemoryFormat", "DeviceIndex", "ConstQuantizerPtr")
-)
+_INTEGERS: Final = names_where("is_integer")
 #: The types whose defaults are single values; optional ones are such types too.
 _SINGLE: Final = _INTEGERS | {"str", "Scalar", "bool", "float", "complex"}
 

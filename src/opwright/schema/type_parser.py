@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from opwright.schema.annotation import Annotation, annotation
+from opwright.schema.base_types import names_where
 from opwright.schema.fault import SchemaFault, unexpected_fault
 from opwright.schema.grammar import STRICT, Grammar
 from opwright.schema.normal_form import PARAMETRIC_TYPES
@@ -44,10 +45,7 @@ _LONGEST_SIZE: Final = 4
 _BASE_NAMES: Final = frozenset(BASE_TYPES)
 _DISPATCHER_TYPES: Final = tuple([name for name in BASE_TYPES if name not in ONLY_IN_FILES]) + DISPATCHER_NAMES
 #: The types that keys of dictionaries have.
-_KEYS: Final = frozenset((
-    "int", "SymInt", "ScalarType", "Layout", "MemoryFormat", "DeviceIndex", "ConstQuantizerPtr", "str", "float",
-    "complex", "bool", "Tensor", "Device", "Any",
-))  # fmt: skip
+_KEYS: Final = names_where("is_key")
 
 
 def read_type(

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from typing import Final, final
 
-#: The names of the base types (Dimname left the language with PyTorch 2.13, older releases still use it).
-BASE_TYPES: Final = (
-    "Generator", "ScalarType", "Tensor", "int", "Dimname", "DimVector", "float", "str", "bool", "Layout", "Device",
-    "DeviceIndex", "Scalar", "MemoryFormat", "QScheme", "Storage", "Stream", "SymInt", "SymBool", "GraphModule",
-)  # fmt: skip
+from opwright.schema.base_types import BASE_TYPE_ROWS
+
+#: The names of the base types.
+BASE_TYPES: Final = tuple([row.name for row in BASE_TYPE_ROWS if row.in_files])
 
 #: The base types that the dispatcher's parser does not have.
-ONLY_IN_FILES: Final = ("Dimname", "DimVector", "GraphModule")
+ONLY_IN_FILES: Final = tuple([row.name for row in BASE_TYPE_ROWS if not row.in_dispatcher])
 
-#: The names of types without parameters that the dispatcher has besides.
-DISPATCHER_NAMES: Final = (
-    "Any", "AnyClassType", "AnyEnumType", "Capsule", "ConstQuantizerPtr", "NoneType", "Quantizer", "complex",
-)  # fmt: skip
+#: The names of types without parameters that the dispatcher alone has.
+DISPATCHER_NAMES: Final = tuple([row.name for row in BASE_TYPE_ROWS if not row.in_files])
 
 #: The prefix of the name of a TorchScript class in a schema.
 CLASS_PREFIX: Final = "__torch__.torch.classes."

@@ -21,30 +21,14 @@ from opwright.convention.python.parser import NoPythonType
 from opwright.convention.python.results import names_of
 from opwright.convention.python.signature import PythonSignature
 from opwright.release.rules import Rules
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 __all__ = ["Hints"]
 
 #: Base type -> its annotation as an argument. That of `Scalar` depends on the release.
-_ARGUMENTS: Final = {
-    "int": "_int",
-    "DeviceIndex": "_int",
-    "SymInt": "_int | SymInt",
-    "float": "_float",
-    "str": "str",
-    "ScalarType": "_dtype",
-    "bool": "_bool",
-    "QScheme": "_qscheme",
-    "Layout": "_layout",
-    "Device": "DeviceLikeType | None",
-    "Dimname": "str | EllipsisType | None",
-    "MemoryFormat": "memory_format",
-    "Storage": "Storage | UntypedStorage",
-    "Tensor": "Tensor",
-    "Generator": "Generator",
-    "Stream": "Stream",
-}
+_ARGUMENTS: Final = {row.name: row.python.hint for row in BASE_TYPE_ROWS if row.python is not None and row.python.hint}
 
 #: C++ default -> Python default, where they differ.
 _DEFAULTS: Final = {
@@ -72,11 +56,10 @@ class Hints:
     def __init__(self, rules: Rules) -> None:
         self._accepts_no_list: Final = rules.stub_lists_accept_none
         self._foreach_returns_lists: Final = rules.stub_foreach_returns_lists
-        scalar = "Number | _complex"
-        self._base: Final = {
-            **_ARGUMENTS,
-            "Scalar": f"{scalar} | PySymType" if rules.stub_numbers_are_symbolic else scalar,
-        }
+        scalar = _ARGUMENTS["Scalar"]
+        self._base: Final = _ARGUMENTS | (
+            {"Scalar": f"{scalar} | PySymType"} if rules.stub_numbers_are_symbolic else {}
+        )
         self._arguments: Final[dict[Type, str]] = {}
         self._results: Final[dict[Type, str]] = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 
@@ -12,25 +13,8 @@ class NoPythonType(Exception):
     """A type has no form in Python bindings; the message names it."""
 
 
-#: Base types with another name in the parser's language.
-_RENAMED: Final = {"int": "int64_t", "float": "double", "str": "c10::string_view"}
-
-#: Base types with the same name in both languages.
-_SAME: Final = frozenset(
-    (
-        "Tensor", "bool", "QScheme", "Scalar", "ScalarType", "Generator", "Storage", "Layout", "Device", "DeviceIndex",
-        "MemoryFormat", "Stream", "SymInt", "Dimname",
-    )
-)  # fmt: skip
-
-#: Item type -> the name of the list.
-_LISTS: Final = {
-    "int": "IntArrayRef",
-    "SymInt": "SymIntArrayRef",
-    "Tensor": "TensorList",
-    "Scalar": "ScalarList",
-    "Dimname": "DimnameList",
-}
+#: Base type -> its forms, if it has any.
+_FORMS: Final = {row.name: row.python for row in BASE_TYPE_ROWS if row.python is not None}
 
 
 @cache
@@ -45,8 +29,8 @@ def type_name(type: Type, *, sized: bool = True) -> str:
     """
     if isinstance(type, OptionalType):
         return f"{type_name(type.elem, sized=sized)}?"
-    if isinstance(type, BaseType) and (type.name in _RENAMED or type.name in _SAME):
-        return _RENAMED.get(type.name, type.name)
+    if isinstance(type, BaseType) and type.name in _FORMS:
+        return _FORMS[type.name].name
     if not isinstance(type, ListType):
         raise NoPythonType(type.text)
     items = type.elem.text
@@ -54,49 +38,22 @@ def type_name(type: Type, *, sized: bool = True) -> str:
         return f"::std::array<bool,{type.size}>"
     if items == "Tensor?":
         return "c10::List<::std::optional<Tensor>>"
-    if items not in _LISTS:
+    name = _FORMS[items].list if items in _FORMS else ""
+    if not name:
         return f"ArrayRef<{type_name(type.elem, sized=sized)}>"
-    return f"{_LISTS[items]}[{type.size}]" if sized and type.size is not None else _LISTS[items]
+    return f"{name}[{type.size}]" if sized and type.size is not None else name
 
-
-#: Base type -> the method that reads a value.
-_READERS: Final = {
-    "Tensor": "tensor",
-    "Stream": "stream",
-    "Storage": "storage",
-    "Scalar": "scalar",
-    "Dimname": "dimname",
-    "ScalarType": "scalartype",
-    "Device": "device",
-    "DeviceIndex": "toInt64",
-    "int": "toInt64",
-    "SymInt": "toSymInt",
-    "bool": "toBool",
-    "float": "toDouble",
-    "str": "stringView",
-    "Layout": "layout",
-    "MemoryFormat": "memoryformat",
-}
-
-#: Types whose method takes a C++ expression as default.
-_WITH_DEFAULT: Final = frozenset(("ScalarType", "Device", "bool", "Layout"))
 
 #: Item type -> the method that reads a list.
 _LIST_READERS: Final = {
-    "Tensor": "tensorlist",
     "Tensor?": "list_of_optional_tensors",
-    "int": "intlist",
-    "float": "doublelist",
-    "SymInt": "symintlist",
-    "Scalar": "scalarlist",
-    "Dimname": "dimnamelist",
+    **{name: form.list_reader for name, form in _FORMS.items() if form.list_reader},
 }
 
 #: Optional type -> its own method.
 _OPTIONAL_READERS: Final = {
-    "Tensor": "optionalTensor",
-    "Generator": "generator",
     "Dimname[]": "toDimnameListOptional",
+    **{name: form.optional_reader for name, form in _FORMS.items() if form.optional_reader},
 }
 
 
@@ -116,11 +73,12 @@ def reader(type: Type, *, absent: bool, has_default: bool) -> str:
             return own
         inner = reader(type.elem, absent=False, has_default=has_default)
         return f"{inner}Optional" if absent and not has_default else inner
-    if has_default and type.text not in _WITH_DEFAULT:
+    form = _FORMS.get(type.text)
+    if has_default and (form is None or not form.takes_default):
         raise NoPythonType(type.text)
     if isinstance(type, ListType) and type.elem.text in _LIST_READERS:
         name = _LIST_READERS[type.elem.text]
         return f"{name}_n<{type.size}>" if type.elem.text == "Tensor" and type.size is not None else name
-    if type.text not in _READERS:
+    if form is None or not form.reader:
         raise NoPythonType(type.text)
-    return f"{_READERS[type.text]}WithDefault" if has_default else _READERS[type.text]
+    return f"{form.reader}WithDefault" if has_default else form.reader

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.convention.shared_types import has_cpp_type, is_held_list
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.defaults import is_default
 from opwright.schema.dispatcher_defaults import DTYPES
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
@@ -138,14 +139,7 @@ def _returns_without_form(returns: tuple[Return, ...], is_strict: bool) -> list[
 
 
 #: Type -> the words that have a form in C++.
-_WORDS: Final = {
-    "bool": ("True", "False"),
-    "SymBool": ("True", "False"),
-    "Scalar": ("True", "False"),
-    "int": ("Mean",),
-    "ScalarType": ("long",),
-    "MemoryFormat": ("contiguous_format",),
-}
+_WORDS: Final = {row.name: row.words for row in BASE_TYPE_ROWS}
 
 
 def has_cpp_form(type: Type, default: str) -> bool:

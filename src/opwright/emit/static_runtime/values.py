@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.types import OptionalType, Type, base, optional
 from opwright.source.named_tuple import NamedTuple
 
@@ -26,24 +27,16 @@ class ArgumentForm(NamedTuple):
     test_value: str
 
 
-#: Base type -> conversion, C++ type of an optional, type in TorchScript, value in tests.
-_ROWS: Final = {
-    "Tensor": ("toTensor", "at::Tensor", "Tensor", ""),
-    "int": ("toInt", "int64_t", "int", "1"),
-    "bool": ("toBool", "bool", "bool", "false"),
-    "Scalar": ("toScalar", "at::Scalar", "int", "2"),
-    "ScalarType": ("toScalarType", "at::ScalarType", "int", "at::ScalarType::Float"),
-    "str": ("toStringView", "c10::string_view", "str", '"floor"'),
-}
-
-
 def _forms() -> dict[Type, ArgumentForm]:
     forms: dict[Type, ArgumentForm] = {}
-    for name, (conversion, optional_type, script_type, value) in _ROWS.items():
-        plain = base(name)
-        declared = "const auto&" if plain.is_tensor_like else "const auto"
-        forms[plain] = ArgumentForm(declared, f"{conversion}()", script_type, value)
-        forms[optional(plain)] = ArgumentForm("const auto", f"toOptional<{optional_type}>()", f"{script_type}?", value)
+    for row in BASE_TYPE_ROWS:
+        form = row.interpreter
+        if form is not None:
+            plain, value = base(row.name), form.test_value
+            declared = "const auto&" if plain.is_tensor_like else "const auto"
+            taken = f"toOptional<{form.optional}>()"
+            forms[plain] = ArgumentForm(declared, f"{form.conversion}()", form.script, value)
+            forms[optional(plain)] = ArgumentForm("const auto", taken, f"{form.script}?", value)
     return forms
 
 
@@ -63,6 +56,6 @@ def taken_types() -> list[str]:
     """The names of the types that arguments may have, without the optionals of these.
 
     >>> taken_types()[:2]
-    ['Tensor', 'int']
+    ['ScalarType', 'Tensor']
     """
     return [type.text for type in _FORMS if not isinstance(type, OptionalType)]
