@@ -18,7 +18,7 @@ from opwright.emit.library.name_checks import check_names
 from opwright.emit.library.passing_checks import check_alias_sets, check_passing, has_listed_values
 from opwright.emit.library.python.autocasts import PYTHON_POLICIES
 from opwright.emit.library.python.fakes import has_fake
-from opwright.emit.library.stable import TAGS_SINCE
+from opwright.emit.library.stable import TAGS_SINCE, registered_tags
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, TypeStyle
@@ -42,9 +42,6 @@ __all__ = ["check_shapes"]
 
 #: The first release whose stable API has generators of random numbers.
 _GENERATORS_SINCE: Final = (2, 13)
-
-#: The tags that loading gives an entry by the form of its schema; no user asks for them.
-_TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
 
 
 class _Feature(NamedTuple):
@@ -108,7 +105,7 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule:
         yield _Feature("batch_rule", "the batching rule of")
-    if function.is_view:
+    if function.is_view and not function.has_composite_implicit:
         yield _Feature("func", "the view")
 
 
@@ -119,8 +116,7 @@ def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics
 
 def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
     """Report what came after the oldest release that the library serves."""
-    tags = sorted(function.tags - _TAGS_BY_FORM)
-    if tags and oldest < TAGS_SINCE:
+    if registered_tags(function) and oldest < TAGS_SINCE:
         message = f"PyTorch {oldest[0]}.{oldest[1]} cannot register tags through the stable C++ API"
         sink.error(STABLE_RELEASE, message, word_span(function, "tags"), help=_since(TAGS_SINCE))
     for argument in function.arguments.all:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import Final
 
 from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, qualified_name
@@ -19,10 +20,13 @@ from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
-__all__ = ["TAGS_SINCE", "emitters"]
+__all__ = ["TAGS_SINCE", "emitters", "registered_tags"]
 
 #: The first release whose stable API registers tags.
-TAGS_SINCE = (2, 12)
+TAGS_SINCE: Final = (2, 12)
+
+#: The tags that loading gives an entry by the form of its schema. The stable API has no names for the first two.
+_TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
 
 
 class StableLibrary(NamedTuple):
@@ -92,11 +96,16 @@ def _guarded_lines(lines: Iterable[tuple[str, str]]) -> str:
     )
 
 
+def registered_tags(function: NativeFunction) -> list[str]:
+    """The tags of a function that are registered, sorted."""
+    return sorted(function.tags - _TAGS_BY_FORM)
+
+
 def _schemas(unit: StableLibrary) -> str:
     """The registration of the schemas, with their tags if the oldest release can have any."""
     statements = []
     for function in unit.functions:
-        tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in sorted(function.tags)])
+        tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in registered_tags(function)])
         with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= TAGS_SINCE else ""
         statement = f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n"
         statements.append((function.library_fields.condition, statement))

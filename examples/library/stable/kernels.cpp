@@ -1,0 +1,242 @@
+// The kernels of acme, with PyTorch's stable C++ API.
+#include <acme/kernels.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/headeronly/core/Dispatch_v2.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+using torch::headeronly::HeaderOnlyArrayRef;
+using torch::stable::Tensor;
+using Numbers = HeaderOnlyArrayRef<int64_t>;
+
+namespace {
+
+// Calls an operator through the dispatcher, with all its arguments; the stable API has functions for few of them.
+template <typename Result = Tensor, typename... Arguments>
+Result call(const char* name, const char* overload, const Arguments&... arguments) {
+  std::array<StableIValue, sizeof...(arguments)> stack{torch::stable::detail::from(arguments)...};
+  STABLE_TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(name, overload, stack.data(), TORCH_ABI_VERSION));
+  return torch::stable::detail::to<Result>(stack[0]);
+}
+
+Tensor product(const Tensor& left, const Tensor& right) {
+  return call("aten::mul", "Tensor", left, right);
+}
+
+// A number as a tensor without dimensions, which has no say in the dtype of a result.
+Tensor product(const Tensor& self, double factor) {
+  return product(self, torch::stable::full({}, factor));
+}
+
+Tensor sum(const Tensor& left, const Tensor& right, double factor = 1) {
+  return torch::stable::subtract(left, right, -factor);
+}
+
+Tensor mean(const Tensor& self, int64_t dim) {
+  const std::array<int64_t, 1> dims{dim};
+  return call("aten::mean", "dim", self, std::optional<Numbers>(dims), true, std::nullopt);
+}
+
+bool have_same_sizes(const Tensor& left, const Tensor& right) {
+  const auto first = left.sizes(), second = right.sizes();
+  return std::equal(first.begin(), first.end(), second.begin(), second.end());
+}
+
+// Writes a result to the argument `out`.
+void put(Tensor& out, const Tensor& result) {
+  STD_TORCH_CHECK(
+      out.scalar_type() == result.scalar_type(),
+      "Expected out tensor to have dtype ", static_cast<int>(result.scalar_type()), " and not ",
+      static_cast<int>(out.scalar_type()));
+  if (!have_same_sizes(out, result)) {
+    call("aten::resize_", "", out, result.sizes(), std::nullopt);
+  }
+  torch::stable::copy_(out, result);
+}
+
+// Writes function(x) to `out` for each element x of `self`. Both have the same sizes and the same dtype.
+template <typename Function>
+void for_each_element(const Tensor& self, Tensor& out, Function function) {
+  const Tensor source = torch::stable::contiguous(self);
+  Tensor target = out.is_contiguous() ? out : torch::stable::contiguous(torch::stable::empty_like(out));
+  THO_DISPATCH_V2(
+      self.scalar_type(), "for_each_element", AT_WRAP([&] {
+        const auto* from = static_cast<const scalar_t*>(source.const_data_ptr());
+        auto* to = static_cast<scalar_t*>(target.mutable_data_ptr());
+        for (int64_t index = 0; index < source.numel(); ++index) {
+          to[index] = static_cast<scalar_t>(function(static_cast<double>(from[index])));
+        }
+      }),
+      AT_EXPAND(AT_FLOATING_TYPES), torch::headeronly::ScalarType::Half, torch::headeronly::ScalarType::BFloat16);
+  if (!out.is_contiguous()) {
+    torch::stable::copy_(out, target);
+  }
+}
+
+}  // namespace
+
+namespace acme::native {
+
+// gamma: a kernel for each overload.
+
+void raise(const Tensor& self, double exponent, Tensor& out) {
+  for_each_element(self, out, [=](double value) { return std::pow(value, exponent); });
+}
+
+Tensor gamma(const Tensor& self, double exponent) {
+  auto out = torch::stable::empty_like(self);
+  raise(self, exponent, out);
+  return out;
+}
+
+Tensor gamma_(Tensor& self, double exponent) {
+  raise(self, exponent, self);
+  return self;
+}
+
+Tensor gamma_out(const Tensor& self, double exponent, Tensor& out) {
+  put(out, gamma(self, exponent));
+  return out;
+}
+
+// mix: the operators of PyTorch broadcast and promote.
+
+Tensor mix(const Tensor& self, const Tensor& other, double weight) {
+  return sum(self, torch::stable::subtract(other, self), weight);
+}
+
+Tensor mix_(Tensor& self, const Tensor& other, double weight) {
+  const auto mixed = mix(self, other, weight);
+  STD_TORCH_CHECK(have_same_sizes(self, mixed), "Bad in-place call: the result is larger than the input");
+  torch::stable::copy_(self, mixed);
+  return self;
+}
+
+Tensor mix_out(const Tensor& self, const Tensor& other, double weight, Tensor& out) {
+  put(out, mix(self, other, weight));
+  return out;
+}
+
+// patches and rows: views of the argument, one copied.
+
+Tensor patches(const Tensor& self, int64_t size) {
+  STD_TORCH_CHECK(self.dim() == 2, "patches: expected a matrix, but got ", self.dim(), " dimensions");
+  STD_TORCH_CHECK(size > 0, "patches: expected a size above 0, but got ", size);
+  const auto rows = self.size(0), columns = self.size(1);
+  STD_TORCH_CHECK(
+      rows % size == 0 && columns % size == 0, "patches: ", rows, "x", columns, " is no multiple of ", size);
+  const auto bands = call("aten::unfold", "", self, int64_t{0}, size, size);
+  const auto squares = call("aten::unfold", "", bands, int64_t{1}, size, size);
+  return torch::stable::clone(torch::stable::reshape(squares, {rows / size * (columns / size), size * size}));
+}
+
+Tensor patches_out(const Tensor& self, int64_t size, Tensor& out) {
+  put(out, patches(self, size));
+  return out;
+}
+
+Tensor rows(const Tensor& self, int64_t start, int64_t length) {
+  return call("aten::narrow", "", self, int64_t{0}, start, length);
+}
+
+Tensor rows_copy(const Tensor& self, int64_t start, int64_t length) {
+  return torch::stable::clone(rows(self, start, length));
+}
+
+// track: writes to its first argument.
+
+void track(Tensor& mean, const Tensor& value, double momentum) {
+  torch::stable::copy_(mean, sum(product(mean, 1 - momentum), value, momentum));
+}
+
+// weave and tiles: lists.
+
+Tensor weave(HeaderOnlyArrayRef<Tensor> images, HeaderOnlyArrayRef<double> weights) {
+  STD_TORCH_CHECK(!images.empty(), "weave: expected at least one image");
+  STD_TORCH_CHECK(
+      images.size() == weights.size(), "weave: got ", images.size(), " images and ", weights.size(), " weights");
+  auto total = product(images[0], weights[0]);
+  for (size_t index = 1; index < images.size(); ++index) {
+    total = sum(total, images[index], weights[index]);
+  }
+  return total;
+}
+
+std::vector<Tensor> tiles(const Tensor& self, int64_t size) {
+  STD_TORCH_CHECK(size > 0, "tiles: expected a size above 0, but got ", size);
+  std::vector<Tensor> bands;
+  for (const auto& band : call<std::vector<Tensor>>("aten::split", "Tensor", self, size, int64_t{0})) {
+    bands.push_back(torch::stable::clone(band));
+  }
+  return bands;
+}
+
+// moments: two results.
+
+std::tuple<Tensor, Tensor> moments(const Tensor& self, int64_t dim, bool keepdim) {
+  const auto center = mean(self, dim);
+  const auto deviation = call("aten::sqrt", "", mean(call("aten::square", "", sum(self, center, -1)), dim));
+  if (keepdim) {
+    return {center, deviation};
+  }
+  return {torch::stable::squeeze(center, dim), torch::stable::squeeze(deviation, dim)};
+}
+
+// affine: optional arguments.
+
+Tensor affine(const Tensor& self, const std::optional<Tensor>& scale, std::optional<double> offset) {
+  const auto result = scale.has_value() ? product(self, *scale) : torch::stable::clone(self);
+  return offset.has_value() ? sum(result, torch::stable::full({}, *offset)) : result;
+}
+
+// pad_right: numbers.
+
+Tensor pad_right(const Tensor& self, int64_t length, double value) {
+  STD_TORCH_CHECK(self.dim() > 0, "pad_right: expected a tensor with dimensions");
+  STD_TORCH_CHECK(length >= self.size(-1), "pad_right: cannot pad ", self.size(-1), " elements to ", length);
+  return torch::stable::pad(self, {0, length - self.size(-1)}, "constant", value);
+}
+
+// sprinkle: random numbers.
+
+std::tuple<Tensor, Tensor> sprinkle(const Tensor& self, double p, std::optional<torch::stable::Generator> generator) {
+  STD_TORCH_CHECK(p >= 0 && p < 1, "sprinkle: expected a probability of at least 0 and below 1, but got ", p);
+  const auto kept = call("aten::bernoulli", "p", self, 1 - p, generator);
+  const auto mask = product(kept, 1 / (1 - p));
+  return {product(self, mask), mask};
+}
+
+// soft_clip: its gradient needs only its result.
+
+Tensor soft_clip(const Tensor& self, double limit) {
+  auto out = torch::stable::empty_like(self);
+  for_each_element(self, out, [=](double value) { return limit * std::tanh(value / limit); });
+  return out;
+}
+
+Tensor soft_clip_backward(const Tensor& grad_output, const Tensor& output, double limit) {
+  auto slope = torch::stable::empty_like(output);
+  for_each_element(output, slope, [=](double value) { return 1 - value / limit * (value / limit); });
+  return product(grad_output, slope);
+}
+
+// scores, and attention: `acme::scores` is the operator, not its kernel, so that autograd and autocast see it.
+
+Tensor scores(const Tensor& query, const Tensor& key, double scale) {
+  STD_TORCH_CHECK(
+      query.size(-1) == key.size(-1), "scores: expected queries and keys of the same length, but got ", query.size(-1),
+      " and ", key.size(-1));
+  return product(torch::stable::matmul(query, torch::stable::transpose(key, -2, -1)), scale);
+}
+
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale) {
+  const auto weights = call("aten::softmax", "int", call("acme::scores", "", query, key, scale), int64_t{-1}, std::nullopt);
+  return torch::stable::matmul(weights, value);
+}
+
+}  // namespace acme::native
