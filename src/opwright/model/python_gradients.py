@@ -9,7 +9,15 @@ from opwright.schema.function import Argument
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["PythonFormula", "PythonGradient", "SavedForm", "SavedValue", "gives_list", "is_tensor_list"]
+__all__ = [
+    "PythonFormula",
+    "PythonForward",
+    "PythonGradient",
+    "SavedForm",
+    "SavedValue",
+    "gives_list",
+    "is_tensor_list",
+]
 
 
 class SavedForm(enum.Enum):
@@ -40,6 +48,14 @@ class PythonFormula(NamedTuple):
     gradients: frozenset[int]
 
 
+class PythonForward(NamedTuple):
+    """A forward formula for one or more results, by position. `tangents` are the arguments whose tangents it reads."""
+
+    text: str
+    results: tuple[int, ...]
+    tangents: tuple[str, ...]
+
+
 class PythonGradient(NamedTuple):
     """The formulas of an operator, and whether each of its results is differentiable.
 
@@ -48,8 +64,9 @@ class PythonGradient(NamedTuple):
     """
 
     function: NativeFunction
-    formulas: tuple[PythonFormula, ...]
-    differentiable: tuple[bool, ...]
+    formulas: tuple[PythonFormula, ...] = ()
+    differentiable: tuple[bool, ...] = ()
+    forward: tuple[PythonForward, ...] = ()
 
 
 def is_tensor_list(argument: Argument) -> bool:

@@ -66,7 +66,8 @@ class CallableOperators:
         self._own: Final[dict[tuple[str, str], list[FunctionSchema]]] = {}
         for namespace, schemas in libraries.items():
             for schema in schemas:
-                self._own.setdefault((namespace, schema.name.name), []).append(schema)
+                for name in dict.fromkeys((schema.name.name, schema.name.unambiguous)):
+                    self._own.setdefault((namespace, name), []).append(schema)
         self._found: Final[dict[str, tuple[FunctionSchema, ...]]] = {}
 
     def named(self, namespace: str, name: str) -> tuple[FunctionSchema, ...]:

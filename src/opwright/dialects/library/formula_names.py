@@ -12,7 +12,7 @@ from opwright.model.python_gradients import SavedForm, SavedValue, gives_list
 from opwright.schema.types import ListType
 from opwright.syntax.python import variable_name
 
-__all__ = ["FormulaNames", "differentiable_results"]
+__all__ = ["FormulaNames", "ForwardNames", "differentiable_results"]
 
 _DEFINED: Final = TensorFact("defined", "({} is not None)", "bool")
 
@@ -22,6 +22,38 @@ def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
     returns = info.function.schema.returns
     stated = info.output_differentiability or (True,) * len(returns)
     return tuple([is_stated and result.type.is_tensor_like for is_stated, result in zip(stated, returns, strict=True)])
+
+
+class ForwardNames:
+    """The values of a forward formula: `x_p` is the argument `x`, and `x_t` is its tangent."""
+
+    def __init__(self, info: DifferentiabilityInfo, results: Mapping[str, int]) -> None:
+        function = info.function
+        self._values: Final = {
+            argument.name: PythonValue(variable_name(argument.name), plain_type(argument.type.text))
+            for argument in function.arguments.all
+        }
+        for name, index in results.items():
+            self._values[name] = PythonValue(f"_results[{index}]", plain_type(function.schema.returns[index].type.text))
+        self.tangents: Final[dict[str, None]] = {}
+
+    def value(self, name: str) -> PythonValue | None:
+        """The value of an argument or a result, or the tangent of an argument."""
+        stem, ending = name[:-2], name[-2:]
+        if name in self._values or ending not in ("_p", "_t") or stem not in self._values:
+            return self._values.get(name)
+        if ending == "_p":
+            return self._values[stem]
+        self.tangents[stem] = None
+        return PythonValue(f"_tangent_of_{stem}", self._values[stem].type)
+
+    def fact(self, _name: str, _method: str) -> PythonValue | None:
+        """Nothing is kept in the place of values."""
+        return None
+
+    def gradient_at(self, _number: int) -> PythonValue | None:
+        """Forward formulas read no gradients."""
+        return None
 
 
 class FormulaNames:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_trees import formula_parser, range_of, source_of, text_of
 from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
-from opwright.dialects.library.formula_names import FormulaNames
+from opwright.dialects.library.formula_names import FormulaNames, ForwardNames
 from opwright.dialects.library.formula_words import (
     CASTS,
     CONSTANTS,
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["NoPython", "PythonTranslator"]
 
 _PREFIX: Final = re.compile(r"^(?:::)?(?:(?:at|c10|std|torch|headeronly)::)+")
+#: The call of an operator by its class, which an overload of a library needs.
+_CALL_OF_CLASS: Final = re.compile(r"^(.*)::_ops::(\w+)::call$")
 _SUFFIX: Final = re.compile(r"(?<=[\d.])[fFlLuU]+$")
 _NUMBERS: Final = ("bool", "int", "float", "complex", "Scalar")
 _COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=")
@@ -47,7 +49,11 @@ class PythonTranslator:
     """Translates one formula. `namespaces` are the C++ namespaces of libraries, each with that of its operators."""
 
     def __init__(
-        self, formula: str, names: FormulaNames, operators: CallableOperators, namespaces: Mapping[str, str]
+        self,
+        formula: str,
+        names: FormulaNames | ForwardNames,
+        operators: CallableOperators,
+        namespaces: Mapping[str, str],
     ) -> None:
         self._source: Final = source_of(formula)
         self._names: Final = names
@@ -227,7 +233,7 @@ class PythonTranslator:
 
     def _function(self, function: Node, values: list[PythonValue]) -> PythonValue:
         """The call of a function, which is an operator."""
-        space, _, name = text_of(function).rpartition("::")
+        space, _, name = _CALL_OF_CLASS.sub(r"\1::\2", text_of(function)).rpartition("::")
         candidates: tuple[str, ...] = (
             ("aten",) if space in ("at", "::at", "torch", "aten") else (self._namespaces.get(space, ""),)
         )

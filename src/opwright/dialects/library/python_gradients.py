@@ -7,17 +7,18 @@ from typing import Final
 
 from opwright.dialects.derivatives.entry import scope_of
 from opwright.dialects.library.callable_operators import NONE, CallableOperators, PythonValue
-from opwright.dialects.library.formula_names import FormulaNames, differentiable_results
+from opwright.dialects.library.formula_names import FormulaNames, ForwardNames, differentiable_results
 from opwright.dialects.library.python_formulas import NoPython, PythonTranslator
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     Derivative,
     DifferentiabilityInfo,
     DifferentiableFunction,
+    ForwardDerivative,
     MatchedDerivatives,
 )
 from opwright.model.operator_library import OperatorLibrary
-from opwright.model.python_gradients import PythonFormula, PythonGradient, is_tensor_list
+from opwright.model.python_gradients import PythonFormula, PythonForward, PythonGradient, gives_list, is_tensor_list
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 from opwright.source import codes
@@ -41,7 +42,7 @@ def python_gradients(
     operators = CallableOperators(pytorch, {names.namespace: [own.schema for own in library.catalog.functions]})
     spaces = dict.fromkeys((names.api, names.namespace, f"::{names.api}"), names.namespace)
     maker = _Maker(operators, spaces, {scalar.span: scalar for entry in entries for scalar in _scalars(entry)}, sink)
-    gradients = [maker.gradient(entry) for entry in matched.functions if entry.infos or entry.function.arguments.writes]
+    gradients = [maker.gradient(entry) for entry in matched.functions if entry.infos]
     return tuple([gradient for gradient in gradients if gradient is not None])
 
 
@@ -73,7 +74,7 @@ class _Maker:
         """The gradient of an operator; None if it has a fault, which is reported, or no backward formula."""
         info = entry.infos.get(DEFAULT_KEY, next(iter(entry.infos.values()), None))
         if info is None or entry.function is not info.function:
-            return PythonGradient(entry.function, (), ())
+            return None
         if not info.derivatives:
             return None
         reason = _refusal(info, entry)
@@ -85,27 +86,51 @@ class _Maker:
             return None
         formulas = [self._formula(info, derivative) for derivative in info.derivatives]
         whole = tuple([formula for formula in formulas if formula is not None])
-        if len(whole) < len(formulas):
+        forward = [self._forward(info, derivative) for derivative in info.forward_derivatives]
+        found = tuple([formula for formula in forward if formula is not None])
+        if len(whole) < len(formulas) or len(found) < len(forward):
             return None
-        return PythonGradient(entry.function, whole, differentiable_results(info))
+        return PythonGradient(entry.function, whole, differentiable_results(info), found)
 
     def _formula(self, info: DifferentiabilityInfo, derivative: Derivative) -> PythonFormula | None:
-        results = {savable.name: index for index, savable in enumerate(scope_of(info.function).results)}
-        names = FormulaNames(info, results, derivative.var_names)
-        translator = PythonTranslator(derivative.original_formula, names, self._operators, self._spaces)
-        at, help = (0, len(derivative.original_formula)), "give a tensor for each argument"
-        try:
-            value = translator.translate()
-            message = _mismatch(value, info, derivative)
-        except NoPython as fault:
-            at, message, help = fault.at, fault.message, fault.help
-        if message:
-            scalar = self._scalars.get(derivative.span)
-            span = derivative.span if scalar is None else scalar.span_of(*at)
-            self._sink.error(codes.FORMULA_NOT_PYTHON, message, span, help=help)
+        names = FormulaNames(info, _results(info), derivative.var_names)
+        lists = {argument.name: is_tensor_list(argument) for argument in info.function.arguments.all}
+        wanted = ["Tensor[]" if lists[name] else "Tensor" for name in derivative.var_names]
+        text = self._translated(derivative.original_formula, derivative.span, names, wanted)
+        if text is None:
             return None
         saved = tuple(names.saved.values())
-        return PythonFormula(value.text, derivative.var_names, saved, frozenset(names.gradients))
+        return PythonFormula(text, derivative.var_names, saved, frozenset(names.gradients))
+
+    def _forward(self, info: DifferentiabilityInfo, derivative: ForwardDerivative) -> PythonForward | None:
+        positions = _results(info)
+        names = ForwardNames(info, positions)
+        wanted = ["Tensor[]" if gives_list(info.function) else "Tensor"] * len(derivative.var_names)
+        text = self._translated(derivative.formula, derivative.span, names, wanted)
+        if text is None:
+            return None
+        return PythonForward(text, tuple([positions[name] for name in derivative.var_names]), tuple(names.tangents))
+
+    def _translated(self, formula: str, at: Span, names: FormulaNames | ForwardNames, wanted: list[str]) -> str | None:
+        """A formula in Python that gives values of the wanted types; None if it has a fault, which is reported."""
+        place, help = (0, len(formula)), "give a tensor for each argument"
+        try:
+            value = PythonTranslator(formula, names, self._operators, self._spaces).translate()
+            message = _mismatch(value, wanted)
+        except NoPython as fault:
+            place, message, help = fault.at, fault.message, fault.help
+        if not message:
+            return value.text
+        scalar = self._scalars.get(at)
+        # A formula that is made from another one is no text of the file.
+        span = scalar.span_of(*place) if scalar is not None and scalar.value == formula else at
+        self._sink.error(codes.FORMULA_NOT_PYTHON, message, span, help=help)
+        return None
+
+
+def _results(info: DifferentiabilityInfo) -> dict[str, int]:
+    """The positions of the results, by the names that formulas read."""
+    return {savable.name: index for index, savable in enumerate(scope_of(info.function).results)}
 
 
 def _refusal(info: DifferentiabilityInfo, entry: DifferentiableFunction) -> str:
@@ -126,10 +151,8 @@ def _refusal(info: DifferentiabilityInfo, entry: DifferentiableFunction) -> str:
     return ""
 
 
-def _mismatch(value: PythonValue, info: DifferentiabilityInfo, derivative: Derivative) -> str:
-    """Why a value is not the gradient of the arguments; empty if it is."""
-    lists = {argument.name: is_tensor_list(argument) for argument in info.function.arguments.all}
-    wanted = ["Tensor[]" if lists[name] else "Tensor" for name in derivative.var_names]
+def _mismatch(value: PythonValue, wanted: list[str]) -> str:
+    """Why a value does not have the wanted types; empty if it has."""
     given = value.type.strip("()").split(", ") if value.type.startswith("(") else [value.type]
     if len(wanted) > 1 and value.type == "Tensor[]":
         given = wanted

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from opwright.convention.dispatcher import returned_arguments
+from opwright.emit.aten.functional_forms import functional_form
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.emit.library.python.registrations import (
     module_emitter,
@@ -19,12 +21,13 @@ from opwright.emit.library.python.registrations import (
 )
 from opwright.model.derivatives import node_prefix
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary
 from opwright.model.python_gradients import PythonGradient, SavedForm, SavedValue, gives_list, is_tensor_list
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-__all__ = ["emitters"]
+__all__ = ["emitters", "python_gradients"]
 
 
 class _Gradients(NamedTuple):
@@ -33,14 +36,29 @@ class _Gradients(NamedTuple):
     package: str
     namespace: str
     gradients: tuple[PythonGradient, ...]
+    functions: tuple[NativeFunction, ...]
 
 
 def _packages(job: Job) -> Sequence[_Gradients]:
     return [
-        _Gradients(library.python_package, library.library.namespace, library.derivatives.python)
+        _Gradients(library.python_package, library.library.namespace, gradients, library.catalog.functions)
         for library in job.libraries
-        if library.derivatives.python
+        if (gradients := python_gradients(library))
     ]
+
+
+def python_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]:
+    """What a package registers under Autograd: formulas, and the writes of all operators that have none."""
+    if not library.is_stable:
+        return ()
+    own = {gradient.function: gradient for gradient in library.derivatives.python}
+    return tuple(
+        [
+            own.get(function) or PythonGradient(function)
+            for function in library.catalog.functions
+            if function in own or (function.arguments.writes and not function.has_composite_implicit)
+        ]
+    )
 
 
 _OPENING: Final = '''\
@@ -57,14 +75,29 @@ from torch import _C
 from torch._functorch.utils import enable_single_level_autograd_function as _single_level
 
 _library = _torch.library.Library("{namespace}", "IMPL")
-_after_autograd = _C._after_autograd_keyset
-_below_autograd = _C._AutoDispatchBelowAutograd
+_after_autograd = _C._after_autograd_keyset - _C.DispatchKeySet(_C.DispatchKey.ADInplaceOrView)
+_below_autograd = _C._AutoDispatchBelowADInplaceOrView
 _changed = _torch.autograd.graph.increment_version
 
 
 def _is_recorded(*arguments):
     """Whether a call records a gradient, or has tangents."""
     return (_C.is_grad_enabled() and _C._any_requires_grad(*arguments)) or _forward_mode._current_level >= 0
+
+
+def _would_record(*arguments):
+    """Whether a call would record a gradient, or has tangents."""
+    if _C.is_grad_enabled() and _C._any_requires_grad(*arguments):
+        return True
+    if _forward_mode._current_level < 0:
+        return False
+    items = [item for one in arguments for item in (one if isinstance(one, (list, tuple)) else (one,))]
+    return any(item is not None and _forward_mode.unpack_dual(item).tangent is not None for item in items)
+
+
+def _tangent(tangent, tensor):
+    """The tangent of an argument, which is zero if the program gives none."""
+    return _torch.zeros_like(tensor) if tangent is None and tensor is not None else tangent
 
 
 def _recorder(function):
@@ -92,12 +125,12 @@ def _not_implemented(name, reason=""):
 
 
 def _module(unit: _Gradients, context: FragmentContext) -> Slots:
-    texts = [where_defined(gradient.function, _text(gradient)) for gradient in unit.gradients]
+    texts = [where_defined(gradient.function, _text(gradient, unit.functions)) for gradient in unit.gradients]
     return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace), *texts])}
 
 
-def _text(gradient: PythonGradient) -> str:
-    """The function that records an operator, its kernel, and the registration."""
+def _text(gradient: PythonGradient, functions: Sequence[NativeFunction]) -> str:
+    """The function that records an operator, its kernels, and their registrations."""
     function = gradient.function
     name = function.name.unambiguous
     lines = [f"_{name}_operator = {operator_expression(function)}", "", ""]
@@ -107,6 +140,8 @@ def _text(gradient: PythonGradient) -> str:
     lines += [f"def _{name}_kernel(_keyset, {parameters}):", *[line.rstrip() for line in renaming]]
     lines += _kernel_body(gradient)
     lines += ["", "", f'_library.impl("{function.name.text}", _{name}_kernel, "Autograd", with_keyset=True)', ""]
+    if not gradient.formulas:
+        lines += _functionalized(function, functions)
     return "\n".join(lines)
 
 
@@ -125,7 +160,7 @@ def _kernel_body(gradient: PythonGradient) -> Iterator[str]:
     else:
         written = [variable_name(argument.name) for argument in function.arguments.all if argument.is_write]
         checked = tensors if function.arguments.out or function.kind is SchemaKind.inplace else written
-        yield f"    if _C.is_grad_enabled() and _C._any_requires_grad({', '.join(checked)}):"
+        yield f"    if _would_record({', '.join(checked)}):"
         yield f"        raise RuntimeError({string_literal(_refusal(function))})"
         yield from [f"    _changed({name})" for name in written]
     yield "    with _below_autograd():"
@@ -186,6 +221,10 @@ class _Recorded:
         yield ""
         yield "    @staticmethod"
         yield from self._backward()
+        if self._gradient.forward:
+            yield ""
+            yield "    @staticmethod"
+            yield from self._jvp()
         yield ""
         yield ""
         yield f"_record_{name.unambiguous} = _recorder({node})"
@@ -216,6 +255,9 @@ class _Recorded:
         if self._single is not None:
             yield "        _ctx.set_materialize_grads(False)"
         yield from self._saving()
+        if self._gradient.forward:
+            yield "        if _forward_mode._current_level >= 0:"
+            yield f"            _ctx.primals = ({', '.join([*self._variables(), '_results'])})"
         yield f"        return {_returned(function)}"
 
     def _passed(self) -> list[str]:
@@ -285,6 +327,37 @@ class _Recorded:
             yield f"        {targets} = {formula.text} if {needed} else {nothing}"
         yield f"        return {', '.join(['None', *self._returned_gradients()])}"
 
+    def _variables(self) -> list[str]:
+        """The variables with all arguments."""
+        return [variable_name(argument.name) for argument in self._function.arguments.all]
+
+    def _jvp(self) -> Iterator[str]:
+        """The function that gives the tangents of the results."""
+        yield "    def jvp(_ctx, *_tangents):"
+        yield f"        ({', '.join([*self._variables(), '_results'])}) = _ctx.primals"
+        yield "        del _ctx.primals"
+        read = dict.fromkeys([name for formula in self._gradient.forward for name in formula.tangents])
+        start = str(len(self._plain) + (2 if len(self._lists) > 1 else 1))
+        for argument in self._lists:
+            name = variable_name(argument.name)
+            if argument.name in read:
+                items = f"zip(_tangents[{start}:], {name})"
+                yield f"        _tangent_of_{argument.name} = [_tangent(*pair) for pair in {items}]"
+            start += f" + len({name})"
+        for index, argument in enumerate(self._plain):
+            if argument.name in read:
+                name = variable_name(argument.name)
+                yield f"        _tangent_of_{argument.name} = _tangent(_tangents[{index + 1}], {name})"
+        for formula in self._gradient.forward:
+            yield f"        {', '.join([f'_tangent_{index}' for index in formula.results])} = {formula.text}"
+        if gives_list(self._function):
+            yield "        return tuple(_tangent_0)"
+            return
+        has_tangent = {index for formula in self._gradient.forward for index in formula.results}
+        count = len(self._function.schema.returns)
+        returned = [f"_tangent_{index}" if index in has_tangent else "None" for index in range(count)]
+        yield f"        return {', '.join(returned)}"
+
     def _restored(self) -> Iterator[str]:
         """The statements that read what is kept."""
         lists = [value.name for value in self._saved if value.form is SavedForm.TENSORS]
@@ -308,6 +381,28 @@ class _Recorded:
             nothing = f"(None,) * _{argument.name}_count"
             name = f"_gradient_of_{argument.name}"
             yield f"*({name} if {name} is not None else {nothing})" if argument.name in derived else f"*({nothing})"
+
+
+def _functionalized(function: NativeFunction, functions: Sequence[NativeFunction]) -> Iterator[str]:
+    """The kernel that `torch.compile` calls: it copies what the functional form gives to the argument.
+
+    PyTorch itself functionalizes what returns none of its arguments.
+    """
+    functional = functional_form(function, functions)
+    returned = returned_arguments(function.schema)
+    if functional is None or len(functional.schema.returns) != 1 or len(returned) != 1 or returned[0] is None:
+        return
+    name = function.name.unambiguous
+    parameters, renaming = parameters_of(function)
+    taken = {argument.name for argument in functional.arguments.all}
+    passed = passed_arguments(function, only=taken)
+    yield f"def _{name}_functional({parameters}):"
+    yield from [line.rstrip() for line in renaming]
+    yield f"    return {variable_name(returned[0])}.copy_({operator_expression(functional)}({', '.join(passed)}))"
+    yield ""
+    yield ""
+    yield f'_library.impl("{function.name.text}", _{name}_functional, "Functionalize")'
+    yield ""
 
 
 def _returned(function: NativeFunction) -> str:

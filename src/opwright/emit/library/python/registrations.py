@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from textwrap import indent
 from typing import Protocol, TypeVar
 
@@ -80,13 +80,19 @@ def parameters_of(function: NativeFunction) -> tuple[str, list[str]]:
     return ", ".join(parameters), lines
 
 
-def passed_arguments(function: NativeFunction, value_of: Callable[[Argument], str] | None = None) -> list[str]:
-    """The arguments of a call that passes the parameters on; `value_of` says what it passes instead of a variable."""
+def passed_arguments(
+    function: NativeFunction, value_of: Callable[[Argument], str] | None = None, only: Container[str] | None = None
+) -> list[str]:
+    """The arguments of a call that passes the parameters on; `value_of` says what it passes instead of a variable.
+
+    `only` names those that it passes, None stands for all.
+    """
     positional = function.arguments.positional
     value_of = value_of or _variable
     return [
         value_of(argument) if argument in positional else f"{argument.name}={value_of(argument)}"
         for argument in function.arguments.all
+        if only is None or argument.name in only
     ]
 
 
