@@ -71,13 +71,20 @@ test-full: test test-thorough
 compile: $(REFERENCE)
 	$(PYTEST) tests/compile
 
-# The example of an operator library, built and tested as its author would.
+# The example of an operator library, built and tested as its author would, with each C++ interface of PyTorch. Both
+# have the same gradients.
 EXAMPLE := build/example-library
 example-library: $(REFERENCE)
-	@mkdir -p $(EXAMPLE)
-	cp -Rp examples/library/. $(EXAMPLE)
-	cd $(EXAMPLE) && MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet build_ext --inplace
-	cd $(EXAMPLE) && $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) tests
+	rm -f $(EXAMPLE)/gradients.pt
+	set -e; for abi in native stable; do \
+	    mkdir -p $(EXAMPLE)/$$abi; \
+	    cp -Rp examples/library/. $(EXAMPLE)/$$abi; \
+	    cd $(EXAMPLE)/$$abi; \
+	    ACME_ABI=$$abi MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet build_ext --inplace; \
+	    $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) tests; \
+	    PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python tests/gradients.py ../gradients.pt; \
+	    cd $(CURDIR); \
+	done
 
 # The example of a backend, likewise.
 BACKEND := build/example-backend

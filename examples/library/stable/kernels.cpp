@@ -167,6 +167,14 @@ Tensor weave(HeaderOnlyArrayRef<Tensor> images, HeaderOnlyArrayRef<double> weigh
   return total;
 }
 
+std::vector<Tensor> weave_backward(const Tensor& grad_output, HeaderOnlyArrayRef<double> weights) {
+  std::vector<Tensor> grads;
+  for (const double weight : weights) {
+    grads.push_back(product(grad_output, weight));
+  }
+  return grads;
+}
+
 std::vector<Tensor> tiles(const Tensor& self, int64_t size) {
   STD_TORCH_CHECK(size > 0, "tiles: expected a size above 0, but got ", size);
   std::vector<Tensor> bands;

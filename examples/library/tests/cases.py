@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import acme
 import torch
+
+#: Whether the operators are those of `stable/`.
+STABLE = (Path(acme.__file__).parent / "_autograd.py").exists()
 
 
 class Case(NamedTuple):
@@ -56,6 +61,9 @@ CASES = {
     "scores": Case(lambda: (leaf(3, 4), leaf(5, 4)), lambda: {"scale": 0.5}, is_differentiable=True),
     "attention": Case(lambda: (leaf(3, 4), leaf(5, 4), leaf(5, 2)), lambda: {"scale": 0.5}, is_differentiable=True),
 }
+if STABLE:
+    # With the native interface, a function of C++ that is no operator.
+    CASES["weave_backward"] = Case(lambda: (leaf(2, 3), [0.5, 2.0]), is_differentiable=True)
 
 
 def overload(name: str) -> Any:

@@ -99,6 +99,36 @@ def test_declared_outputs_are_fakes_in_python(steady: ModuleType, torch: ModuleT
     assert traced(torch.ones(6, 2)).shape == (8, 2)
 
 
+@pytest.mark.thorough
+def test_writes_count_as_changes(steady: ModuleType, torch: ModuleType) -> None:
+    """A library without derivatives tells autograd once what it writes, also where a kernel calls PyTorch."""
+    value, weight = torch.ones(3), torch.ones(3, requires_grad=True)
+    for write in (lambda: steady.clear_(value, others=[]), lambda: steady.record(value, torch.ones(3))):
+        before, product = value._version, weight * value
+        write()
+        assert value._version == before + 1
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.sum().backward()
+    with pytest.raises(RuntimeError, match=r"record\(\): in-place functions of this library don't support"):
+        steady.record(weight, value)
+    assert steady.doubled(weight).requires_grad
+
+
+def test_tags_of_the_form_are_not_registered(generate_library: GenerateLibrary) -> None:
+    """The stable API has no name for the tag `inplace`, so a binary that asked for it could not be loaded."""
+    text = 'namespace: s\nabi: stable\ntorch: ">=2.12"\noperators: [func: "f_(Tensor(a!) a) -> Tensor(a!)"]\n'
+    source = (generate_library(text) / "src/s/register_0.cpp").read_text()
+    assert 'm.def("f_(Tensor(a!) a) -> Tensor(a!)");' in source
+
+
+def test_composite_views_are_registered(generate_library: GenerateLibrary) -> None:
+    """A view that calls other views needs nothing of the native interface, and runs below `vmap`."""
+    text = "namespace: s\nabi: stable\noperators: [func: f(Tensor(a) self) -> Tensor(a)]\n"
+    source = (generate_library(text) / "src/s/register_0.cpp").read_text()
+    for key in ("CompositeImplicitAutograd", "FuncTorchBatchedDecomposition"):
+        assert f"STABLE_TORCH_LIBRARY_IMPL(s, {key}, m) {{" in source
+
+
 def test_kernels_that_a_header_declares_are_compared(generate_library: GenerateLibrary) -> None:
     """With `includes`, the source states the type of each kernel."""
     text = (HERE / "steady.yaml").read_text().replace("abi: stable", "abi: stable\nincludes: [mine.h]")
@@ -126,7 +156,7 @@ REFUSED = {
     "func: f(Tensor self, complex z) -> Tensor": ("E1160", "the stable C++ API has no type for `complex`"),
     "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
     "{func: f(Tensor self) -> Tensor, batch_rule: 'm::g'}": ("E1161", "the batching rule of `f` needs `abi: native`"),
-    "func: f(Tensor(a) self) -> Tensor(a)": ("E1161", "the view `f` needs `abi: native`"),
+    "{func: f(Tensor(a) self) -> Tensor(a), dispatch: {CPU: f}}": ("E1161", "the view `f` needs `abi: native`"),
     "{func: 'f(Tensor self, *, ScalarType? dtype=None) -> Tensor', autocast: fp32_set_opt_dtype}": (
         "E1161",
         "the autocast policy of `f` needs `abi: native`",
@@ -177,6 +207,20 @@ def test_formulas_that_python_cannot_compute_are_refused(
     report = capsys.readouterr().err
     assert f"error[{code}]: {message}" in report
     assert f"d.yaml:2:{column}" in report
+
+
+def test_forward_formulas_that_python_cannot_compute_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are translated too, and the word is the place."""
+    entry = "{func: 'f(Tensor self) -> Tensor', outputs: like(self), dispatch: {CPU: f}}"
+    head = "namespace: s\nabi: stable\nderivatives: d.yaml\nderivative_includes: [d.h]\n"
+    (tmp_path / "s.yaml").write_text(f"{head}operators:\n- {entry}\n", encoding="utf-8")
+    (tmp_path / "d.yaml").write_text("- name: f(Tensor self) -> Tensor\n  self: grad\n  result: 2 * helper(self_t)\n")
+    assert main(["generate", "--library", str(tmp_path / "s.yaml"), "--torch", "auto", "--out", str(tmp_path)]) == 1
+    report = capsys.readouterr().err
+    assert "error[E1163]: `helper` is no operator" in report
+    assert "d.yaml:3:15" in report
 
 
 def test_derivatives_that_python_cannot_register_are_refused(

@@ -155,11 +155,31 @@ def test_undefined_gradients_and_results_without_one(
     torch.testing.assert_close(matrices[0].grad, torch.ones(4, 3, dtype=torch.float64))
 
 
-def test_forward_mode_is_refused(stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
-    """Tangents are not lost in silence."""
-    x = matrices[0].detach()
+@pytest.mark.parametrize("name", ["scale", "multiply", "squash", "both", "halves"])
+def test_forward_mode(
+    stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], name: str
+) -> None:
+    """Tangents are those of the native build, also where only one argument has one, and can be differentiated."""
+    x, y = [one.detach() for one in matrices]
+    wanted = torch.func.jvp(lambda x, y: _sum(CALLS[name](native, x, y)), (x, y), (y, x))
+    torch.testing.assert_close(torch.func.jvp(lambda x, y: _sum(CALLS[name](stable, x, y)), (x, y), (y, x)), wanted)
+    half = torch.func.jvp(lambda x: _sum(CALLS[name](stable, x, y)), (x,), (y,))
+    torch.testing.assert_close(half, torch.func.jvp(lambda x: _sum(CALLS[name](native, x, y)), (x,), (y,)))
+    reverse = torch.autograd.gradcheck(
+        lambda x, y: CALLS[name](stable, x, y), matrices, check_forward_ad=True, check_backward_ad=False
+    )
+    assert reverse
+    second = [torch.func.hessian(lambda x, ops=ops: _sum(CALLS[name](ops, x, y)))(x) for ops in (stable, native)]
+    torch.testing.assert_close(*second)
+
+
+def test_tangents_are_not_lost(stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
+    """An operator without a forward formula, and one that writes to an argument, refuse tangents."""
+    x, y = [one.detach() for one in matrices]
     with pytest.raises(RuntimeError, match="jvp"):
-        torch.func.jvp(stable.squash, (x,), (x,))
+        torch.func.jvp(lambda x: stable.biased(x, y), (x,), (y,))
+    with pytest.raises(RuntimeError, match=r"scale_\(\): in-place functions of this library don't support"):
+        torch.func.jvp(lambda x: stable.scale_(x.clone()), (x,), (y,))
 
 
 def test_autocast(stable: ModuleType, torch: ModuleType) -> None:

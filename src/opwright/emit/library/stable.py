@@ -14,13 +14,16 @@ from typing import Final
 from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, qualified_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
 __all__ = ["TAGS_SINCE", "emitters", "registered_tags"]
+
+#: The key of kernels that `vmap` runs on batched tensors; PyTorch adds composite ones of its own operators alone.
+_BATCHED: Final = "FuncTorchBatchedDecomposition"
 
 #: The first release whose stable API registers tags.
 TAGS_SINCE: Final = (2, 12)
@@ -124,10 +127,11 @@ def _registrations(unit: StableLibrary) -> list[str]:
             for function, kernel in unit.kernels()
             if kernel.key is key
         ]
-        if statements:
-            texts.append(
-                f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {key.name}, m) {{\n{_guarded_lines(statements)}}}"
-            )
+        # Below `vmap` too, the operators that a composite kernel calls have what it lacks.
+        names = [key.name, *([_BATCHED] if key is COMPOSITE_IMPLICIT else [])]
+        for name in names if statements else ():
+            head = f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {name}, m)"
+            texts.append(f"{head} {{\n{_guarded_lines(statements)}}}")
     return texts
 
 
