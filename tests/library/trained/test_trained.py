@@ -165,12 +165,16 @@ def test_forward_mode(
     torch.testing.assert_close(torch.func.jvp(lambda x, y: _sum(CALLS[name](stable, x, y)), (x, y), (y, x)), wanted)
     half = torch.func.jvp(lambda x: _sum(CALLS[name](stable, x, y)), (x,), (y,))
     torch.testing.assert_close(half, torch.func.jvp(lambda x: _sum(CALLS[name](native, x, y)), (x,), (y,)))
-    reverse = torch.autograd.gradcheck(
-        lambda x, y: CALLS[name](stable, x, y), matrices, check_forward_ad=True, check_backward_ad=False
-    )
-    assert reverse
-    second = [torch.func.hessian(lambda x, ops=ops: _sum(CALLS[name](ops, x, y)))(x) for ops in (stable, native)]
-    torch.testing.assert_close(*second)
+    assert torch.autograd.gradcheck(lambda x, y: CALLS[name](stable, x, y), matrices, check_forward_ad=True)
+    # The native operators have no formula for the tangent of `squash_backward`, and no rule of `vmap` for `halves`.
+    if name not in ("squash", "halves"):
+
+        def gradient(operators: ModuleType) -> Callable[[Tensor], Tensor]:
+            gradient: Callable[[Tensor], Tensor] = torch.func.grad(lambda x: _sum(CALLS[name](operators, x, y)))
+            return gradient
+
+        for jacobian in (torch.func.jacfwd, torch.func.jacrev):
+            torch.testing.assert_close(jacobian(gradient(stable))(x), jacobian(gradient(native))(x))
 
 
 def test_tangents_are_not_lost(stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:

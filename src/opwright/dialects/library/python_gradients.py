@@ -87,10 +87,10 @@ class _Maker:
         formulas = [self._formula(info, derivative) for derivative in info.derivatives]
         whole = tuple([formula for formula in formulas if formula is not None])
         forward = [self._forward(info, derivative) for derivative in info.forward_derivatives]
-        found = tuple([formula for formula in forward if formula is not None])
-        if len(whole) < len(formulas) or len(found) < len(forward):
+        tangents = tuple([formula for formula in forward if formula is not None])
+        if len(whole) < len(formulas) or len(tangents) < len(forward):
             return None
-        return PythonGradient(entry.function, whole, differentiable_results(info), found)
+        return PythonGradient(entry.function, whole, differentiable_results(info), tangents)
 
     def _formula(self, info: DifferentiabilityInfo, derivative: Derivative) -> PythonFormula | None:
         names = FormulaNames(info, _results(info), derivative.var_names)

@@ -68,6 +68,7 @@ _OPENING: Final = '''\
 # ruff: noqa
 
 import math as _math
+from contextlib import contextmanager as _contextmanager
 
 import torch as _torch
 import torch.autograd.forward_ad as _forward_mode
@@ -98,6 +99,18 @@ def _would_record(*arguments):
 def _tangent(tangent, tensor):
     """The tangent of an argument, which is zero if the program gives none."""
     return _torch.zeros_like(tensor) if tangent is None and tensor is not None else tangent
+
+
+@_contextmanager
+def _below_transformation():
+    """Outer transformations of `torch.func` record too, for which PyTorch switches this off in a function."""
+    with _torch.enable_grad(), _forward_mode._set_fwd_grad_enabled(True), _below_autograd():
+        yield
+
+
+def _below_record():
+    """What the call of an operator by the function that records it runs in."""
+    return _below_transformation() if _C._are_functorch_transforms_active() else _below_autograd()
 
 
 def _recorder(function):
@@ -239,7 +252,7 @@ class _Recorded:
             parameters += ["_counts", "*_items"]
         yield f"    def forward({', '.join(parameters)}):"
         yield from self._unpacked(names, "_items", "_counts")
-        yield "        with _below_autograd():"
+        yield "        with _below_record():"
         yield f"            _results = {_redispatch(function, self._passed())}"
         if len(function.schema.returns) == 1:
             yield "        _results = (_results,)"
