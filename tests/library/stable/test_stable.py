@@ -159,7 +159,8 @@ REFUSED = {
     "func: f(Tensor self, complex z) -> Tensor": ("E1160", "the stable C++ API has no type for `complex`"),
     "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
     "{func: f(Tensor self) -> Tensor, batch_rule: 'm::g'}": ("E1161", "the batching rule of `f` needs `abi: native`"),
-    "{func: f(Tensor(a) self) -> Tensor(a), dispatch: {CPU: f}}\n- {func: f_copy(Tensor self) -> Tensor, tags: view_copy}": (
+    "{func: f(Tensor(a) self) -> Tensor(a), dispatch: {CPU: f}}\n"
+    "- {func: f_copy(Tensor self) -> Tensor, tags: view_copy}": (
         "E1161",
         "the view `f` needs `abi: native`",
     ),
