@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay bench bench-library fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay bench bench-library bench-calls fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -85,6 +85,10 @@ example-library: $(REFERENCE)
 	    PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python tests/gradients.py ../gradients.pt; \
 	    cd $(CURDIR); \
 	done
+
+# What a call of an operator of the example and its gradient cost, with each C++ interface and with custom_op.
+bench-calls: example-library
+	for abi in native stable; do (cd $(EXAMPLE)/$$abi && $(CURDIR)/$(VENV)/bin/python $(CURDIR)/bench/library/calls.py); done
 
 # The example of a backend, likewise.
 BACKEND := build/example-backend

@@ -146,7 +146,7 @@ def _text(gradient: PythonGradient, functions: Sequence[NativeFunction]) -> str:
     """The function that records an operator, its kernels, and their registrations."""
     function = gradient.function
     name = function.name.unambiguous
-    lines = [f"_{name}_operator = {operator_expression(function)}", "", ""]
+    lines = [f"_{name}_below = {operator_expression(function)}._handle.redispatch_boxed", "", ""]
     if gradient.formulas:
         lines += [*_Recorded(gradient).lines(), "", ""]
     parameters, renaming = parameters_of(function)
@@ -191,7 +191,7 @@ def _refusal(function: NativeFunction) -> str:
 
 def _redispatch(function: NativeFunction, arguments: Sequence[str]) -> str:
     passed = ", ".join(["_keyset & _after_autograd", *arguments])
-    return f"_{function.name.unambiguous}_operator.redispatch({passed})"
+    return f"_{function.name.unambiguous}_below({passed})"
 
 
 def _divided(function: NativeFunction) -> tuple[list[Argument], list[Argument]]:
