@@ -216,6 +216,25 @@ def test_formulas_that_python_cannot_compute_are_refused(
     assert f"d.yaml:2:{column}" in report
 
 
+def test_operators_are_those_of_the_oldest_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A formula must run in the oldest release too; the help names the one that brought the operator."""
+
+    def run(release: str) -> tuple[int, str]:
+        head = f'namespace: s\nabi: stable\ntorch: "{release}"\nderivatives: d.yaml\n'
+        entry = "{func: 'f(Tensor self) -> Tensor', outputs: like(self), dispatch: {CPU: f}}"
+        (tmp_path / "s.yaml").write_text(f"{head}operators:\n- {entry}\n", encoding="utf-8")
+        (tmp_path / "d.yaml").write_text("- name: f(Tensor self) -> Tensor\n  self: at::_foreach_clone(grads)[0]\n")
+        code = main(["generate", "--library", str(tmp_path / "s.yaml"), "--torch", "auto", "--out", str(tmp_path)])
+        return code, capsys.readouterr().err
+
+    code, report = run(">=2.10")
+    assert code == 1
+    assert "error[E1163]: PyTorch 2.10 has no operator `_foreach_clone`" in report
+    assert "d.yaml:2:9" in report
+    assert 'write `torch: ">=2.12"` in the head' in report
+    assert run(">=2.12")[0] == 0
+
+
 def test_forward_formulas_that_python_cannot_compute_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

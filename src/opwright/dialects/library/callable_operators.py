@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from opwright.release.tables import operators
+from opwright.release.version import RELEASES
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.source.diagnostic import Fault
@@ -59,10 +61,16 @@ def plain_type(text: str) -> str:
 
 
 class CallableOperators:
-    """PyTorch's operators and those of libraries, by C++ namespace and name."""
+    """PyTorch's operators and those of libraries, by C++ namespace and name.
 
-    def __init__(self, pytorch: str, libraries: Mapping[str, Iterable[FunctionSchema]]) -> None:
+    `oldest` is the first release in which they are called.
+    """
+
+    def __init__(
+        self, pytorch: str, libraries: Mapping[str, Iterable[FunctionSchema]], oldest: tuple[int, int]
+    ) -> None:
         self._pytorch: Final = pytorch
+        self.oldest: Final = oldest
         self._own: Final[dict[tuple[str, str], list[FunctionSchema]]] = {}
         for namespace, schemas in libraries.items():
             for schema in schemas:
@@ -77,6 +85,15 @@ class CallableOperators:
         if own is not None:
             return tuple(own)
         return self._of_pytorch(plain) if namespace == "aten" else ()
+
+    def missing_until(self, schema: FunctionSchema) -> tuple[int, int] | None:
+        """The release that brought an operator of PyTorch; None if the oldest one has it."""
+        names = {schema.name.name, schema.name.base}
+        if not names & operators(None):
+            return None
+        versions = [release.version for release in RELEASES if release.version[:2] >= self.oldest]
+        first = next((version[:2] for version in versions if names & operators(version)), None)
+        return None if first == self.oldest else first
 
     def _of_pytorch(self, name: str) -> tuple[FunctionSchema, ...]:
         """The overloads of PyTorch, found in the text: loading all entries takes longer than the rest of the run."""

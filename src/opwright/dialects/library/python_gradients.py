@@ -39,7 +39,8 @@ def python_gradients(
 ) -> tuple[PythonGradient, ...]:
     """The derivatives that the package of a library registers. `pytorch` is the text of PyTorch's entries."""
     names = library.library
-    operators = CallableOperators(pytorch, {names.namespace: [own.schema for own in library.catalog.functions]})
+    schemas = {names.namespace: [own.schema for own in library.catalog.functions]}
+    operators = CallableOperators(pytorch, schemas, library.oldest_release)
     spaces = dict.fromkeys((names.api, names.namespace, f"::{names.api}"), names.namespace)
     maker = _Maker(operators, spaces, {scalar.span: scalar for entry in entries for scalar in _scalars(entry)}, sink)
     gradients = [maker.gradient(entry) for entry in matched.functions if entry.infos]
