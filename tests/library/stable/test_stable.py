@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -75,6 +76,19 @@ def test_the_binary_needs_stable_symbols_alone(binary: Path) -> None:
     of_pytorch = [symbol for symbol in symbols if re.search(r"torch|c10|2at", symbol)]
     assert "torch_library_impl" in of_pytorch
     assert [symbol for symbol in of_pytorch if not STABLE_SYMBOL.fullmatch(symbol)] == []
+
+
+@pytest.mark.thorough
+def test_the_audit_finds_the_oldest_release(binary: Path) -> None:
+    """PyPI's `torch-abi-audit` finds no unstable symbol, and none that came after the release of the library."""
+    audit = Path(sys.executable).with_name("torch-abi-audit")
+    if not audit.exists():
+        pytest.skip("torch-abi-audit is not installed")
+    printed = subprocess.run([audit, "--json", binary], capture_output=True, text=True, check=True).stdout
+    (found,) = [library["torch"] for library in json.loads(printed)["bundled_libs"]]
+    assert (found["stable"], found["unstable_symbols"], found["unknown_shim_symbols"]) == (True, [], [])
+    assert found["stable_shim_count"] > 20
+    assert found["min_torch_version"] == "2.10.0"
 
 
 @pytest.mark.thorough
