@@ -13,7 +13,7 @@ from opwright.emit.library.parts import has_own_kernel
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.model.operator_library import OperatorLibrary
-from opwright.schema.function import SchemaKind
+from opwright.schema.function import Return, SchemaKind
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
@@ -138,14 +138,23 @@ def check_alias_sets(function: NativeFunction, has_features: bool, sink: Diagnos
             sets.update(argument.annotation.before, argument.annotation.after)
     for result in function.schema.returns:
         annotation = result.annotation
-        owners = tensors | lists if isinstance(result.type, ListType) or not is_sought else tensors
-        if annotation is None or owners.issuperset(annotation.before):
+        if annotation is None or _owners(result, tensors, lists, is_sought).issuperset(annotation.before):
             continue
         if is_sought or annotation.is_write:
-            owner = "no tensor" if lists.issuperset(annotation.before) else "no argument"
+            form = "list" if isinstance(result.type, ListType) else "tensor"
+            owner = f"no {form}" if (tensors | lists).issuperset(annotation.before) else "no argument"
             message = f"`{function.name}` returns `{result.text}`, and {owner} has this annotation"
-            help = "give it to the tensor that the operator returns, or return a new `Tensor`"
+            help = f"give it to the {form} that the operator returns, or return a new `{result.type}`"
             sink.error(NO_CONVERSION, message, schema_span(function), help=help)
+
+
+def _owners(result: Return, tensors: set[str], lists: set[str], is_sought: bool) -> set[str]:
+    """The alias sets that a result may have: a list can be views of one tensor, and is written as a list alone."""
+    if not is_sought:
+        return tensors | lists
+    if not isinstance(result.type, ListType):
+        return tensors
+    return lists if result.annotation is not None and result.annotation.is_write else tensors | lists
 
 
 def _check_group(function: NativeFunction, sink: Diagnostics) -> None:

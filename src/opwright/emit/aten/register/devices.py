@@ -31,14 +31,16 @@ def _check_text(function: NativeFunction, wrapper: str) -> str:
     lines = [_COMMON_DEVICE]
     arguments = function.arguments
     for argument in arguments.out + arguments.positional:
-        if argument.type.is_tensor_like and _is_checked(argument, function):
+        if _has_device(argument, function):
             checked = f'common_device, {argument.name}, "{wrapper}", "{argument.name}"'
             lines.append(f"  c10::impl::check_and_update_common_device({checked});")
     return "\n".join(lines)
 
 
-def _is_checked(argument: Argument, function: NativeFunction) -> bool:
-    """Whether the device of an argument is checked: lists in lists and lists that may be absent have no check."""
+def _has_device(argument: Argument, function: NativeFunction) -> bool:
+    """Whether ATen gives the device of an argument: not of lists in lists, nor of lists that may be absent."""
+    if not argument.type.is_tensor_like:
+        return False
     type = argument.type.elem if isinstance(argument.type, ListType | OptionalType) else argument.type
     return function.library is PYTORCH or not isinstance(type, ListType)
 
@@ -70,14 +72,11 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
             return f"  globalContext().lazyInitDevice(c10::DeviceType::{device.name});\n{guard}"
         return guard
     first = (arguments.self_arg,) if arguments.self_arg is not None else ()
-    guarded = _first_tensor((*first, *arguments.out, *arguments.positional))
+    candidates = (*first, *arguments.out, *arguments.positional)
+    guarded = next((argument for argument in candidates if _has_device(argument, function)), None)
     if guarded is None:
         return _NO_GUARD
     return f"  const {own.type if own else 'OptionalDeviceGuard'} device_guard(device_of({guarded.name}));"
-
-
-def _first_tensor(arguments: Iterable[Argument]) -> Argument | None:
-    return next((argument for argument in arguments if argument.type.is_tensor_like), None)
 
 
 #: The names of HIP's guard and its header in releases in which HIP masquerades as CUDA.
