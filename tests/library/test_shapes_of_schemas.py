@@ -92,3 +92,11 @@ def test_a_written_result_is_an_argument(tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(f"namespace: acme\nabi: {abi}\noperators:\n- {entry}\n", encoding="utf-8")
     assert main(["check", "--torch", "auto", "--library", str(file)]) == 1
     assert "`tally` returns `Tensor(y!)`, and no argument has this annotation" in capsys.readouterr().out
+
+
+def test_the_device_of_a_list_that_may_be_absent_is_not_asked(generate_library: GenerateLibrary) -> None:
+    """ATen's `device_of` has no overload for `Tensor[]?`, so the guard takes the next tensor."""
+    entry = "func: pick(Tensor input, Tensor[]? self) -> Layout\n  dispatch: {CUDA: pick}"
+    source = source_of(generate_library(f"namespace: acme\noperators:\n- {entry}\n"))
+    assert "device_guard(device_of(input))" in source
+    assert "device_of(self)" not in source
