@@ -12,6 +12,7 @@ from opwright.dialects import dialect
 from opwright.emit import registry
 from opwright.model import dispatch_key
 from opwright.release import version
+from opwright.schema import base_types
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "changelog.d" / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -85,9 +86,10 @@ def test_make_targets_exist() -> None:
 def test_rows_of_recipes_are_valid() -> None:
     """The rows that the contributor's guide shows for new keys, families, dialects and releases can be made."""
     rows = re.findall(r"(?s)```python\n(.*?)```", (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8"))
-    names = {**vars(dispatch_key), **vars(registry), **vars(dialect), **vars(version)}
+    names = {**vars(dispatch_key), **vars(registry), **vars(dialect), **vars(version), **vars(base_types)}
     types = [type(eval(row, names)) for row in rows]
-    assert types == [dispatch_key.DispatchKey, registry.Family, dialect.Dialect, version.Release]
+    rows_of = {dispatch_key.DispatchKey, registry.Family, dialect.Dialect, version.Release}
+    assert {*types} == rows_of | {base_types.BaseTypeRow}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

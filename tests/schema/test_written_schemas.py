@@ -79,3 +79,10 @@ def test_irregular_schemas_say_nothing_by_their_names() -> None:
     """An operator that breaks a rule of PyTorch's own files has no other as its functional form."""
     schemas = [read_written_schema(text) for text in ("add_(Tensor! self) -> Tensor!", "add(Tensor self) -> Tensor")]
     assert [schema.name.base for schema in schemas] == ["add_", "add"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\x00"])
+def test_a_text_without_parts_is_a_fault(text: str) -> None:
+    """The fault stands at the start, for there is no part that it could be of."""
+    with pytest.raises(SchemaFault):
+        read_written_schema(text)

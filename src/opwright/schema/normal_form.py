@@ -51,7 +51,9 @@ class NormalForm:
             position += len(text)
 
     def given_offset(self, offset: int) -> int:
-        """The offset in the given text of an offset in the normal form."""
+        """The offset in the given text of an offset in the normal form; 0 if no part was given."""
+        if not self._given:
+            return 0
         index = max(bisect_right(self._starts, offset) - 1, 0)
         return min(self._given[index] + offset - self._starts[index], self._ends[index])
 
