@@ -84,5 +84,6 @@ def test_irregular_schemas_say_nothing_by_their_names() -> None:
 @pytest.mark.parametrize("text", ["", "  ", "\x00"])
 def test_a_text_without_parts_is_a_fault(text: str) -> None:
     """The fault stands at the start, for there is no part that it could be of."""
-    with pytest.raises(SchemaFault):
-        read_written_schema(text)
+    with pytest.raises(SchemaFault) as caught:
+        read_written_schema(f"acme::{text}", len("acme::"))
+    assert caught.value.start == len("acme::")

@@ -40,7 +40,7 @@ class NormalForm:
     __slots__ = ("_ends", "_given", "_starts", "text")
 
     def __init__(self, parts: list[tuple[str, int, int]]) -> None:
-        """`parts` have their text and the offsets at which they were given."""
+        """`parts` have their text and the offsets at which they were given; there is at least one."""
         self.text: Final = "".join([text for text, _, _ in parts])
         self._given: Final = [start for _, start, _ in parts]
         self._ends: Final = [end for _, _, end in parts]
@@ -51,9 +51,7 @@ class NormalForm:
             position += len(text)
 
     def given_offset(self, offset: int) -> int:
-        """The offset in the given text of an offset in the normal form; 0 if no part was given."""
-        if not self._given:
-            return 0
+        """The offset in the given text of an offset in the normal form."""
         index = max(bisect_right(self._starts, offset) - 1, 0)
         return min(self._given[index] + offset - self._starts[index], self._ends[index])
 
@@ -105,7 +103,8 @@ def normal_form(text: str, start: int) -> NormalForm:
             parts.append((" ", token.start, token.start))
         parts.append((token.text, token.start, token.end))
         was_word, before = token.is_word, token.text[-1:]
-    return NormalForm(parts)
+    # A text without parts is an empty one at its start, so that a fault has a place.
+    return NormalForm(parts or [("", start, start)])
 
 
 def _tokens(text: str, start: int) -> list[_Token]:
