@@ -73,10 +73,8 @@ class _Maker:
 
     def gradient(self, entry: DifferentiableFunction) -> PythonGradient | None:
         """The gradient of an operator; None if it has a fault, which is reported, or no backward formula."""
-        info = entry.infos.get(DEFAULT_KEY, next(iter(entry.infos.values()), None))
-        if info is None or entry.function is not info.function:
-            return None
-        if not info.derivatives:
+        info = entry.infos.get(DEFAULT_KEY, next(iter(entry.infos.values())))
+        if entry.function is not info.function or not info.derivatives:
             return None
         reason = _refusal(info, entry)
         if reason:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
-from opwright.emit.aten.functional_forms import functional_form
+from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.emit.library.python.registrations import (
     module_emitter,
@@ -27,7 +27,7 @@ from opwright.schema.function import Argument, SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-__all__ = ["emitters", "python_gradients"]
+__all__ = ["emitters", "registered_gradients"]
 
 
 class _Gradients(NamedTuple):
@@ -43,11 +43,11 @@ def _packages(job: Job) -> Sequence[_Gradients]:
     return [
         _Gradients(library.python_package, library.library.namespace, gradients, library.catalog.functions)
         for library in job.libraries
-        if (gradients := python_gradients(library))
+        if (gradients := registered_gradients(library))
     ]
 
 
-def python_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]:
+def registered_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]:
     """What a package registers under Autograd: formulas, and the writes of all operators that have none."""
     if not library.is_stable:
         return ()
@@ -138,12 +138,19 @@ def _not_implemented(name, reason=""):
 
 
 def _module(unit: _Gradients, context: FragmentContext) -> Slots:
-    texts = [where_defined(gradient.function, _text(gradient, unit.functions)) for gradient in unit.gradients]
+    operations = by_root(unit.functions)
+    texts = [
+        where_defined(gradient.function, _text(gradient, operations[gradient.function.root_name]))
+        for gradient in unit.gradients
+    ]
     return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace), *texts])}
 
 
-def _text(gradient: PythonGradient, functions: Sequence[NativeFunction]) -> str:
-    """The function that records an operator, its kernels, and their registrations."""
+def _text(gradient: PythonGradient, operation: Sequence[NativeFunction]) -> str:
+    """The function that records an operator, its kernels, and their registrations.
+
+    `operation` has the functions with the same root name.
+    """
     function = gradient.function
     name = function.name.unambiguous
     lines = [f"_{name}_below = {operator_expression(function)}._handle.redispatch_boxed", "", ""]
@@ -154,7 +161,7 @@ def _text(gradient: PythonGradient, functions: Sequence[NativeFunction]) -> str:
     lines += _kernel_body(gradient)
     lines += ["", "", f'_library.impl("{function.name.text}", _{name}_kernel, "Autograd", with_keyset=True)', ""]
     if not gradient.formulas:
-        lines += _functionalized(function, functions)
+        lines += _functionalized(function, operation)
     return "\n".join(lines)
 
 
@@ -396,12 +403,12 @@ class _Recorded:
             yield f"*({name} if {name} is not None else {nothing})" if argument.name in derived else f"*({nothing})"
 
 
-def _functionalized(function: NativeFunction, functions: Sequence[NativeFunction]) -> Iterator[str]:
+def _functionalized(function: NativeFunction, operation: Sequence[NativeFunction]) -> Iterator[str]:
     """The kernel that `torch.compile` calls: it copies what the functional form gives to the argument.
 
     PyTorch itself functionalizes what returns none of its arguments.
     """
-    functional = functional_form(function, functions)
+    functional = functional_form(function, operation)
     returned = returned_arguments(function.schema)
     if functional is None or len(functional.schema.returns) != 1 or len(returned) != 1 or returned[0] is None:
         return

@@ -10,7 +10,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.emit.library.python.autocasts import functions_with_autocast
 from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
-from opwright.emit.library.python.gradients import python_gradients
+from opwright.emit.library.python.gradients import registered_gradients
 from opwright.emit.library.python.names import ModuleNames, free_name
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
@@ -49,7 +49,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
         registered = {
             "_fakes": functions_with_fakes(library),
-            "_autograd": python_gradients(library),
+            "_autograd": registered_gradients(library),
             "_autocast": functions_with_autocast(library),
         }
         registering = tuple([module for module, functions in registered.items() if functions])
