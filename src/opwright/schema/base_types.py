@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["BASE_TYPE_ROWS", "CShimForm", "DefaultKind", "InterpreterForm", "PythonForm", "names_where"]
+__all__ = ["BASE_TYPE_ROWS", "BaseTypeRow", "CShimForm", "DefaultKind", "InterpreterForm", "PythonForm", "names_where"]
 
 
 #: The kinds of values that defaults have; `schema/defaults.py` has the form of each. A reduction is an integer too.
@@ -50,7 +50,7 @@ class CShimForm(NamedTuple):
 
 
 class InterpreterForm(NamedTuple):
-    """A type in static runtime: the call that takes a value from an `IValue`, the C++ type in an optional, and so on.
+    """A type in static runtime: the method of `IValue` that gives a value, and the C++ type in an optional.
 
     `script` is the type in TorchScript, and `test_value` what tests pass; that of tensors is not here.
     """

@@ -57,9 +57,10 @@ class Hints:
         self._accepts_no_list: Final = rules.stub_lists_accept_none
         self._foreach_returns_lists: Final = rules.stub_foreach_returns_lists
         scalar = _ARGUMENTS["Scalar"]
-        self._base: Final = _ARGUMENTS | (
-            {"Scalar": f"{scalar} | PySymType"} if rules.stub_numbers_are_symbolic else {}
-        )
+        self._base: Final = {
+            **_ARGUMENTS,
+            "Scalar": f"{scalar} | PySymType" if rules.stub_numbers_are_symbolic else scalar,
+        }
         self._arguments: Final[dict[Type, str]] = {}
         self._results: Final[dict[Type, str]] = {}
 
