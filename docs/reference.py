@@ -108,7 +108,7 @@ def _parser_of(program: Callable[[list[str]], object], words: list[str]) -> Pars
 
 def command_line_page() -> str:
     """The commands and the drop-in programs with their arguments."""
-    lines = ["# Command line", "", _NOTE, "", *_program_lines(_parser_of(main, []), "opwright")]
+    lines = ["# Command line", "", _NOTE, "", *_program_lines(_parser_of(main, ["--help"]), "opwright")]
     for command in COMMANDS:
         lines += ["", *_program_lines(_parser_of(main, [command]), f"opwright {command}")]
     for module in pkgutil.walk_packages(torchgen.__path__, "opwright.torchgen."):

@@ -48,6 +48,11 @@ def test_a_typo_gets_a_suggestion(capsys: pytest.CaptureFixture[str], words: lis
     assert last.endswith("--help` lists all arguments")
 
 
+def test_without_a_command_the_program_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The status is that of wrong usage, as of the programs beside which it runs."""
+    assert told(capsys, [])[0].startswith("usage: opwright ")
+
+
 def test_the_beginning_of_an_option_is_no_typo(capsys: pytest.CaptureFixture[str]) -> None:
     """Only what is wrong is spoken of."""
     assert told(capsys, ["generate", "--onl", "headers", "--no-prun"])[1:-1] == []

@@ -81,6 +81,7 @@ RUNS: dict[str, list[Sequence[str]]] = {
     "upgraders": [("--bytecode", "upgraders.json", "--out", "out")],
     "where": [("out/a.h:1",)],
     "schema": [("backend",)],
+    "completion": [("bash",)],
     "explain": [("add.Tensor",), ("E0303",), ("one", "--library", "l.yaml"), ("add.out", "--backend", "b.yaml")],
 }
 

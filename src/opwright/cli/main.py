@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "upgraders": "write the upgraders of old mobile models from their bytecode",
     "where": "show the entry that a generated line comes from",
     "schema": "print the JSON Schema of a kind of input file, or of a document",
+    "completion": "print what a shell needs to complete commands, options and operators",
     "explain": "explain an operator (kernels, signatures, gradients, generated code), or a diagnostic code",
 }
 
@@ -62,14 +63,21 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
 
     If the program `is_process`, it may continue in a child, so that what plug-ins do is confirmed.
     """
+    if "_ARGCOMPLETE" in os.environ:
+        from opwright.cli.completion import complete
+
+        complete(_parser_of_commands(), COMMANDS, _load)
     words = list(sys.argv[1:] if argv is None else argv)
     command = words[0] if words and words[0] in COMMANDS else None
     if command is None:
         parser = _parser_of_commands()
         parser.add_argument("command", choices=tuple(COMMANDS), metavar="COMMAND", help="one of the commands above")
+        if not words:
+            parser.print_help(sys.stderr)
+            raise SystemExit(2)
         parser.parse(words)
         raise AssertionError("the parser accepts no command that is not in the table")
-    module = import_module(f"opwright.cli.{command if command != 'import' else 'import_library'}")
+    module = _load(command)
     if getattr(module, "LISTS_PLUGINS", False) and not {"-h", "--help"}.isdisjoint(words):
         from opwright.cli.plugin_use import activate_for_help
 
@@ -99,6 +107,11 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
         return int(module.run(arguments, sink))
 
     return console.run(run, arguments.color)
+
+
+def _load(command: str) -> ModuleType:
+    """The module of a command."""
+    return import_module(f"opwright.cli.{command if command != 'import' else 'import_library'}")
 
 
 def _parser_of_commands() -> Parser:

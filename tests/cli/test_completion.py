@@ -1,0 +1,54 @@
+"""Completion in shells, as bash asks for it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not there")
+
+#: Calls what `opwright completion bash` defines for a line, as bash does when a user presses TAB at its end.
+SESSION = """
+eval "$("$1" -m opwright completion bash)"
+opwright() { "$PYTHON" -m opwright "$@"; }
+export PYTHON=$1
+COMP_LINE=$2 COMP_POINT=${#2} COMP_TYPE=9 COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
+_python_argcomplete opwright 2>/dev/null
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def completions(line: str) -> list[str]:
+    """What bash offers at the end of a line."""
+    command = ["bash", "-c", SESSION, "bash", sys.executable, line]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return sorted(word.strip() for word in done.stdout.splitlines() if word.strip())
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("opwright st", ["stubs"]),
+        ("opwright generate --list-o", ["--list-outputs"]),
+        ("opwright explain --format ", ["json", "text"]),
+        ("opwright explain add.T", ["add.Tensor"]),
+        ("opwright explain nothing_like_t", []),
+        ("opwright completion ", ["bash", "fish", "zsh"]),
+    ],
+)
+def test_lines(line: str, expected: list[str]) -> None:
+    """Commands, options, the values of options, and operators of the installed PyTorch."""
+    assert completions(line) == expected
+
+
+def test_a_missing_package_is_named(tmp_path: Path) -> None:
+    """Without argcomplete the command says what to install."""
+    code = "import sys; sys.modules['argcomplete'] = None; from opwright.cli.main import program; program()"
+    command = [sys.executable, "-c", code, "completion", "bash"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'opwright[completion]'" in done.stderr
