@@ -33,6 +33,8 @@ __all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "backend", "oper
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
+#: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
+_PUBLIC_HEADER: Final = "ops.h"
 
 
 class OperatorExtension(Extension):
@@ -56,9 +58,18 @@ class OperatorExtension(Extension):
         """The package that has the shared object."""
         return self.name.rpartition(".")[0]
 
-    def modules(self) -> Iterator[tuple[str, str]]:
-        """The generated Python files, each with its path below the package. The only library's are in the package."""
-        paths = self.code.modules if self.code is not None else ()
+    def installed_files(self) -> Iterator[tuple[str, str]]:
+        """The generated files that are installed, each with its path below the package.
+
+        They are Python files, of which the only library's are in the package, and the headers of the operators, which
+        other libraries include.
+        """
+        if self.code is None:
+            return
+        for path in self.code.headers:
+            if os.path.basename(path) == _PUBLIC_HEADER:
+                yield path, os.path.join("include", os.path.relpath(path, self.code.include))
+        paths = self.code.modules
         folders = sorted({os.path.dirname(path) for path in paths})
         for path in paths:
             folder, name = os.path.split(path)
@@ -76,8 +87,8 @@ def operator_library(
 
     `yaml` names the library files and `sources` the author's C++ (or CUDA) sources, relative to `setup.py`; `options`
     are those of `setuptools.Extension`. The build generates code into the build folder, compiles it with the sources
-    for the installed PyTorch, and puts a shared object `_C.so` and the generated Python modules into the package, or
-    beside its sources for an editable install; that also puts generated tests into the folder `tests`, if it is an
+    for the installed PyTorch, and puts a shared object `_C.so`, the generated Python modules and the header
+    `include/NAMESPACE/ops.h` into the package, or beside its sources for an editable install; that also puts generated tests into the folder `tests`, if it is an
     option. PyTorch is imported when something is compiled.
 
     >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
@@ -150,7 +161,7 @@ class BuildOperators(build_ext):
         command.force = self.force or command.use_ninja
         command.build_extensions()
         for extension in operators:
-            for path, inner in extension.modules():
+            for path, inner in extension.installed_files():
                 self._copy(path, os.path.join(self.build_lib, *extension.package.split("."), inner))
 
     def _generate(self, extension: OperatorExtension) -> None:
@@ -168,22 +179,22 @@ class BuildOperators(build_ext):
         _add_flags(extension, code, abi=int(torch.compiled_with_cxx11_abi()))
 
     def copy_extensions_to_source(self) -> None:
-        """Copy the shared objects and the generated Python modules into the packages of the sources."""
+        """Copy the shared objects and the generated files into the packages of the sources."""
         super().copy_extensions_to_source()
-        for regular, inplace in self._module_mapping():
+        for regular, inplace in self._generated_mapping():
             self._copy(regular, inplace)
         for extension in self.extensions:
             if isinstance(extension, OperatorExtension) and extension.tests is not None and extension.code is not None:
                 for path in extension.code.tests:
                     self._copy(path, os.path.join(extension.tests, os.path.basename(path)))
 
-    def _module_mapping(self) -> Iterator[tuple[str, str]]:
-        """The generated Python modules in the build folder, with their paths beside the sources."""
+    def _generated_mapping(self) -> Iterator[tuple[str, str]]:
+        """The generated files in the build folder that are installed, with their paths beside the sources."""
         packages = self.get_finalized_command("build_py")
         for extension in self.extensions:
             if isinstance(extension, OperatorExtension):
                 folder = packages.get_package_dir(extension.package)
-                for _, inner in extension.modules():
+                for _, inner in extension.installed_files():
                     yield (
                         os.path.join(self.build_lib, *extension.package.split("."), inner),
                         os.path.join(folder, inner),
@@ -199,11 +210,11 @@ class BuildOperators(build_ext):
 
     def get_outputs(self) -> list[str]:
         """The files that are installed."""
-        return sorted({*super().get_outputs(), *[regular for regular, _ in self._module_mapping()]})
+        return sorted({*super().get_outputs(), *[regular for regular, _ in self._generated_mapping()]})
 
     def get_output_mapping(self) -> dict[str, str]:
         """The files in the build folder, with their paths beside the sources."""
-        return {**super().get_output_mapping(), **(dict(self._module_mapping()) if self.inplace else {})}
+        return {**super().get_output_mapping(), **(dict(self._generated_mapping()) if self.inplace else {})}
 
     def _copy(self, path: str, target: str) -> None:
         self.mkpath(os.path.dirname(target))

@@ -139,6 +139,7 @@ def test_wheel_has_library_and_modules(project: Project) -> None:
         "acme_ops/_C.so",
         "acme_ops/__init__.py",
         "acme_ops/_ops.py",
+        "acme_ops/include/acme/ops.h",
         "acme_ops/py.typed",
     }
 
@@ -148,7 +149,7 @@ def test_editable_install_reuses_objects(project: Project) -> None:
     project.package("editable")
     assert project.compiler.calls() == [".so", "kernels.o", "register_0.o"]
     package = project.folder / "python" / "acme_ops"
-    assert {path.name for path in package.iterdir()} == {"_C.so", "__init__.py", "_ops.py", "py.typed"}
+    assert {path.name for path in package.iterdir()} == {"_C.so", "__init__.py", "_ops.py", "include", "py.typed"}
     project.package("editable")
     assert "kernels.o" not in project.compiler.calls()
 

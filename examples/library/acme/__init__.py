@@ -10,3 +10,8 @@ torch.ops.load_library(Path(__file__).with_name("_C.so"))  # type: ignore[no-unt
 
 from acme._ops import *  # noqa: E402, F403
 from acme._ops import __all__ as __all__  # noqa: E402
+
+
+def get_include() -> str:
+    """The folder of the headers, for C++ that calls these operators."""
+    return str(Path(__file__).with_name("include"))

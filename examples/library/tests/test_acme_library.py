@@ -331,13 +331,11 @@ def test_wrong_calls(wrong: Callable[[], object], error: type[Exception], messag
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The operators of `calls.cpp`, which call those of acme from another library."""
     package, folder = Path(acme.__file__).parent, tmp_path_factory.mktemp("calls")
-    generate = [sys.executable, "-m", "opwright", "generate", "--torch", "auto", "--out", str(folder)]
-    subprocess.run([*generate, "--library", str(HERE.parent / "acme.yaml")], check=True)
     load(
         "acme_calls",
         [str(HERE / "calls.cpp")],
         extra_cflags=["-O0", "-DAT_PER_OPERATOR_HEADERS"],
-        extra_include_paths=[str(folder / "include")],
+        extra_include_paths=[acme.get_include()],
         extra_ldflags=[str(package / "_C.so"), f"-Wl,-rpath,{package}"],
         build_directory=str(folder),
         is_python_module=False,
