@@ -88,8 +88,8 @@ def operator_library(
     `yaml` names the library files and `sources` the author's C++ (or CUDA) sources, relative to `setup.py`; `options`
     are those of `setuptools.Extension`. The build generates code into the build folder, compiles it with the sources
     for the installed PyTorch, and puts a shared object `_C.so`, the generated Python modules and the header
-    `include/NAMESPACE/ops.h` into the package, or beside its sources for an editable install; that also puts generated tests into the folder `tests`, if it is an
-    option. PyTorch is imported when something is compiled.
+    `include/NAMESPACE/ops.h` into the package, or beside its sources for an editable install; that also puts generated
+    tests into the folder `tests`, if it is an option. PyTorch is imported when something is compiled.
 
     >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
     >>> [extension.name for extension in arguments["ext_modules"]], sorted(arguments["cmdclass"])
