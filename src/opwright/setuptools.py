@@ -21,8 +21,9 @@ from typing import Any, Final
 from setuptools import Extension
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import CompileError
+from setuptools.errors import BaseError, CCompilerError, CompileError
 
+from opwright.extension.compiler_output import first_error, remembered_output
 from opwright.extension.generated import GeneratedCode, update_backend_code, update_code
 from opwright.extension.toolchain import DEFINITIONS, import_torch, include_folder
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -159,7 +160,7 @@ class BuildOperators(build_ext):
         vars(command).update({name: value for name, value in vars(self).items() if name != "force"})
         # Ninja knows better what is up to date.
         command.force = self.force or command.use_ninja
-        command.build_extensions()
+        _compile(command)
         for extension in operators:
             for path, inner in extension.installed_files():
                 self._copy(path, os.path.join(self.build_lib, *extension.package.split("."), inner))
@@ -219,6 +220,22 @@ class BuildOperators(build_ext):
     def _copy(self, path: str, target: str) -> None:
         self.mkpath(os.path.dirname(target))
         self.copy_file(path, target, level=self.verbose)
+
+
+def _compile(command: build_ext) -> None:
+    """Compile and link. The first error of the compiler ends the build, not the traceback of those that called it."""
+    with remembered_output() as pieces:
+        try:
+            command.build_extensions()
+        except (BaseError, CCompilerError, RuntimeError) as error:
+            failure: Exception | None = error
+        else:
+            failure = None
+    if failure is not None:
+        first = first_error(b"".join(pieces).decode(errors="replace"))
+        if first is None:
+            raise failure
+        raise CompileError(f"the first error of the C++ compiler:\n\n{first}")
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:

@@ -216,6 +216,24 @@ def test_mistakes_of_backends_are_reported(project: Project) -> None:
     assert "--> device.yaml:5:" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("word", "error"),
+    [
+        ("FAULTY", "<inline cpp>:2:3: error: 'FAULTY' was not declared in this scope"),
+        ("UNDEFINED", "undefined reference to `acme::native::scale(at::Tensor const&, double)'"),
+    ],
+)
+def test_errors_of_the_compiler_end_the_build(project: Project, word: str, error: str) -> None:
+    """The last lines are the first error of the compiler or the linker, without a traceback, after their output."""
+    project.write("csrc/kernels.cpp", f"#include <acme/kernels.h>\n{word}\n")
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    told = done.stderr[done.stderr.index("error: the first error of the C++ compiler:") :]
+    assert error in told
+    assert error in done.stdout + done.stderr.replace(told, "")
+
+
 def test_missing_pytorch_is_reported(project: Project) -> None:
     """Without PyTorch, what needs no compiler works, and a build says what to do."""
     listed = project.run(
