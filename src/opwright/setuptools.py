@@ -224,18 +224,15 @@ class BuildOperators(build_ext):
 
 def _compile(command: build_ext) -> None:
     """Compile and link. The first error of the compiler ends the build, not the traceback of those that called it."""
-    with remembered_output() as pieces:
-        try:
+    pieces: list[bytes] = []
+    try:
+        with remembered_output() as pieces:
             command.build_extensions()
-        except (BaseError, CCompilerError, RuntimeError) as error:
-            failure: Exception | None = error
-        else:
-            failure = None
-    if failure is not None:
+    except (BaseError, CCompilerError, RuntimeError):
         first = first_error(b"".join(pieces).decode(errors="replace"))
         if first is None:
-            raise failure
-        raise CompileError(f"the first error of the C++ compiler:\n\n{first}")
+            raise
+        raise CompileError(f"the first error of the C++ compiler:\n\n{first}") from None
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:

@@ -28,8 +28,8 @@ def first_error(text: str) -> str | None:
     >>> first_error("ld: kernels.o: undefined reference to `acme::scale(at::Tensor const&)'\\n")
     "ld: kernels.o: undefined reference to `acme::scale(at::Tensor const&)'"
     """
-    found = _ERROR.search(text)
-    return found[0] if found else None
+    match = _ERROR.search(text)
+    return match[0] if match else None
 
 
 @contextmanager
