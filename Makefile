@@ -44,6 +44,10 @@ venv: $(REFERENCE)
 
 demo: $(TOOL)
 	$(VENV)/bin/opwright generate --torch $(RELEASE) --out build/pytorch
+	@printf '%s\n' 'What to look at next:' \
+	    '  $(VENV)/bin/opwright explain add.Tensor --torch $(RELEASE)' \
+	    '  $(VENV)/bin/opwright diff 2.12.1 $(RELEASE)' \
+	    '  $(VENV)/bin/opwright new library my_ops build/my_ops'
 
 # The checks that find most mistakes, in a few minutes.
 test: $(REFERENCE)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: that `NEEDS_PLUGINS`, one that `REPORTS_PLUGINS` reports them itself, and one that `LOADS_PLUGINS` loads them itself.
 COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
-    "new": "write a project to start from: an operator library",
+    "new": "write a project to start from: an operator library or a backend",
     "import": "write a library file from the registrations that a library has",
     "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
