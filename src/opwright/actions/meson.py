@@ -11,8 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from opwright.actions.description import WordPlace
-from opwright.syntax.hash_comment import hash_comment
-from opwright.syntax.meson import string_literal
+from opwright.syntax.build_files import hash_comment, meson_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +36,7 @@ def meson_files(description: Description, to_source: str) -> dict[str, str]:
                 *([] if folder else _head(to_source)),
                 *(_target(actions[folder], folder) if folder in actions else []),
                 *[
-                    f"subdir({string_literal(posixpath.basename(inner))})"
+                    f"subdir({meson_string(posixpath.basename(inner))})"
                     for inner in sorted(folders)
                     if _is_in(inner, folder)
                 ],
@@ -62,7 +61,7 @@ def _is_in(inner: str, folder: str) -> bool:
 def _head(to_source: str) -> list[str]:
     return [
         "# Set before `subdir`: `opwright` is the program, and `opwright_torch` the folder with PyTorch's inputs.",
-        f"opwright_source = meson.current_source_dir() / {string_literal(to_source)}",
+        f"opwright_source = meson.current_source_dir() / {meson_string(to_source)}",
         "opwright_out = meson.current_build_dir()",
     ]
 
@@ -73,13 +72,13 @@ def _lists(actions: Iterable[str]) -> list[str]:
 
 
 def _target(action: Action, folder: str) -> list[str]:
-    inputs = [f"opwright_source / {string_literal(path)}" for path in action.files]
-    inputs += [f"opwright_torch / {string_literal(path)}" for path in action.torch_files]
+    inputs = [f"opwright_source / {meson_string(path)}" for path in action.files]
+    inputs += [f"opwright_torch / {meson_string(path)}" for path in action.torch_files]
     command = ["opwright", "'generate'", "'--out'", "opwright_out", *map(_argument, action.words)]
     return [
         f"{_variable(folder)} = custom_target(",
-        f"  {string_literal(_variable(folder).replace('_', '-'))},",
-        *_list("output", [string_literal(posixpath.basename(path)) for path in action.outputs]),
+        f"  {meson_string(_variable(folder).replace('_', '-'))},",
+        *_list("output", [meson_string(posixpath.basename(path)) for path in action.outputs]),
         *_list("depend_files", inputs),
         *_list("command", command),
         ")",
@@ -93,11 +92,11 @@ def _variable(folder: str) -> str:
 def _argument(word: Word) -> str:
     match word.place:
         case WordPlace.FILE | WordPlace.FOLDER:
-            return f"opwright_source / {string_literal(word.text)}"
+            return f"opwright_source / {meson_string(word.text)}"
         case WordPlace.TORCH:
-            return f"opwright_torch / {string_literal(word.text)}"
+            return f"opwright_torch / {meson_string(word.text)}"
         case WordPlace.NOWHERE:
-            return string_literal(word.text)
+            return meson_string(word.text)
 
 
 def _list(name: str, values: Iterable[str]) -> list[str]:

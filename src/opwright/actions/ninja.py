@@ -6,8 +6,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from opwright.actions.description import WordPlace
-from opwright.syntax.hash_comment import hash_comment
-from opwright.syntax.ninja import path_text, value_text
+from opwright.syntax.build_files import hash_comment, ninja_path, ninja_value
 
 if TYPE_CHECKING:
     from opwright.actions.description import Description, Word
@@ -30,15 +29,18 @@ def ninja_text(description: Description) -> str:
         "  restat = 1",
     ]
     for action in description.actions:
-        inputs = [*map(path_text, action.files), *[f"$opwright_torch/{path_text(path)}" for path in action.torch_files]]
+        inputs = [
+            *map(ninja_path, action.files),
+            *[f"$opwright_torch/{ninja_path(path)}" for path in action.torch_files],
+        ]
         lines += [
-            _edge_lines(["build", *[f"$opwright_out/{path_text(path)}" for path in action.outputs]])
+            _edge_lines(["build", *[f"$opwright_out/{ninja_path(path)}" for path in action.outputs]])
             + ": opwright_generate $",
             "    " + _edge_lines(inputs),
             f"  arguments = {' '.join(map(_argument, action.words))}",
             f"  part = {action.name}",
         ]
-    outputs = [f"$opwright_out/{path_text(path)}" for action in description.actions for path in action.outputs]
+    outputs = [f"$opwright_out/{ninja_path(path)}" for action in description.actions for path in action.outputs]
     return "\n".join([*lines, _edge_lines(["build opwright_outputs: phony", *outputs]), ""])
 
 
@@ -49,5 +51,5 @@ def _edge_lines(words: list[str]) -> str:
 
 def _argument(word: Word) -> str:
     """An argument of a command, which a shell reads."""
-    text = value_text(quote(word.text))
+    text = ninja_value(quote(word.text))
     return f"$opwright_torch/{text}" if word.place is WordPlace.TORCH else text

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from opwright.actions.description import WordPlace
 from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
-from opwright.syntax.hash_comment import hash_comment
-from opwright.syntax.starlark import string_literal
+from opwright.syntax.build_files import hash_comment, starlark_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +21,7 @@ def bazel_text(description: Description) -> str:
     """A `.bzl` file whose `ACTIONS` are an argument of the macros `opwright_generate` and `opwright_library`."""
     lines = [hash_comment(description.comment), "", "ACTIONS = ["]
     for action in description.actions:
-        lines += ["    struct(", f"        name = {string_literal(action.name)},"]
+        lines += ["    struct(", f"        name = {starlark_string(action.name)},"]
         lines += _list("arguments", map(_bazel_argument, action.words))
         lines += _list("srcs", action.files)
         lines += _list("torch_srcs", action.torch_files)
@@ -57,9 +56,9 @@ def buck_text(description: Description) -> str:
         lines += ["    native.genrule(", f'        name = name + "-{action.name}",']
         lines += _list("srcs", action.files)
         lines += ["        outs = {"]
-        lines += [f"            {string_literal(path)}: [{string_literal(path)}]," for path in action.outputs]
+        lines += [f"            {starlark_string(path)}: [{starlark_string(path)}]," for path in action.outputs]
         lines += ["        },", '        default_outs = ["."],']
-        command = [string_literal("generate --out $OUT")[:-1], *map(_buck_argument, action.words)]
+        command = [starlark_string("generate --out $OUT")[:-1], *map(_buck_argument, action.words)]
         lines += [f'        cmd = "$(exe " + opwright + ") " + {" ".join(command)}",', "        **kwargs", "    )"]
     return "\n".join([*lines, ""])
 
@@ -86,10 +85,10 @@ def _shell_word(text: str) -> str:
 
 
 def _inner(text: str) -> str:
-    return string_literal(text)[1:-1]
+    return starlark_string(text)[1:-1]
 
 
 def _list(name: str, texts: Iterable[str], indent: str = "        ", end: str = ",") -> list[str]:
     """The lines of a list with a name."""
-    rows = [f"{indent}    {string_literal(text)}," for text in texts]
+    rows = [f"{indent}    {starlark_string(text)}," for text in texts]
     return [f"{indent}{name} = [", *rows, f"{indent}]{end}"] if rows else [f"{indent}{name} = []{end}"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from opwright.syntax.ninja import path_text, value_text
+from opwright.syntax.build_files import ninja_path, ninja_value
 
 __all__ = ["BuildStep", "StepFailed", "run_steps"]
 
@@ -47,10 +47,10 @@ def _run_by_ninja(ninja: str, steps: Sequence[BuildStep], folder: str) -> None:
     rules = []
     for number, step in enumerate(steps):
         # A dollar is special for Ninja, and everything else for the shell.
-        command = value_text(shlex.join(step.command))
-        inputs = " ".join(map(path_text, step.inputs))
+        command = ninja_value(shlex.join(step.command))
+        inputs = " ".join(map(ninja_path, step.inputs))
         rules.append(f"rule step{number}\n  command = {command}\n")
-        rules.append(f"build {path_text(step.output)}: step{number} {inputs}\n")
+        rules.append(f"build {ninja_path(step.output)}: step{number} {inputs}\n")
     path = os.path.join(folder, "build.ninja")
     with open(path, "w", encoding="utf-8") as stream:
         stream.writelines(rules)

@@ -20,7 +20,7 @@ from opwright.files.plan import Plan, PlannedFile
 from opwright.files.writer import Writer
 from opwright.source.codes import NOT_A_FILE, UNWRITABLE_PATH
 from opwright.source.diagnostic import Fault
-from opwright.syntax.cmake import string_literal
+from opwright.syntax.build_files import cmake_string
 
 if TYPE_CHECKING:
     from opwright.files.plain_files import Status
@@ -46,7 +46,7 @@ def cmake_list(name: str, paths: Iterable[str]) -> str:
     )
     """
     ordered = sorted(paths, key=lambda path: path.split("/"))
-    return "\n".join(["set(", name, *[f"    {string_literal(path)}" for path in ordered], ")"])
+    return "\n".join(["set(", name, *[f"    {cmake_string(path)}" for path in ordered], ")"])
 
 
 def dependency_lists(plan: Plan, devices: Sequence[str] = ()) -> dict[str, list[str]]:

@@ -71,13 +71,6 @@ class FunctionIndex:
             self._report_difference(function, scalar, report)
         return None
 
-    def canonical_of_schema(self, schema: str) -> NativeFunction | None:
-        """The function with a schema, if the derivatives of its operation belong to it."""
-        function = self._by_name.get(schema.partition("(")[0])
-        if function is None or str(function.schema) != schema or self.canonical(function) is not function:
-            return None
-        return function
-
     def _in_namespace(self, namespace: str, name: str) -> bool:
         function = self._by_name.get(name)
         return function is not None and function.namespace == namespace
