@@ -174,7 +174,7 @@ NAMING_DEVICES = {
     "opwright.coverage.dispatch": {"CPU"},
     "opwright.coverage.traps": {"CPU"},
     # Static runtime runs on the CPU only.
-    "opwright.emit.static_runtime.kernels": {"CPU"},
+    "opwright.emit.static_runtime.values": {"CPU"},
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.
     "opwright.dialects.executorch.dispatched": {"CPU"},
     "opwright.emit.executorch.units": {"CPU"},

@@ -1,4 +1,4 @@
-"""What commands write and print besides the outputs: lists, dependency files, stamp files, provenance."""
+"""What commands write and print besides the outputs: lists, dependency and stamp files, provenance, progress."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import argparse
 import json
 import os
 import sys
+import time
+from contextlib import contextmanager
+from typing import Final, Protocol
 
-from opwright.cli.progress import progress
+from opwright.cli.color import AUTO, wants_color
 from opwright.files.plain_files import real_folder, real_path
 from opwright.files.writer import Writer, touch_file
 from opwright.incremental.identity import Run
@@ -16,10 +19,10 @@ from opwright.source.diagnostic import Diagnostics, Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from opwright.files.plain_files import Status
-    from opwright.files.plan import Plan
+    from opwright.files.plan import Plan, PlannedFile
     from opwright.files.staging import Journal
     from opwright.incremental.identity import InputStamps
     from opwright.run.generation import Generation, Outcome
@@ -34,6 +37,8 @@ __all__ = [
     "facts_of",
     "list_or_check",
     "print_outputs",
+    "print_stats",
+    "progress",
     "write_outputs",
     "write_stamp",
 ]
@@ -198,3 +203,75 @@ def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostic
     for path in gone:
         sink.error(OUTPUT_DIFFERS, f"`{path}` is no longer generated")
     return not differing and not gone
+
+
+_SECONDS_BETWEEN: Final = 0.1
+
+
+class Reporter(Protocol):
+    """A function that the engine calls for each file."""
+
+    def __call__(self, planned: PlannedFile, written: bool) -> None:
+        """Report a file that is done; `written` tells whether it differed."""
+
+
+@contextmanager
+def progress(color: str = AUTO) -> Iterator[Reporter | None]:
+    """A reporter that moves a bar on standard error, or None if that is not a terminal.
+
+    `color` is a choice of `--color`.
+
+    The bar is redrawn by the reporter alone and not by a thread: a process with threads cannot be copied to share the
+    work.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    # The total is unknown until all files are made, and other processes make some of them, so the bar has no total.
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    console = Console(stderr=True, no_color=not wants_color(color))
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
+        bar.add_task("writing", total=None)
+        bar.refresh()
+        drawn = time.monotonic()
+
+        def report(planned: PlannedFile, written: bool) -> None:
+            del planned, written
+            nonlocal drawn
+            now = time.monotonic()
+            if now - drawn > _SECONDS_BETWEEN:
+                drawn = now
+                bar.refresh()
+
+        yield report
+
+
+_HEAD = ("emitter", "files made", "files reused", "fragments made", "fragments reused")
+
+
+def print_stats(session: Session, outcome: Outcome) -> None:
+    """Print how many files and fragments each emitter made and reused, and the seconds of each stage.
+
+    A file counts as made if its text was put together in this run, whether or not it differed from the file on disk.
+    A fragment counts as reused if its text was taken out of a file on disk, or if no file needed it.
+    """
+    rows = [
+        # The number at the end tells emitters of one name apart.
+        (name.removesuffix(" 1"), counts.files_made, counts.files_reused, counts.made, counts.reused)
+        for name, counts in sorted(outcome.fragments.items())
+    ]
+    totals = [sum(column) for column in zip(*[row[1:] for row in rows], strict=True)] or [0] * (len(_HEAD) - 1)
+    _print_table([_HEAD, *[row for row in rows if row[1] or row[3]], ("all emitters", *totals)])
+    print()
+    _print_table([("stage", "seconds"), *[(stage, f"{seconds:.3f}") for stage, seconds in session.seconds.items()]])
+
+
+def _print_table(rows: Iterable[Sequence[object]]) -> None:
+    texts = [[str(f"{value:,}" if isinstance(value, int) else value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for first, *others in texts:
+        cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+        print("  ".join([first.ljust(widths[0]), *cells]))

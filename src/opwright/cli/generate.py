@@ -500,7 +500,7 @@ def _print_results(arguments: argparse.Namespace, session: Session, outcome: Out
     if not arguments.hermetic:
         _print_summary(arguments, session.facts, outcome.summary.written, started)
     if arguments.stats:
-        from opwright.cli.stats import print_stats
+        from opwright.cli.extras import print_stats
 
         print_stats(session, outcome)
 

@@ -18,9 +18,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 from opwright.lsp.completion import completions_at
-from opwright.lsp.diagnosis import DiagnosticRow, FileReport, quick_report
+from opwright.lsp.diagnosis import DiagnosticRow, FileReport, fixes_at, quick_report
 from opwright.lsp.documents import changed_text, offset_at, path_of, position_at
-from opwright.lsp.fixes import fixes_at
 from opwright.lsp.hover import hover_at
 from opwright.lsp.navigation import Symbol, definitions_at, derivatives_at, references_at, symbols_in
 from opwright.lsp.navigation import symbols_of_project as find_symbols

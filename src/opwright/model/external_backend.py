@@ -7,9 +7,9 @@ from typing import Final
 
 from opwright.model.dispatch_key import ANY_DEVICE_GUARD, Allocation, DispatchKey
 from opwright.model.extra_values import NO_VALUES, ExtraValues
-from opwright.model.frozen import Frozen
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
+from opwright.source.copyable import Frozen
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 

@@ -6,9 +6,9 @@ import enum
 from typing import Final
 
 from opwright.model.external_backend import BackendEntry, ExternalBackend
-from opwright.model.frozen import Frozen
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
+from opwright.source.copyable import Frozen
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile

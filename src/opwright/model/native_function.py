@@ -14,10 +14,10 @@ from opwright.model.dispatch_key import (
     DispatchKey,
 )
 from opwright.model.extra_values import ExtraValues
-from opwright.model.frozen import Frozen
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
+from opwright.source.copyable import Frozen
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Final
 
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
-from opwright.model.frozen import Frozen
 from opwright.model.library import Library
 from opwright.model.python_gradients import PythonGradient
+from opwright.source.copyable import Frozen
 from opwright.source.named_tuple import NamedTuple
 
 

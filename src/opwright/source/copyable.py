@@ -1,4 +1,4 @@
-"""Objects that are copied as a whole, with other values for some of their fields."""
+"""Objects that are copied as a whole, with other values for some of their fields, and those that never change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-__all__ = ["Copyable"]
+__all__ = ["Copyable", "Frozen"]
 
 
 class Copyable:
@@ -40,3 +40,28 @@ def _fields(cls: Hashable) -> list[tuple[str, str]]:
     code = getattr(cls, "__init__").__code__  # noqa: B009
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     return [(name, f"_{name}" if hasattr(cls, f"_{name}") else name) for name in names]
+
+
+class Frozen(Copyable):
+    """A base class whose attributes are set once, by the constructor. Lazy assignments are refused.
+
+    >>> class Point(Frozen):
+    ...     def __init__(self) -> None:
+    ...         self.x = 1
+    >>> Point().x = 2
+    Traceback (most recent call last):
+    AttributeError: `x` of a Point cannot be changed
+    """
+
+    __slots__ = ()
+
+    # If type checkers saw these methods, they would allow any assignment.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if hasattr(self, name):
+                raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be changed")
+            object.__setattr__(self, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be deleted")

@@ -9,8 +9,7 @@ from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.foreign_operators import load_foreign_operators
 from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
-from opwright.dialects.backend.head_checks import check_empty, check_names, check_unwritten
-from opwright.dialects.backend.hook_checks import check_hooks
+from opwright.dialects.backend.head_checks import check_empty, check_hooks, check_names, check_unwritten
 from opwright.dialects.backend.inherited_entries import inherited_entries
 from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.own_operators import load_own_operators

@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
+from opwright.convention import dispatcher
+from opwright.cpp.binding import Expression
 from opwright.cpp.namespaces import enclose
+from opwright.cpp.translation import translate
 from opwright.emit.aten.composite_kernels import functional_kernel, has_view_copy_kernel, out_kernel, view_copy_kernel
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.contract_kernels import contract_kernel
-from opwright.emit.library.declared_outputs import OUTPUTS_HEADER
+from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.schema.function import FunctionSchema, SchemaKind
 
 __all__ = ["has_generated_kernel", "section"]
+
+
+def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
+    """The kernel of an overload that calls the operator `writing`. Raises Untranslatable."""
+    written = [argument for argument in writing.arguments.all if argument.is_write]
+    outputs = function.declared_outputs
+    signature = dispatcher.signature(function)
+    values = [Expression(binding.name, binding.role, binding.type) for binding in signature.bindings]
+    if function.kind is SchemaKind.functional:
+        preparations = [
+            f"at::Tensor {argument.name} = {allocation(output)};"
+            for argument, output in zip(written, outputs, strict=True)
+        ]
+        targets = [argument.name for argument in written]
+    elif function.kind is SchemaKind.out:
+        targets = [argument.name for argument in function.arguments.out]
+        preparations = [out_resize(output, name, symbolic=True) for name, output in zip(targets, outputs, strict=True)]
+    else:
+        targets = ["self"]
+        preparations = [inplace_check(output, "self", symbolic=True) for output in outputs]
+    wanted = dispatcher.arguments(writing, style=function.style)
+    passed = dict(zip([argument.name for argument in written], targets, strict=True))
+    arguments = [
+        passed[binding.name] if binding.name in passed else translate(tuple(values), (binding,))[0]
+        for binding in wanted
+    ]
+    operator = f"{function.library.operators}::{writing.name.unambiguous}"
+    statements = [*preparations, f"{operator}::call({', '.join(arguments)});"]
+    statements.append(dispatcher.return_statement(function.schema.returns, targets, function.style))
+    body = "\n".join([f"  {statement}" for statement in statements])
+    suffix = "_symint" if writing.has_symint else ""
+    return f"\n{signature.definition(function.name.unambiguous + suffix)} {{\n{body}\n}}\n"
 
 
 def has_generated_kernel(function: NativeFunction) -> bool:
@@ -31,7 +66,7 @@ def _generated_kernel(function: NativeFunction) -> str | None:
     """The kernel of a function that has a generated one."""
     group = function.group
     if function.library_fields.contract_of is not None:
-        return contract_kernel(function, function.library_fields.contract_of)
+        return _contract_kernel(function, function.library_fields.contract_of)
     if isinstance(group, NativeFunctionsGroup) and function.is_synthesized:
         return out_kernel(group) if function is group.out else functional_kernel(group)
     assert isinstance(function.view_group, ViewGroup)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.emit.emitter import Job
-from opwright.emit.static_runtime.blocks import blocks, view_blocks
-from opwright.emit.static_runtime.kernels import KERNEL_NAMESPACE, own_kernel
+from opwright.emit.static_runtime.support import blocks, view_blocks
+from opwright.emit.static_runtime.values import KERNEL_NAMESPACE, own_kernel
 from opwright.model.native_function import NativeFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.static_runtime.blocks import Block, file_units
-from opwright.emit.static_runtime.kernels import function_name
-from opwright.emit.static_runtime.values import argument_form
+from opwright.emit.static_runtime.support import Block, file_units
+from opwright.emit.static_runtime.values import argument_form, function_name
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import Argument
 from opwright.syntax.cpp import include_line

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from opwright.emit.static_runtime.kernels import function_name
 from opwright.emit.static_runtime.support import obstacle, obstacle_of_view
+from opwright.emit.static_runtime.values import function_name
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.source import codes

@@ -1,12 +1,15 @@
-"""Which operators static runtime gets generated code for, and what keeps the others from it."""
+"""Which operators static runtime gets generated code for, in what blocks, and what keeps the others from it."""
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, TypeAlias, TypeVar
 
+from opwright.emit.emitter import Job, per_job
 from opwright.emit.static_runtime.values import argument_form, taken_types
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.name_table import NameTable
@@ -16,7 +19,17 @@ from opwright.schema.signature import base_of_operation
 from opwright.schema.types import BASE_TYPES, TENSOR
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Obstacle", "ObstacleKind", "may_have_code", "obstacle", "obstacle_of_view"]
+__all__ = [
+    "Block",
+    "Obstacle",
+    "ObstacleKind",
+    "blocks",
+    "file_units",
+    "may_have_code",
+    "obstacle",
+    "obstacle_of_view",
+    "view_blocks",
+]
 
 #: How the schemas of out overloads end that may be kernels written by hand.
 _PLAIN_OUT: Final = "Tensor(a!) out) -> Tensor(a!)"
@@ -145,3 +158,37 @@ def may_have_code(entry: str) -> bool:
         return False
     # Defaults in quotes may contain anything.
     return "'" in rest or '"' in rest or (_UNFIT.search(rest) is None and ") -> (" not in rest)
+
+
+Group = TypeVar("Group", NativeFunctionsGroup, ViewGroup)
+
+Block: TypeAlias = "tuple[NativeFunctionsGroup, ...] | tuple[ViewGroup, ...]"
+"""Groups that follow each other and share a name, all with an out overload or all views."""
+
+#: What stands between the operators with out overloads and the views.
+_BETWEEN: Final = "\n\n"
+
+_root_name: Final = attrgetter("root_name")
+
+
+def _blocks(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
+    return [tuple(block) for _, block in groupby(groups, key=_root_name)]
+
+
+@per_job
+def blocks(job: Job) -> Sequence[tuple[NativeFunctionsGroup, ...]]:
+    """The blocks of operators with an out overload, in the order of the catalog."""
+    groups = [group for group in job.catalog.groups if isinstance(group, NativeFunctionsGroup)]
+    return _blocks(group for group in groups if obstacle(group) is None)
+
+
+@per_job
+def view_blocks(job: Job) -> Sequence[tuple[ViewGroup, ...]]:
+    """The blocks of views, in the order of the catalog."""
+    groups = [group for group in job.catalog.view_groups if isinstance(group, ViewGroup)]
+    return _blocks(group for group in groups if obstacle_of_view(group) is None)
+
+
+def file_units(head: str, tail: str) -> Callable[[Job], Sequence[Block | str]]:
+    """The units of a file with all blocks: texts stand for themselves."""
+    return lambda job: [head, *blocks(job), _BETWEEN, *view_blocks(job), tail]

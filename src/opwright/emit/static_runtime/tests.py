@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.static_runtime.blocks import Block, file_units
+from opwright.emit.static_runtime.support import Block, file_units
 from opwright.emit.static_runtime.values import argument_form
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.operator_names.static_runtime import (
