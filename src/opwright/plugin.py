@@ -39,11 +39,23 @@ if TYPE_CHECKING:
     from opwright.emit.aten.backend import kernel_signature
     from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
     from opwright.emit.backend.structured_classes import structured_declarations, structured_includes
+    from opwright.emit.backend_extensions import (
+        KernelCandidate,
+        KernelConvention,
+        KernelSelector,
+        RegistrationChange,
+        WrapperArgument,
+        WrapperFacts,
+        WrapperHook,
+        cpp_type,
+        usual_signature,
+    )
     from opwright.emit.emitter import (
         DeclaredRead,
         Emitter,
         FilePerUnit,
         FragmentContext,
+        HasFingerprintKey,
         Job,
         OneFile,
         Sharded,
@@ -51,16 +63,11 @@ if TYPE_CHECKING:
         per_job,
     )
     from opwright.emit.file_family import file_family, text_family
-    from opwright.emit.kernel_conventions import KernelConvention, cpp_type, usual_signature
-    from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
-    from opwright.emit.registration_changes import RegistrationChange
     from opwright.emit.registrations import Registration
     from opwright.emit.registry import Check, Family
-    from opwright.emit.wrapper_hooks import WrapperArgument, WrapperFacts, WrapperHook
     from opwright.model.catalog import Catalog
     from opwright.model.external_backend import BackendEntry, ExternalBackend
     from opwright.model.extra_values import ExtraValue, ExtraValues
-    from opwright.model.fingerprint_key import HasFingerprintKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.plugins.activation import use_plugins
     from opwright.plugins.plugin import Plugin
@@ -220,11 +227,23 @@ _MODULES: Final = {
     "emit.aten.backend": ("kernel_signature",),
     "emit.aten.c_shim": ("device_shims", "shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
     "emit.backend.structured_classes": ("structured_declarations", "structured_includes"),
+    "emit.backend_extensions": (
+        "KernelCandidate",
+        "KernelConvention",
+        "KernelSelector",
+        "RegistrationChange",
+        "WrapperArgument",
+        "WrapperFacts",
+        "WrapperHook",
+        "cpp_type",
+        "usual_signature",
+    ),
     "emit.emitter": (
         "DeclaredRead",
         "Emitter",
         "FilePerUnit",
         "FragmentContext",
+        "HasFingerprintKey",
         "Job",
         "OneFile",
         "Sharded",
@@ -232,16 +251,11 @@ _MODULES: Final = {
         "per_job",
     ),
     "emit.file_family": ("file_family", "text_family"),
-    "emit.kernel_conventions": ("KernelConvention", "cpp_type", "usual_signature"),
-    "emit.kernel_selectors": ("KernelCandidate", "KernelSelector"),
-    "emit.registration_changes": ("RegistrationChange",),
     "emit.registrations": ("Registration",),
     "emit.registry": ("Check", "Family"),
-    "emit.wrapper_hooks": ("WrapperArgument", "WrapperFacts", "WrapperHook"),
     "model.catalog": ("Catalog",),
     "model.external_backend": ("BackendEntry", "ExternalBackend"),
     "model.extra_values": ("ExtraValue", "ExtraValues"),
-    "model.fingerprint_key": ("HasFingerprintKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),
     "plugins.activation": ("use_plugins",),
     "plugins.plugin": ("Plugin",),

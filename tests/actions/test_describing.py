@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.actions.json_schema import json_schema
+from opwright.actions.json_document import json_schema
 from tests.actions.sandbox import described
 
 LIBRARY = Path(__file__).resolve().parents[2] / "examples" / "library"

@@ -15,13 +15,18 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.emit.backend.checks import check_wrappers
 from opwright.emit.backend.sections import registered_units, section_files
+from opwright.emit.backend_extensions import (
+    KernelCandidate,
+    KernelConvention,
+    KernelSelector,
+    RegistrationChange,
+    WrapperFacts,
+    WrapperHook,
+    usual_signature,
+)
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import EmitExtensions, Extension
-from opwright.emit.kernel_conventions import KernelConvention, usual_signature
-from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
-from opwright.emit.registration_changes import RegistrationChange
 from opwright.emit.registrations import Registration
-from opwright.emit.wrapper_hooks import WrapperFacts, WrapperHook
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import (

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from opwright.emit.backend_extensions import (
+    KernelCandidate,
+    KernelConvention,
+    KernelSelector,
+    WrapperFacts,
+    usual_signature,
+)
 from opwright.emit.extensions import EmitExtensions, Extension
-from opwright.emit.kernel_conventions import KernelConvention, usual_signature
-from opwright.emit.kernel_selectors import KernelCandidate, KernelSelector
-from opwright.emit.wrapper_hooks import WrapperFacts
 from tests.backend.stub_cases import load_cases
 from tests.dialects.cases import load_cases as dialect_cases
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from opwright.convention.lazy import NodeArgument
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.lazy import kernel, node
+from opwright.emit.lazy.files import LazyStyle, lazy_emitters
 from opwright.emit.lazy.kernel import KernelParts, constructor_arguments
 from opwright.emit.lazy.node import LazyNode, input_expression
-from opwright.emit.lazy.style import LazyStyle, lazy_emitters
 from opwright.model.lazy_backend import LazyNames
 
 NAMES = LazyNames(

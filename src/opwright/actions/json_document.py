@@ -1,17 +1,61 @@
-"""Descriptions as JSON, for build systems that Opwright does not know."""
+"""Descriptions as JSON, for build systems that Opwright does not know, and the JSON Schema of them."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from opwright.actions.description import PACKAGES, WordPlace
-from opwright.actions.json_schema import FORMAT
+from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
 
 if TYPE_CHECKING:
     from opwright.actions.description import Action, Description, Word
 
-__all__ = ["json_text"]
+__all__ = ["FORMAT", "json_schema", "json_text"]
+
+
+#: The version of the form of descriptions.
+FORMAT: Final = 1
+
+_TEXTS: Final = list_of_schema(TEXT)
+_ACTION: Final = (
+    Field("name", "", TEXT, "The name of the action: the number of the shard.", is_required=True),
+    Field(
+        "arguments",
+        "",
+        _TEXTS,
+        "The arguments after `opwright`. `{torch}` at the beginning of one stands for the folder with PyTorch's "
+        "inputs, and `{out}` for the output folder; other paths are relative to the working folder.",
+        is_required=True,
+    ),
+    Field("files", "", _TEXTS, "The inputs that are relative to the working folder.", is_required=True),
+    Field("torch_files", "", _TEXTS, "The inputs that are relative to `{torch}`.", is_required=True),
+    Field("outputs", "", _TEXTS, "The outputs, relative to `{out}`. The action writes nothing else.", is_required=True),
+)
+_DESCRIPTION: Final = (
+    Field("format", "", {"enum": [FORMAT]}, "The version of the form of the document.", is_required=True),
+    Field("opwright", "", TEXT, "The version of Opwright.", is_required=True),
+    Field(
+        "python_packages",
+        "",
+        _TEXTS,
+        "The Python packages that an action imports, besides the standard library: inputs of every action.",
+        is_required=True,
+    ),
+    Field(
+        "torch", "", {"type": ["string", "null"]}, "The folder that `{torch}` stood for; null if no action needs it."
+    ),
+    Field("actions", "", list_of_schema({"$ref": "#/$defs/action"}), "The actions.", is_required=True),
+)
+
+
+def json_schema() -> dict[str, object]:
+    """The schema of what `opwright generate --describe json` prints."""
+    return dialect_schema(
+        f"Actions of a generation by Opwright, format {FORMAT}",
+        mapping_schema(_DESCRIPTION),
+        action=mapping_schema(_ACTION),
+    )
 
 
 def json_text(description: Description) -> str:

@@ -25,8 +25,12 @@ from opwright.dialects.table import DIALECTS
 from opwright.plugins.active import ACTIVE
 from opwright.source.diagnostic import Diagnostics
 
-#: A document, mostly by the command that writes it -> the package of its schema.
-DOCUMENTS: Final = {"dump": "opwright.dump", "diff": "opwright.diff", "actions": "opwright.actions"}
+#: A document, mostly by the command that writes it -> the module with its schema.
+DOCUMENTS: Final = {
+    "dump": "opwright.dump.json_schema",
+    "diff": "opwright.diff.json_schema",
+    "actions": "opwright.actions.json_document",
+}
 
 
 #: The help shows what plug-ins add.
@@ -62,7 +66,7 @@ def schema_text(name: str) -> str:
     '  "$schema": "https://json-schema.org/draft/2020-12/schema",'
     """
     if name in DOCUMENTS:
-        schema = import_module(f"{DOCUMENTS[name]}.json_schema").json_schema()
+        schema = import_module(DOCUMENTS[name]).json_schema()
     else:
         schema = next(dialect for dialect in DIALECTS if dialect.name == name).schema(ACTIVE.extra_keys)
     return json.dumps(schema, indent=2) + "\n"

@@ -6,6 +6,7 @@ templates and writes. Emitters read and write no files themselves.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -404,3 +405,17 @@ AnyEmitter = Emitter[Any]
 
 #: What each module of a family exports: its emitters for a job.
 EmitterSource = Callable[[Job], Iterable[AnyEmitter]]
+
+
+class HasFingerprintKey(ABC):
+    """A base for units whose fingerprint is that of a key, because everything else in the unit follows from the key.
+
+    The engine compares fingerprints between runs, so a key is made of functions, groups, texts, numbers and tuples.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def fingerprint_key(self) -> tuple[object, ...]:
+        """Everything that decides what the fragments of the unit say."""

@@ -8,10 +8,7 @@ from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     # Every run imports this module, and few have plug-ins.
-    from opwright.emit.kernel_conventions import KernelConvention
-    from opwright.emit.kernel_selectors import KernelSelector
-    from opwright.emit.registration_changes import RegistrationChange
-    from opwright.emit.wrapper_hooks import WrapperHook
+    from opwright.emit.backend_extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
 
 __all__ = ["NO_EXTENSIONS", "EmitExtensions", "Extension"]
 

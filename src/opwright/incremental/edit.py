@@ -15,12 +15,11 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from opwright.emit.emitter import AnyEmitter
+from opwright.emit.emitter import AnyEmitter, HasFingerprintKey
 from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, RenderedFile, UnitChunks
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE
 from opwright.incremental.patch import FileContents, FileSpans, patch
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
 if TYPE_CHECKING:

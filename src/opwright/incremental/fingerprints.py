@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.emit.emitter import HasFingerprintKey
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.external_backend import BackendEntry
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
 from opwright.schema.function import Argument, Return

@@ -12,11 +12,8 @@ if TYPE_CHECKING:
     from opwright.check.lint import BackendLint, OperatorLint
     from opwright.dialects.dialect import BackendReader, Dialect
     from opwright.dialects.extra_keys import ExtraKey
-    from opwright.emit.kernel_conventions import KernelConvention
-    from opwright.emit.kernel_selectors import KernelSelector
-    from opwright.emit.registration_changes import RegistrationChange
+    from opwright.emit.backend_extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
     from opwright.emit.registry import Family
-    from opwright.emit.wrapper_hooks import WrapperHook
     from opwright.source.code_pages import Code
 
 __all__ = ["API_VERSION", "Plugin"]

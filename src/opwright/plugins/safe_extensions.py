@@ -11,12 +11,15 @@ from opwright.cpp.signature import Signature
 from opwright.dialects.dialect import BackendReader
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.dialects.own_keys import own_keys
+from opwright.emit.backend_extensions import (
+    KernelConvention,
+    KernelSelector,
+    RegistrationChange,
+    WrapperHook,
+    hook_problem,
+)
 from opwright.emit.extensions import EmitExtensions, Extension
-from opwright.emit.kernel_conventions import KernelConvention
-from opwright.emit.kernel_selectors import KernelSelector
-from opwright.emit.registration_changes import RegistrationChange
 from opwright.emit.registrations import Registration
-from opwright.emit.wrapper_hooks import WrapperHook, hook_problem
 from opwright.plugins.guard import CallGuard
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.validation import definition_span

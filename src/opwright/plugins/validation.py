@@ -10,10 +10,8 @@ from typing import Final
 from opwright.check.lint import BackendLint, OperatorLint
 from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.extra_keys import ExtraKey
-from opwright.emit.kernel_conventions import KernelConvention
-from opwright.emit.kernel_selectors import KernelSelector
+from opwright.emit.backend_extensions import KernelConvention, KernelSelector, WrapperHook
 from opwright.emit.registry import Family
-from opwright.emit.wrapper_hooks import WrapperHook
 from opwright.plugins.faults import shown_path
 from opwright.plugins.plugin import API_VERSION, Plugin
 from opwright.plugins.sources import folder_of

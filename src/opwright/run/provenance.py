@@ -13,13 +13,12 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
+from opwright.emit.emitter import AnyEmitter, FilePerUnit, HasFingerprintKey, Job
 from opwright.files.file_spec import file_specs
 from opwright.files.plan import Plan
 from opwright.incremental.emitter_files import named_emitters
 from opwright.incremental.patch import SlotSpans
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.run.line_owners import NOBODY, FileSlotOwners, Owners, unit_owners
 from opwright.source.named_tuple import NamedTuple

@@ -15,7 +15,7 @@ from opwright.convention import c_shim, public_api
 from opwright.convention.c_shim import ShimFunction, operator_key, shim_function
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.units import include
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, HasFingerprintKey, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -23,7 +23,6 @@ from opwright.model.dispatch_key import (
     DispatchKey,
 )
 from opwright.model.external_backend import ExternalBackend
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator
 from opwright.source.codes import NO_C_FORM, UNKNOWN_SHIM

@@ -12,9 +12,8 @@ from typing import Final
 
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.autograd.views import view_base
-from opwright.emit.emitter import Job, per_job
+from opwright.emit.emitter import HasFingerprintKey, Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.library import PYTORCH
 from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules

@@ -14,8 +14,8 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
+    from opwright.emit.backend_extensions import KernelConvention
     from opwright.emit.extensions import Extension
-    from opwright.emit.kernel_conventions import KernelConvention
 
 __all__ = ["check_conventions", "convention_headers", "convention_named", "signature_of"]
 

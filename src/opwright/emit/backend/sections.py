@@ -19,7 +19,7 @@ from opwright.emit.backend.section_file import (
     SectionFile,
     has_additions,
 )
-from opwright.emit.emitter import Job, per_job
+from opwright.emit.emitter import HasFingerprintKey, Job, per_job
 from opwright.model.external_backend import (
     NO_ENTRY_OPTIONS,
     NO_HEAD_OPTIONS,
@@ -27,7 +27,6 @@ from opwright.model.external_backend import (
     ExternalBackend,
 )
 from opwright.model.extra_values import NO_VALUES
-from opwright.model.fingerprint_key import HasFingerprintKey
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions

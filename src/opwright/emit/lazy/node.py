@@ -11,7 +11,7 @@ from typing import Final
 from opwright.convention import lazy
 from opwright.convention.lazy import NodeArgument, NodeArguments, NodeConvention
 from opwright.cpp import c_types
-from opwright.model.fingerprint_key import HasFingerprintKey
+from opwright.emit.emitter import HasFingerprintKey
 from opwright.model.lazy_backend import (
     NATIVE_PROPERTIES,
     LazyNames,

@@ -4,37 +4,75 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.convention import native
+from opwright.cpp.namespaces import enclose
 from opwright.cpp.translation import Untranslatable
 from opwright.dialects.nearest import schema_span
+from opwright.emit.aten import operators
+from opwright.emit.aten.backend_select import definition
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
+from opwright.emit.aten.schemas import registrations
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library import (
     autocast,
     autograd,
-    backend_choice,
     batching,
     functionalization,
     generated_kernels,
     kernel_checks,
     kernels,
     meta_kernels,
-    schemas,
 )
-from opwright.emit.library.parts import LibraryPart, library_parts, parts_by_root
+from opwright.emit.library.meta_kernels import has_meta_kernel
+from opwright.emit.library.parts import LibraryPart, has_own_kernel, library_parts, parts_by_root
 from opwright.emit.library.section import MakeSection, Section
+from opwright.model.native_function import NativeFunction
 from opwright.source.codes import NO_CONVERSION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.syntax.cpp import include_line
 
+
+def _operators_section(part: LibraryPart, context: FragmentContext) -> Section:
+    """The definitions of the operator classes, and the registration of the schemas with their tags."""
+    functions = part.functions
+    members = "\n".join([operators.definition(function, context) for function in functions])
+    statements = "".join([f"  {statement}" for statement in registrations(functions)])
+    registered = f"TORCH_LIBRARY_FRAGMENT({part.library.namespace}, m) {{\n{statements}}}\n"
+    return Section(("ATen/core/dispatch/Dispatcher.h",), f"{enclose(part.library.operators, members)}\n\n{registered}")
+
+
+_BACKEND_SELECT_HEADERS: Final = ("ATen/core/dispatch/DispatchKeyExtractor.h", "c10/core/TensorOptions.h")
+
+
+def _backend_select_section(part: LibraryPart, context: FragmentContext) -> Section:
+    """The kernels under BackendSelect of factories, whose tensor options choose the backend, and their registration."""
+    functions = [function for function in part.functions if _chooses_backend(function)]
+    if not functions:
+        return Section()
+    body = ["namespace {", "using namespace at;", *map(definition, functions), "} // namespace", ""]
+    body.append(f"TORCH_LIBRARY_IMPL({part.library.namespace}, BackendSelect, m) {{")
+    body += [f'  m.impl("{function.name.text}", &{native.name(function.schema)});' for function in functions]
+    return Section(
+        _BACKEND_SELECT_HEADERS, enclose(f"{part.library.api}::chosen_backend", "\n".join([*body, "}"])) + "\n"
+    )
+
+
+def _chooses_backend(function: NativeFunction) -> bool:
+    """Whether a factory has kernels of its own for devices."""
+    if not function.is_factory or function.has_composite_implicit or has_own_kernel(function, "BackendSelect"):
+        return False
+    return has_meta_kernel(function) or any(key.device is not None for key in function.kernels)
+
+
 #: The sections of a source file, in their order.
 _SECTIONS: Final[tuple[MakeSection, ...]] = (
-    schemas.section,
+    _operators_section,
     generated_kernels.section,
     kernel_checks.section,
     kernels.section,
     meta_kernels.section,
-    backend_choice.section,
+    _backend_select_section,
     batching.section,
     functionalization.section,
     autograd.section,

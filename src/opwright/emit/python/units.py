@@ -9,10 +9,9 @@ from typing import Final
 from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
 from opwright.convention.python.overloads import Overload, Pair, pair_overloads, sort_pairs
 from opwright.convention.python.signature import function_signature, python_signature
-from opwright.emit.emitter import Job, per_job
+from opwright.emit.emitter import HasFingerprintKey, Job, per_job
 from opwright.emit.python.refusals import REFUSALS, check_overload, fault_of
 from opwright.model.deprecated import DeprecatedSignature
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
 from opwright.source.codes import UNKNOWN_MODULE

@@ -6,8 +6,8 @@ from typing import Final
 
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
+from opwright.emit.emitter import HasFingerprintKey
 from opwright.model.external_backend import Hook
-from opwright.model.fingerprint_key import HasFingerprintKey
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["KernelCallee", "WrapperAdditions"]

@@ -1,19 +1,38 @@
-"""Hooks of plug-ins: code that wrappers of a backend's kernels contain besides the call of the kernel."""
+"""What plug-ins add around the kernels of backends: hooks, selectors, changes of registrations, conventions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
 
+from opwright.convention import dispatcher
+from opwright.cpp import c_types
+from opwright.cpp.c_types import CType
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import TypeConversion
+from opwright.emit.registrations import Registration
 from opwright.model.external_backend import HOOK_VALUES, HookPosition, Implementation, exists_at
 from opwright.model.extra_values import ExtraValues
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
+from opwright.source.copyable import Copyable
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["PLACEHOLDER", "WrapperArgument", "WrapperFacts", "WrapperHook", "hook_problem"]
+__all__ = [
+    "PLACEHOLDER",
+    "KernelCandidate",
+    "KernelConvention",
+    "KernelSelector",
+    "RegistrationChange",
+    "WrapperArgument",
+    "WrapperFacts",
+    "WrapperHook",
+    "cpp_type",
+    "hook_problem",
+    "usual_signature",
+]
 
 #: A name in braces. Names in other braces of C++ have a blank before them.
 PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
@@ -111,3 +130,86 @@ def hook_problem(text: object, position: HookPosition) -> str:
     if text.strip() and position is HookPosition.around and "call" not in names:
         return "code without `{call}`, so that the kernel never runs"
     return ""
+
+
+class KernelCandidate(NamedTuple):
+    """A kernel that a selector may choose: the name of its family, and the C++ function."""
+
+    family: str
+    function: str
+
+
+class KernelSelector(Copyable):
+    """Chooses among the kernels of entries whose `family` is a list.
+
+    The function gives C++ statements that return the result of the wrapper. In them, the name of a family in braces,
+    such as `{fast}`, stands for the call of its kernel. It gives None for a wrapper that another selector serves.
+
+    >>> text = "if (acme::is_fast()) return {fast}; return {exact};"
+    >>> KernelSelector("by_mode", lambda wrapper, candidates: text)
+    <kernel selector by_mode>
+    """
+
+    __slots__ = ("includes", "name", "select")
+
+    def __init__(
+        self,
+        name: str,
+        select: Callable[[WrapperFacts, tuple[KernelCandidate, ...]], str | None],
+        *,
+        includes: Iterable[str] = (),
+    ) -> None:
+        self.name: Final = name
+        self.select: Final = select
+        self.includes: Final = tuple(includes)
+
+    def __repr__(self) -> str:
+        return f"<kernel selector {self.name}>"
+
+
+RegistrationChange: TypeAlias = Callable[[Registration, WrapperFacts | None], Registration | Sequence[Registration]]
+"""Gives what is registered in place of a registration: one, several or none.
+
+The facts are those of the wrapper that is registered, None if something else is.
+"""
+
+
+class KernelConvention(Copyable):
+    """The signature of kernels, and the conversions that wrappers need to call them.
+
+    `signature` gives the signature of an operator's kernel; its name is not used. Wrappers translate their arguments
+    as between PyTorch's own conventions, and with `conversions` for types that PyTorch does not have, also that of the
+    result. A wrapper of an operator that writes to arguments returns these if the kernel returns nothing.
+    """
+
+    __slots__ = ("conversions", "includes", "name", "signature")
+
+    def __init__(
+        self,
+        name: str,
+        signature: Callable[[NativeFunction], Signature],
+        *,
+        conversions: Iterable[TypeConversion] = (),
+        includes: Iterable[str] = (),
+    ) -> None:
+        self.name: Final = name
+        self.signature: Final = signature
+        self.conversions: Final = tuple(conversions)
+        self.includes: Final = tuple(includes)
+
+    def __repr__(self) -> str:
+        return f"<kernel convention {self.name}>"
+
+
+def cpp_type(text: str) -> CType:
+    """The C++ type with this name, spelt with its namespace.
+
+    >>> cpp_type("acme::Tensor").text
+    'acme::Tensor'
+    """
+    return c_types.base(text)
+
+
+def usual_signature(function: NativeFunction) -> Signature:
+    """The signature that the kernel of a backend has without a convention: the dispatcher's, with integers."""
+    return dispatcher.concrete_signature(function)
