@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from opwright.dialects.backend import entry_fields, head_fields
-from opwright.dialects.backend.json_schema import json_schema
+from opwright.dialects.backend.fields import json_schema
 from tests.dialects.cases import Case, load_cases
 from tests.dialects.json_schemas import fits
 

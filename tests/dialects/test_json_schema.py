@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from opwright.dialects.library.fields import LIBRARY_FIELDS, READERS
-from opwright.dialects.library.json_schema import json_schema
+from opwright.dialects.library.fields import LIBRARY_FIELDS, READERS, json_schema
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS

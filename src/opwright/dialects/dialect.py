@@ -218,7 +218,7 @@ class Dialect(Generic[Model]):
             return self.json_schema()
         if not self.has_schema:
             return None
-        schema: Mapping[str, object] = import_module(f"{self.package}.json_schema").json_schema()
+        schema: Mapping[str, object] = import_module(f"{self.package}.fields").json_schema()
         if not extra_keys:
             return schema
         from opwright.dialects.extra_key_schemas import add_extra_keys  # Few runs have plug-ins.
@@ -231,7 +231,7 @@ class Dialect(Generic[Model]):
         if self.json_schema is not None or not self.package:
             return self.json_schema is not None
 
-        return find_spec(f"{self.package}.json_schema") is not None
+        return find_spec(f"{self.package}.fields") is not None
 
     def load_inputs(self, context: LoadContext) -> Model | None:
         """The same for the dialect's files among the inputs of the release; None where it has none."""

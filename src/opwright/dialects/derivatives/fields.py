@@ -1,12 +1,12 @@
-"""The fields of an entry of `derivatives.yaml` that are not formulas."""
+"""The fields of an entry of `derivatives.yaml` that are not formulas, and the JSON Schema of the file."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.field import TEXT, Field, list_of_schema
+from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
 
-__all__ = ["DERIVATIVE_FIELDS", "DIFFERENTIABILITY", "DISPATCH", "NAME"]
+__all__ = ["DERIVATIVE_FIELDS", "DIFFERENTIABILITY", "DISPATCH", "NAME", "json_schema"]
 
 NAME: Final = "name"
 DISPATCH: Final = "dispatch"
@@ -27,3 +27,13 @@ DERIVATIVE_FIELDS: Final = (
         "Whether each result is differentiable, or a C++ condition for the only one.",
     ),
 )
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: a list of entries. Formulas and the names of what they are for are texts; Opwright checks those."""
+    differentiability = tuple([field for field in DERIVATIVE_FIELDS if field.name == DIFFERENTIABILITY])
+    return dialect_schema(
+        "Derivatives of operators of PyTorch",
+        list_of_schema(mapping_schema(DERIVATIVE_FIELDS, has_others=TEXT)),
+        formulas=mapping_schema(differentiability, has_others=TEXT),
+    )

@@ -1,13 +1,14 @@
-"""The fields that entries of ExecuTorch's files have besides those of `native_functions.yaml`."""
+"""The fields of ExecuTorch's files besides those of `native_functions.yaml`, and the JSON Schema of the files."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from opwright.dialects.executorch.kernel_keys import DTYPES
-from opwright.dialects.field import TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
+from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_schema, list_of_schema, mapping_schema
+from opwright.dialects.native_functions.fields import ENTRY_FIELDS as NATIVE_FIELDS
 
-__all__ = ["ENTRY_FIELDS", "KERNEL_FIELDS"]
+__all__ = ["ENTRY_FIELDS", "KERNEL_FIELDS", "json_schema"]
 
 _PAIR: Final[JsonSchema] = {"type": "array", "prefixItems": [TEXT, TEXT], "minItems": 2, "maxItems": 2}
 _META: Final[JsonSchema] = {"anyOf": [{"type": "null"}, {"type": "object", "additionalProperties": _PAIR}]}
@@ -40,3 +41,9 @@ ENTRY_FIELDS: Final = (
         "Dim orders by the names that `arg_meta` uses.",
     ),
 )
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: a list of entries. Schemas and names are texts for it; Opwright checks those."""
+    native = tuple([field._replace(is_required=False) for field in NATIVE_FIELDS])
+    return dialect_schema("Operators of ExecuTorch", list_of_schema(mapping_schema(native + ENTRY_FIELDS)))

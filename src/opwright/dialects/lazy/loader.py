@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence as Files
 from typing import Final
 
 from opwright.dialects.backend import loader as backend_loader
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.lazy.fields import NODE_FIELDS
+from opwright.dialects.lazy.fields import NODE_FIELDS, PROPERTIES
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import (
     NON_NATIVE_PROPERTIES,
     LazyBackend,
     NodeEntry,
-    NodeMember,
     NodeProperties,
-    NodeShape,
     NonNativeNode,
 )
 from opwright.schema.fault import SchemaFault
@@ -31,23 +28,9 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["PROPERTIES", "load"]
+__all__ = ["load"]
 
 _NODE_FIELDS: Final = [field.name for field in NODE_FIELDS]
-
-#: Name of a property -> the properties that a node has with it instead of others.
-PROPERTIES: Final[dict[str, Callable[[NodeProperties], NodeProperties]]] = {
-    "ShapePrecompute": lambda properties: properties._replace(shape=NodeShape.precomputed),
-    "ShapeCompute": lambda properties: properties._replace(shape=NodeShape.computed),
-    "ShapeCache": lambda properties: properties._replace(shape=NodeShape.cached),
-    "Lower": lambda properties: properties._replace(lower=NodeMember.defined),
-    "LowerDeclOnly": lambda properties: properties._replace(lower=NodeMember.declared),
-    "CanBeReused": lambda properties: properties._replace(reuse=NodeMember.defined),
-    "CanBeReusedDeclOnly": lambda properties: properties._replace(reuse=NodeMember.declared),
-    "CreateFn": lambda properties: properties._replace(create=NodeMember.defined),
-    "CreateFnDeclOnly": lambda properties: properties._replace(create=NodeMember.declared),
-    "TreatScalarsAsConstants": lambda properties: properties._replace(constant_scalars=True),
-}
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[LazyBackend, ...]:

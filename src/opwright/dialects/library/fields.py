@@ -1,4 +1,4 @@
-"""The fields of a library's entries that PyTorch's entries lack, each with its reader."""
+"""The fields of a library's entries that PyTorch's lack, each with its reader, and the JSON Schema of the files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Final
 
 from opwright.dialects.autocast import AUTOCAST_DEVICES, AUTOCAST_POLICIES
 from opwright.dialects.conditions import read_condition
-from opwright.dialects.field import TEXT, TEXTS, Field, choice, mapping_schema
+from opwright.dialects.field import TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
-from opwright.dialects.library.outputs import load_outputs
+from opwright.dialects.library.head import HEAD_FIELDS
+from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.dialects.library.samples import check_sample
-from opwright.dialects.library.sections import CONDITION_FIELD
+from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
 from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
 from opwright.model.library import Autocast
@@ -21,7 +22,7 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["LIBRARY_FIELDS", "READERS"]
+__all__ = ["LIBRARY_FIELDS", "READERS", "json_schema"]
 
 
 def _read_doc(node: Node, builder: EntryBuilder) -> None:
@@ -206,3 +207,35 @@ READERS: Final[dict[str, Reader]] = {field.name: reader for field, reader in _RO
 
 #: The fields, in the order of the documentation.
 LIBRARY_FIELDS: Final = tuple([field for field, _ in _ROWS])
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: a mapping with the fields of a head, or a list of entries.
+
+    It says which fields there are and what their values look like. Schemas, expressions and names are texts for it;
+    Opwright checks those.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Operator library for Opwright",
+        "anyOf": [{"$ref": "#/$defs/head"}, list_of_schema({"$ref": "#/$defs/item"})],
+        "$defs": {
+            "head": mapping_schema(HEAD_FIELDS),
+            "item": {"anyOf": [{"$ref": "#/$defs/entry"}, {"$ref": "#/$defs/section"}]},
+            "entry": mapping_schema((*COMMON_FIELDS, *LIBRARY_FIELDS)),
+            "section": mapping_schema(SECTION_FIELDS),
+            "outputs": _outputs(),
+            "output": mapping_schema(OUTPUT_FIELDS),
+            "expression": {
+                "description": "An expression over the arguments, such as `like(self)`.",
+                "anyOf": [TEXT, {"type": "integer"}, list_of_schema({"$ref": "#/$defs/expression"})],
+            },
+        },
+    }
+
+
+def _outputs() -> JsonSchema:
+    """One output, a list with one for each result, or a mapping from the names of results."""
+    forms = [{"$ref": "#/$defs/expression"}, {"$ref": "#/$defs/output"}]
+    output = {"anyOf": forms}
+    return {"anyOf": [*forms, list_of_schema(output), {"type": "object", "additionalProperties": output}]}

@@ -1,13 +1,13 @@
-"""The fields of entries of `native_functions.yaml`, for documentation and JSON Schemas."""
+"""The fields of entries of `native_functions.yaml`, for documentation, and the JSON Schema of the file."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice, list_of_schema
+from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice, dialect_schema, list_of_schema, mapping_schema
 from opwright.model.native_function import DeviceCheck
 
-__all__ = ["ENTRY_FIELDS", "TAGS_FIELD"]
+__all__ = ["ENTRY_FIELDS", "TAGS_FIELD", "json_schema"]
 
 _TEXT_BY_NAME: Final = {"type": "object", "additionalProperties": TEXT}
 
@@ -60,3 +60,8 @@ ENTRY_FIELDS: Final = (
     Field("manual_cpp_binding", "flag", FLAG, "Whether the C++ function for callers is written by hand."),
     Field("manual_kernel_registration", "flag", FLAG, "Whether kernels are registered by hand."),
 )
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: a list of entries. Schemas and names are texts for it; Opwright checks those."""
+    return dialect_schema("Operators of PyTorch", list_of_schema(mapping_schema(ENTRY_FIELDS)))

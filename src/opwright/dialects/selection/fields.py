@@ -1,12 +1,12 @@
-"""The fields of a selection of operators, and of each operator in it."""
+"""The fields of a selection of operators and of each operator in it, and the JSON Schema of selections."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.field import FLAG, Field, JsonSchema, list_of_schema
+from opwright.dialects.field import FLAG, Field, JsonSchema, dialect_schema, list_of_schema, mapping_schema
 
-__all__ = ["OPERATOR_FIELDS", "SELECTION_FIELDS"]
+__all__ = ["OPERATOR_FIELDS", "SELECTION_FIELDS", "json_schema"]
 
 # Numbers and booleans count as they are written.
 _TEXTS: Final = list_of_schema({"type": ["string", "number", "boolean", "null"]})
@@ -34,3 +34,9 @@ OPERATOR_FIELDS: Final = (
     Field("debug_info", "list of texts", _TEXTS, "Where the operator comes from."),
     Field("name", "text", {}, "The name again; Opwright reads the key."),
 )
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: a mapping with the fields of a selection. Names are texts for it; Opwright checks those."""
+    operator = mapping_schema(OPERATOR_FIELDS)
+    return dialect_schema("Selection of operators of PyTorch", mapping_schema(SELECTION_FIELDS), operator=operator)

@@ -1,13 +1,21 @@
-"""The fields of bytecode files, and the numbers that they can have."""
+"""The fields of bytecode files, the numbers that they can have, and the JSON Schema of the files."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.field import TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
+from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_schema, list_of_schema, mapping_schema
 from opwright.dialects.upgraders.op_codes import OP_CODES
 
-__all__ = ["COUNTS", "FILE_FIELDS", "FIRST_OPERANDS", "OPERATOR_FIELDS", "SECOND_OPERANDS", "UPGRADER_FIELDS"]
+__all__ = [
+    "COUNTS",
+    "FILE_FIELDS",
+    "FIRST_OPERANDS",
+    "OPERATOR_FIELDS",
+    "SECOND_OPERANDS",
+    "UPGRADER_FIELDS",
+    "json_schema",
+]
 
 #: The first operand of an instruction; a jump may go back.
 FIRST_OPERANDS: Final = range(-(1 << 31), 1 << 31)
@@ -78,3 +86,8 @@ FILE_FIELDS: Final = (
         "Operators by name, with namespace and overload.",
     ),
 )
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: upgraders, and the operators that need them. Opwright checks what operands and names refer to."""
+    return dialect_schema("Bytecode of upgraders for Opwright", mapping_schema(FILE_FIELDS))

@@ -1,4 +1,4 @@
-"""The JSON Schema of backend files, for editors and other programs that check files before Opwright does."""
+"""The fields of backend files as a JSON Schema, for editors and programs that check files before Opwright does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opwright.dialects.backend.entry_fields import ENTRY_FIELDS, LASTING_FIELDS
 from opwright.dialects.backend.head_fields import HEAD_FIELDS
 from opwright.dialects.backend.releases import VERSION_FIELDS
 from opwright.dialects.field import TEXT, Field, list_of_schema, mapping_schema
-from opwright.dialects.library.json_schema import json_schema as library_schema
+from opwright.dialects.library.fields import json_schema as library_schema
 
 __all__ = ["json_schema"]
 
