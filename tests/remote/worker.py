@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import grpc
@@ -117,6 +118,16 @@ def _result(
     return result
 
 
+def answer(method: Callable[..., bots.BotSession], request: object) -> bots.BotSession:
+    """The service's answer. A machine that stands still for seconds misses an answer, so the worker asks again."""
+    while True:
+        try:
+            return method(request, timeout=POLL)
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise
+
+
 def main(address: str, name: str, *properties: str) -> None:
     """Run actions until someone ends the process."""
     folder = Path(name)
@@ -128,7 +139,7 @@ def main(address: str, name: str, *properties: str) -> None:
     for pair in properties:
         key, _, value = pair.partition("=")
         device.properties.add(key=key, value=value)
-    session = stub.CreateBotSession(bots.CreateBotSessionRequest(parent="", bot_session=session), timeout=POLL)
+    session = answer(stub.CreateBotSession, bots.CreateBotSessionRequest(parent="", bot_session=session))
     while True:
         for lease in session.leases:
             if lease.state != bots.ACTIVE:
@@ -144,8 +155,7 @@ def main(address: str, name: str, *properties: str) -> None:
                 time.sleep(0.05)
             lease.result.Pack(run(channel, inputs, folder, action))
             lease.state = bots.COMPLETED
-        request = bots.UpdateBotSessionRequest(name=session.name, bot_session=session)
-        session = stub.UpdateBotSession(request, timeout=POLL)
+        session = answer(stub.UpdateBotSession, bots.UpdateBotSessionRequest(name=session.name, bot_session=session))
 
 
 if __name__ == "__main__":
