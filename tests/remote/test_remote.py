@@ -62,10 +62,6 @@ class RemoteWorkspace(Workspace):
         """A build whose actions run at the service."""
         return self.bazel("build", *OPTIONS, STRICT, *self.options, *words)
 
-    def ways(self, *words: str) -> dict[str, int]:
-        """How often a build at the service took each way, such as `remote` or `remote cache hit`."""
-        return ways(self.at_service(*words))
-
     def files(self, place: str) -> dict[str, bytes]:
         """The outputs below a place."""
         top = (self.folder / "bazel-bin" / place).resolve()
@@ -74,7 +70,7 @@ class RemoteWorkspace(Workspace):
 
 
 def ways(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
-    """How often a build, which must succeed, took each way to run an action."""
+    """How often a build, which must succeed, took each way, such as `remote` or `remote cache hit`."""
     assert done.returncode == 0, done.stderr
     told = re.findall(r"INFO: \d+ process(?:es)?: (.*)\.$", done.stderr, re.MULTILINE)
     pairs = [part.split(" ", 1) for part in told[-1].split(", ")]
@@ -87,14 +83,11 @@ class Table:
     def __init__(self) -> None:
         self._rows: list[tuple[str, str, float]] = []
 
-    def timed(self, what: str, how: str, workspace: Workspace, *words: str) -> subprocess.CompletedProcess[str]:
+    def timed(self, what: str, how: str, workspace: RemoteWorkspace, *words: str) -> subprocess.CompletedProcess[str]:
         """Run Bazel and write down its seconds; Bazel is running already, with the packages loaded."""
         workspace.bazel("build", *OPTIONS, "--nobuild", *[word for word in words if word.startswith("//")])
         start = time.perf_counter()
-        if isinstance(workspace, RemoteWorkspace) and how != "local":
-            done = workspace.at_service(*words)
-        else:
-            done = workspace.bazel("build", *OPTIONS, STRICT, *words)
+        done = workspace.bazel("build", *OPTIONS, STRICT, *words) if how == "local" else workspace.at_service(*words)
         self._rows.append((what, how, time.perf_counter() - start))
         return done
 
@@ -153,7 +146,7 @@ def test_example(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service
 
 def test_edits(workspace: RemoteWorkspace) -> None:
     """After each kind of edit the service runs what depends on it; what was built before comes from the cache."""
-    workspace.ways(*LIBRARY)
+    ways(workspace.at_service(*LIBRARY))
     text = workspace.yaml.read_text()
     edits = [
         (text + "# a comment\n", {"remote": 2}),
@@ -163,15 +156,15 @@ def test_edits(workspace: RemoteWorkspace) -> None:
     for changed, expected in edits:
         assert changed != text
         workspace.yaml.write_text(changed)
-        assert workspace.ways(*LIBRARY) == expected
+        assert ways(workspace.at_service(*LIBRARY)) == expected
         workspace.yaml.write_text(text)
-        assert workspace.ways(*LIBRARY).keys() == {"remote cache hit"}
+        assert ways(workspace.at_service(*LIBRARY)).keys() == {"remote cache hit"}
 
 
 def test_mistake(workspace: RemoteWorkspace) -> None:
     """A mistake is reported at its place in the author's file, and there are no outputs."""
     replace_once(workspace.yaml, "soft_clip(Tensor self", "soft_clip(Tensr self")
-    line = workspace.yaml.read_text()[: workspace.yaml.read_text().index("Tensr")].count("\n") + 1
+    line = workspace.yaml.read_text().partition("Tensr")[0].count("\n") + 1
     done = workspace.at_service(CODE)
     assert done.returncode == 1
     assert f"operators.yaml:{line}:" in done.stderr

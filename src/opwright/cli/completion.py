@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Final
@@ -21,7 +19,6 @@ from opwright.cli.parser import Parser
 from opwright.source.diagnostic import Diagnostics, Fault
 
 _SHELLS: Final = ("bash", "zsh", "fish")
-_ENTRY: Final = re.compile(r"(?m)^- func: *([\w.]+)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +32,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError:
-        sys.stderr.write(
-            "opwright completion: error: it needs the package argcomplete: pip install 'opwright[completion]'\n"
-        )
-        return console.USAGE
+        return console.report_missing("argcomplete", "completion")
     print(shellcode(["opwright"], shell=arguments.shell))
     return console.SUCCESS
 
@@ -67,11 +61,13 @@ def _positional(parser: argparse.ArgumentParser) -> argparse.Action:
 
 def operator_names(prefix: str, **_: object) -> Iterable[str]:
     """The operators of the installed PyTorch that begin with these characters, with their overloads."""
+    from opwright.dialects.native_functions.scope import operator_of
     from opwright.release.inputs import open_inputs
     from opwright.release.view import NATIVE_FUNCTIONS
+    from opwright.source.items import split_items
 
     try:
         text = open_inputs("auto").read_text(NATIVE_FUNCTIONS).text
     except Fault:
         return ()
-    return [name for name in _ENTRY.findall(text) if name.startswith(prefix)]
+    return [name for _, item in split_items(text) if (name := operator_of(item)) and name.startswith(prefix)]

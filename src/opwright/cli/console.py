@@ -14,7 +14,7 @@ from opwright.cli.color import AUTO, wants_color
 from opwright.cli.streams import FAULTS, OUT_OF_MEMORY, say, settle_streams
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
-__all__ = ["BUG", "FAULTS", "SUCCESS", "USAGE", "report", "run"]
+__all__ = ["BUG", "FAULTS", "SUCCESS", "USAGE", "report", "report_missing", "run"]
 
 SUCCESS: Final = 0
 USAGE: Final = 2
@@ -33,6 +33,12 @@ def report(diagnostics: Diagnostics, color: str = AUTO) -> None:
     from opwright.source.render import render_report
 
     say(render_report(diagnostics.sorted(), color=wants_color(color)))
+
+
+def report_missing(package: str, command: str) -> int:
+    """Say that a command needs a package, which the extra with the command's name brings; gives the exit status."""
+    sys.stderr.write(f"opwright {command}: error: it needs the package {package}: pip install 'opwright[{command}]'\n")
+    return USAGE
 
 
 def _abandon_output() -> None:

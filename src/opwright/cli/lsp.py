@@ -49,8 +49,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             check_texts(sys.stdin, report, arguments.torch, arguments.source_path, tuple(arguments.allow_path))
         return console.SUCCESS
     if find_spec("pygls") is None:
-        sys.stderr.write("opwright lsp: error: it needs the package pygls: pip install 'opwright[lsp]'\n")
-        return console.USAGE
+        return console.report_missing("pygls", "lsp")
     from opwright.lsp.plugin_request import PluginRequest
     from opwright.lsp.server import serve
 
