@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import yaml
 from yaml.events import (
@@ -61,6 +61,8 @@ _MAPPING_TAGS: Final = frozenset([None, "!", _TAG_PREFIX + "map", _TAG_PREFIX + 
 _BLOCK_STYLES: Final = frozenset("|>")
 _PROPERTY: Final = lazy_pattern(r"(?:\s|#[^\r\n]*[\r\n])*([&!]\S*)")
 _Parser: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: What the LibYAML in PyYAML 6.0.4 and newer says where a text nests more than 1,000 deep.
+_TOO_DEEP: Final = "exceeded maximum nesting depth"
 
 
 class _Mark(Protocol):
@@ -126,18 +128,29 @@ def load_yaml(file: SourceText) -> Node:
 
 
 @contextmanager
-def _parsing(file: SourceText) -> Iterator[Callable[[], _Event]]:
+def _parsing(file: SourceText, loader: Any = _Parser) -> Iterator[Callable[[], _Event]]:  # noqa: ANN401
     """A function that returns the next event of a file; it raises Fault as `load_yaml` does."""
     try:
-        parser = _Parser(file.text)
+        parser = loader(file.text)
         try:
             yield parser.get_event
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
+        if error.problem == _TOO_DEEP:
+            _refuse_depth(file)
         raise syntax_fault(file, error) from None
     except (yaml.reader.ReaderError, UnicodeEncodeError):
         raise encoding_fault(file) from None
+
+
+def _refuse_depth(file: SourceText) -> None:
+    """Raise the fault of a file that nests too deep for LibYAML: it reads ahead, so that its place is not the first.
+
+    The parser in Python has no such limit.
+    """
+    with _parsing(file, yaml.SafeLoader) as next_event:
+        _Builder(file).build(next_event)
 
 
 def _block_end(file: SourceText, start: int, end: int) -> int:
