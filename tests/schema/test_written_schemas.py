@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+import opwright
+from opwright.schema import normal_form
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_schema, read_written_schema
 from tests.schema.written_texts import WrittenTexts, difference
@@ -44,6 +48,16 @@ def test_normal_forms(text: str, normal: str, kind: str, is_regular: bool) -> No
     assert (str(schema), schema.kind.name, schema.is_regular) == (normal, kind, is_regular)
     assert schema.written_text == text.strip()
     assert difference(text) == ""
+
+
+def test_plain_texts_are_in_normal_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is taken as it is, because its spelling is plain, is the same as the normal form of its parts."""
+    own = [str(function.schema) for function in opwright.load()]
+    texts = [*own, *[normal for _, normal, _, _ in FORMS], *WrittenTexts(0).texts(300), "f(Future(a!) x) -> Tensor"]
+    plain = [text for text in texts if normal_form._PLAIN.fullmatch(text)]
+    assert len(own) * 0.9 < len(plain) < len(texts)
+    monkeypatch.setattr(normal_form, "_PLAIN", re.compile("never"))
+    assert [text for text in plain if normal_form.normal_form(text, 0).text != text] == []
 
 
 @pytest.mark.parametrize("text", [text for text, normal, _, is_regular in FORMS if text != normal or not is_regular])

@@ -25,13 +25,25 @@ _TOKEN: Final = re.compile(
     r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
     r"|(?P<sign>->|\.\.\.|::|.)"
 )
+#: Types with parameters, whose parentheses hold no alias annotation.
+PARAMETRIC_TYPES: Final = ("Dict", "Future", "RRef", "Await")
+#: Schemas of a plain spelling, which are in normal form. Most are, and need no tokens.
+_PLAIN_TYPE: Final = rf"(?!(?:{'|'.join(PARAMETRIC_TYPES)})\()[a-zA-Z_]\w*(?:\([a-z]\w*!?\))?(?:\[\d*\])?\??"
+_PLAIN_ITEM: Final = r"-?\d+(?:\.\d+)?(?:e-?\d+)?|[a-zA-Z_]\w*"
+_PLAIN_ARGUMENT: Final = (
+    rf"(?:\*|{_PLAIN_TYPE} [a-zA-Z_]\w*(?:=(?:{_PLAIN_ITEM}|\[(?:(?:{_PLAIN_ITEM})(?:, (?:{_PLAIN_ITEM}))*)?\]))?)"
+)
+_PLAIN_RETURN: Final = rf"{_PLAIN_TYPE}(?: [a-zA-Z_]\w*)?"
+_PLAIN: Final = re.compile(
+    rf"(?:[a-zA-Z_]\w*::)?[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)?\((?:{_PLAIN_ARGUMENT}(?:, {_PLAIN_ARGUMENT})*)?\)"
+    rf" -> (?:{_PLAIN_TYPE}|\((?:{_PLAIN_RETURN}(?:, {_PLAIN_RETURN})+)?\))",
+    re.ASCII,
+)
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 _ARROW: Final = " -> "
 _SPELT: Final = {",": ", ", "->": _ARROW}
 #: What a blank separates from a word that follows.
 _BEFORE_WORD: Final = ("]", ")", "?")
-#: Types with parameters, whose parentheses hold no alias annotation.
-PARAMETRIC_TYPES: Final = ("Dict", "Future", "RRef", "Await")
 
 
 class NormalForm:
@@ -93,6 +105,8 @@ def normal_form(text: str, start: int) -> NormalForm:
     Only blanks, `!` and parentheses around one return become others, so the normal form of a text that is not a schema
     is not one either.
     """
+    if _PLAIN.fullmatch(text, start):
+        return NormalForm([(text[start:], start, len(text))])
     tokens = _tokens(text, start)
     _rewrite(tokens)
     parts: list[tuple[str, int, int]] = []

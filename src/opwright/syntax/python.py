@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import keyword
+from typing import Final
 
 __all__ = ["docstring_text", "string_literal", "variable_name"]
+
+#: Removes the characters that lay out the lines of a docstring.
+_LAYOUT: Final = str.maketrans("", "", "\n\t")
 
 
 def string_literal(text: str) -> str:
@@ -24,6 +28,8 @@ def docstring_text(text: str) -> str:
     C:\\new
     """
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    if escaped.translate(_LAYOUT).isprintable():
+        return escaped
     return "".join([_character_text(character) for character in escaped])
 
 

@@ -35,11 +35,13 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     includes: list[str] = []
     texts = []
     checked = checked_kernels(part)
+    kernels = _kernels_by_key(part)
     for key in LIBRARY_KEYS.values():
-        backend = _backend(part, key, checked)
         # Under the other keys, only an entry's own kernels lead to wrappers.
-        units = part.units if backend.kernels or key is META else ()
-        wrapped = [(unit, kinds) for unit in units if (kinds := _wrapped_overloads(backend, unit))]
+        if key not in kernels and key is not META:
+            continue
+        backend = _backend(key, kernels.get(key, {}), checked)
+        wrapped = [(unit, kinds) for unit in part.units if (kinds := _wrapped_overloads(backend, unit))]
         if wrapped:
             text = _key_text(part, backend, wrapped, context)
             is_boxed = part.has_own_signatures and not _has_structured(wrapped)
@@ -63,8 +65,17 @@ def _wrapped_overloads(backend: Backend, unit: KernelUnit) -> tuple[tuple[Native
     return tuple([(function, kind) for function, kind in overloads if not has_meta_kernel(function)])
 
 
-def _backend(part: LibraryPart, key: DispatchKey, checked: Mapping[tuple[NativeFunction, Kernel], str]) -> Backend:
-    kernels = {function: function.kernels[key] for function in part.functions if key in function.kernels}
+def _kernels_by_key(part: LibraryPart) -> dict[DispatchKey, dict[NativeFunction, Kernel]]:
+    kernels: dict[DispatchKey, dict[NativeFunction, Kernel]] = {}
+    for function in part.functions:
+        for key, kernel in function.kernels.items():
+            kernels.setdefault(key, {})[function] = kernel
+    return kernels
+
+
+def _backend(
+    key: DispatchKey, kernels: dict[NativeFunction, Kernel], checked: Mapping[tuple[NativeFunction, Kernel], str]
+) -> Backend:
     # A library names the keys of its kernels: those of backends that have only out overloads are not generated.
     return Backend(
         key,
