@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -160,6 +160,13 @@ bench: $(REFERENCE)
 # What operator libraries cost: seconds to generate their code and to compile it, beside code written by hand.
 bench-library: $(REFERENCE)
 	$(VENV)/bin/python -m bench.library $(if $(ONLY),--only '$(ONLY)')
+
+# What runs cost with 300 to 30,000 operators, and what compilers and processes pay for the registrations of 300. WRITE=1
+# writes the table and the plot into the documentation; OPERATORS=3000 compiles more, which takes half an hour.
+OPERATORS ?= 300
+bench-scale: $(REFERENCE)
+	$(VENV)/bin/python -m bench.scale $(if $(WRITE),--write)
+	nice -n 5 $(VENV)/bin/python -m bench.scale.compilation --operators $(OPERATORS)
 
 # COUNT damaged inputs of all dialects: the full 100,000, or fewer.
 fuzz: COUNT ?= 100000

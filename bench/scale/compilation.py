@@ -69,9 +69,10 @@ class Cost(NamedTuple):
     peak_bytes: int
 
 
-def _run(command: Sequence[str]) -> Cost:
-    """Run a program, which must succeed."""
-    process = subprocess.Popen(command)
+def run(command: Sequence[str], *, quiet: bool = False) -> Cost:
+    """Run a program, which must succeed; a quiet one shows nothing of what it prints."""
+    stream = subprocess.DEVNULL if quiet else None
+    process = subprocess.Popen(command, stdout=stream, stderr=stream)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -124,13 +125,13 @@ class Library:
     def compile(self, source: str) -> Cost:
         """What making the object of a source takes."""
         options = (*self._toolchain.compile, f"-I{self.folder / 'include'}", "-c", source, "-o", f"{source}.o")
-        return _run((*self._toolchain.compiler, *options))
+        return run((*self._toolchain.compiler, *options))
 
     def load(self, sources: Sequence[str], rounds: int) -> Cost:
         """What loading the library takes in a process that has PyTorch."""
         target = str(self.folder / "library.so")
         objects = [f"{source}.o" for source in sources]
-        _run((*self._toolchain.compiler, *objects, *self._toolchain.link, "-o", target))
+        run((*self._toolchain.compiler, *objects, *self._toolchain.link, "-o", target))
         command = [sys.executable, "-c", _LOAD, target]
         outputs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(rounds)]
         seconds, size = zip(*[output.split() for output in outputs], strict=True)

@@ -6,7 +6,6 @@ import re
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +16,7 @@ from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request
 from tests.engine.project import ENTRIES, Project
-
-if TYPE_CHECKING:
-    from _typeshed import TraceFunction
+from tests.engine.steps import Steps
 
 #: Names that stand for operators in the entries.
 NAMES = re.compile(r"\b(twice|shifted|rows|mean_of|blank)(?=[_.(]|$|\n)")
@@ -116,31 +113,15 @@ def written_library(folder: Path, head: str, count: int) -> Path:
 
 
 def steps_of_a_run(*arguments: str) -> int:
-    """How many lines a run of the program executes, and how many items the new containers of its calls have.
-
-    To copy a container is one step of the interpreter, whatever its size, so its items count too.
-    """
-    steps = 0
-    seen: dict[int, object] = {}
-
-    def count(frame: FrameType, event: str, argument: object) -> TraceFunction:
-        nonlocal steps
-        steps += 1
-        if event == "call":
-            for value in frame.f_locals.values():
-                if isinstance(value, (set, frozenset, list, dict)) and id(value) not in seen:
-                    seen[id(value)] = value
-                    steps += len(value)
-        return count
-
-    tracer = sys.gettrace()
-    sys.settrace(count)
+    """How many steps a run of the program takes."""
+    steps = Steps()
+    steps.start()
     try:
         status = main([*arguments, "--torch", "auto"])
     finally:
-        sys.settrace(tracer)
+        steps.stop()
     assert status == 0
-    return steps
+    return steps.count
 
 
 @pytest.mark.parametrize("head", LIBRARY_HEADS)

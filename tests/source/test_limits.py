@@ -117,6 +117,13 @@ def test_large_file_is_not_read(tmp_path: Path) -> None:
         SourceFile.decode("ops.yaml", b"x" * (limits.FILE_BYTES + 1))
 
 
+def test_dumps_may_be_larger(tmp_path: Path) -> None:
+    """A dump may have more bytes than an input file, since it says more of each operator."""
+    path = tmp_path / "dump.json"
+    path.write_bytes(b" " * (limits.FILE_BYTES + 1))
+    assert len(SourceFile.read(path, limits.DUMP_BYTES).text) == limits.FILE_BYTES + 1
+
+
 def test_spans_stay_inside_their_text() -> None:
     """A span that is asked for beyond the end of a text ends where the text does."""
     text = SourceFile("ops.yaml", "abc")

@@ -20,6 +20,7 @@ from opwright.dump.data import JsonValue
 from opwright.dump.document import dumped_files, parse_dump, render_dump
 from opwright.files.writer import write_report
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.limits import DUMP_BYTES
 from opwright.source.text import SourceFile
 
 
@@ -94,7 +95,7 @@ def _write_files(arguments: argparse.Namespace) -> int:
     if arguments.dump == "-":
         file = SourceFile("<standard input>", sys.stdin.read())
     else:
-        file = SourceFile.read(arguments.dump)
+        file = SourceFile.read(arguments.dump, DUMP_BYTES)
     files = dumped_files(parse_dump(file), file)
     by_name = {os.path.basename(dumped.path): dumped for dumped in files}
     if arguments.file is not None:

@@ -28,6 +28,7 @@ from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.codes import NO_SIDE
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.limits import DUMP_BYTES, FILE_BYTES
 from opwright.source.text import SourceFile
 
 __all__ = ["LoadedSide", "load_backend_side", "load_side"]
@@ -55,7 +56,8 @@ def load_side(
     something else (E2103), and FaultsFound with every mistake in the files.
     """
     if os.path.isfile(spec) and not spec.endswith(".whl"):
-        loaded = _of_file(SourceFile.read(spec), sink, allowed_paths)
+        limit = DUMP_BYTES if spec.endswith(".json") else FILE_BYTES
+        loaded = _of_file(SourceFile.read(spec, limit), sink, allowed_paths)
     else:
         if os.path.isdir(spec):
             inputs = from_source_path(spec)

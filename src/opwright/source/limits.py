@@ -10,6 +10,7 @@ from typing import Final
 
 __all__ = [
     "DEPTH",
+    "DUMP_BYTES",
     "ERRORS",
     "FILE_BYTES",
     "NAMES",
@@ -21,6 +22,9 @@ __all__ = [
 
 #: Bytes of an input file. PyTorch's largest has 0.7 million.
 FILE_BYTES: Final = 16_000_000
+
+#: Bytes of a dump, which says of each operator about five times as much as its entry. That of PyTorch has 4 million.
+DUMP_BYTES: Final = 160_000_000
 
 #: Events of a YAML file: one for each scalar and alias, two for each list and mapping. PyTorch has 50,000.
 YAML_EVENTS: Final = 500_000

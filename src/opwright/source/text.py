@@ -25,7 +25,7 @@ class SourceFile(SourceText):
     __slots__ = ()
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> SourceFile:
+    def read(cls, path: str | os.PathLike[str], limit: int = FILE_BYTES) -> SourceFile:
         """Read the file at a path as UTF-8. A byte order mark is dropped; line breaks stay unchanged.
 
         Raises Fault if there is no such file (E0001), or if it cannot be read (E0002), is not UTF-8 (E0003) or too
@@ -34,7 +34,7 @@ class SourceFile(SourceText):
         name = os.fspath(path)
         try:
             with open(name, "rb") as stream:
-                data = stream.read(FILE_BYTES + 1)
+                data = stream.read(limit + 1)
         except (FileNotFoundError, NotADirectoryError):
             raise Fault.at(FILE_MISSING, f"no such file: `{name}`") from None
         except IsADirectoryError:
@@ -42,10 +42,10 @@ class SourceFile(SourceText):
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise Fault.at(FILE_UNREADABLE, f"cannot read `{name}`: {reason}") from None
-        return cls.decode(name, data)
+        return cls.decode(name, data, limit)
 
     @classmethod
-    def decode(cls, path: str, data: bytes) -> SourceFile:
+    def decode(cls, path: str, data: bytes, limit: int = FILE_BYTES) -> SourceFile:
         """Decode the bytes of a file from an archive or the network.
 
         Raises Fault if the bytes are not UTF-8 (E0003, at the first wrong byte) or too many (E0004).
@@ -53,9 +53,9 @@ class SourceFile(SourceText):
         >>> SourceFile.decode("ops.yaml", b"\\xef\\xbb\\xbftags").text
         'tags'
         """
-        if len(data) > FILE_BYTES:
+        if len(data) > limit:
             start = cls(path, "").span(0)
-            raise Fault.at(FILE_TOO_LARGE, f"`{path}` has more than {FILE_BYTES:,} bytes", start, help="split the file")
+            raise Fault.at(FILE_TOO_LARGE, f"`{path}` has more than {limit:,} bytes", start, help="split the file")
         skipped = len(_BYTE_ORDER_MARK) if data.startswith(_BYTE_ORDER_MARK) else 0
         try:
             return cls(path, data[skipped:].decode("utf-8"), prefix_bytes=skipped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.convention.python.results import NoFieldName, names_of
 from opwright.model.native_function import NativeFunction
@@ -15,6 +15,9 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal
 
 __all__ = ["OperatorCall", "calls_of", "field_names", "literal", "out_names"]
+
+
+_CallKey: TypeAlias = tuple[tuple[Argument, ...], tuple[Type, ...]]
 
 
 class OperatorCall(NamedTuple):
@@ -39,26 +42,27 @@ class OperatorCall(NamedTuple):
 def calls_of(overloads: Sequence[NativeFunction]) -> list[OperatorCall]:
     """The ways to call an operator, in the order of its overloads. An out overload joins the one that it belongs to."""
     calls = [OperatorCall(overload, None) for overload in overloads if not overload.arguments.out]
+    without_out: dict[_CallKey, list[int]] = {}
+    for index in reversed(range(len(calls))):
+        without_out.setdefault(_call_key(calls[index].overload), []).append(index)
     for overload in overloads:
         if overload.arguments.out:
-            owner = next((index for index, call in enumerate(calls) if _belongs(overload, call)), None)
-            if owner is None:
-                calls.append(OperatorCall(None, overload))
-            else:
+            owners = without_out.get(_call_key(overload))
+            if owners:
+                owner = owners.pop()
                 calls[owner] = calls[owner]._replace(out=overload)
+            else:
+                calls.append(OperatorCall(None, overload))
     return calls
 
 
-def _belongs(out: NativeFunction, call: OperatorCall) -> bool:
-    """Whether an out overload has the arguments and results of a call that has none yet."""
-    if call.plain is None or call.out is not None:
-        return False
-    ours, theirs = out.schema, call.plain.schema
-    return (ours.arguments.non_out, _types(ours.returns)) == (theirs.arguments.non_out, _types(theirs.returns))
+def _call_key(overload: NativeFunction) -> _CallKey:
+    """The arguments and results that an overload shares with the out overload that belongs to it."""
+    return overload.arguments.non_out, _types(overload.schema.returns)
 
 
-def _types(returns: Iterable[Return]) -> list[Type]:
-    return [result.type for result in returns]
+def _types(returns: Iterable[Return]) -> tuple[Type, ...]:
+    return tuple([result.type for result in returns])
 
 
 #: What a field of a named tuple cannot be called.
@@ -67,7 +71,7 @@ _NO_FIELDS: Final = frozenset((*keyword.kwlist, *dir(tuple)))
 
 def field_names(calls: Sequence[OperatorCall]) -> tuple[str, ...]:
     """The names of an operator's results, if all ways to call it give the same ones; otherwise nothing."""
-    results = {(tuple(_types(call.overload.schema.returns)), _fields(call.overload)) for call in calls}
+    results = {(_types(call.overload.schema.returns), _fields(call.overload)) for call in calls}
     names = results.pop()[1] if len(results) == 1 else ()
     fit = len(set(names)) == len(names) and not any(name in _NO_FIELDS or name.startswith("_") for name in names)
     return names if fit else ()
