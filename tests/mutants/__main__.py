@@ -1,0 +1,169 @@
+"""The program behind `make mutants`: changes places of the package, and shows the changes that no test sees."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+
+import yaml
+
+from tests.mutants.mutations import Mutant, Source
+from tests.mutants.report import Result, print_results
+from tests.mutants.rooms import ROOMS, ROOT, room_modules, room_of, room_tests
+from tests.mutants.sandbox import Reached, Sandbox, digest
+
+EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
+_FOLDER = ROOT / "build" / "mutants"
+
+
+def main() -> int:
+    """Run the program; the exit status is 1 if fewer mutants are killed than the floor asks."""
+    options = _options()
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    mutants = (
+        survivors(_FOLDER / "results.json") if options.again else sample(options.count, options.seed, options.only)
+    )
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        workshop = Workshop(Path(folder), options.jobs)
+        results = workshop.results(mutants)
+    text = json.dumps([result.entry() for result in results], indent=1)
+    (_FOLDER / ("again.json" if options.again else "results.json")).write_text(text, encoding="utf-8")
+    return 0 if print_results(results) >= options.floor else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--count", type=int, default=300, help="how many mutants are made (default: 300)")
+    parser.add_argument("--seed", type=int, default=0, help="what they are drawn from (default: 0)")
+    parser.add_argument(
+        "--only", action="append", metavar="PLACE", help="a room, or MODULE or MODULE:LINE below the root"
+    )
+    parser.add_argument("--again", action="store_true", help="run what survived the last time again")
+    parser.add_argument("--jobs", type=int, default=2, help="how many run at once (default: 2)")
+    parser.add_argument("--floor", type=float, default=0, help="the percentage below which the exit status is 1")
+    return parser.parse_args()
+
+
+def sample(count: int, seed: int, only: list[str] | None = None) -> list[Mutant]:
+    """Mutants of all rooms, or of the chosen places, in proportion to their lines. The seed determines them.
+
+    Each is drawn in three steps: a module by its length, a line of it, and a mutant of the line. A line of ten small
+    expressions counts as one.
+    """
+    generator = random.Random(seed)
+    modules = [module for modules in room_modules().values() for module in modules if _is_chosen(module, only)]
+    texts = {module: (ROOT / module).read_text(encoding="utf-8") for module in modules}
+    lengths = [text.count("\n") for text in texts.values()]
+    sources: dict[str, Source] = {}
+    mutants: dict[Mutant, None] = {}
+    for _ in range(100 * count):
+        module = generator.choices(modules, lengths)[0]
+        source = sources.setdefault(module, sources.get(module) or Source(module, texts[module]))
+        lines = [line for line in source.lines if _is_chosen_line(module, line, only)]
+        drawn = source.mutants(generator.choice(lines)) if lines else []
+        if drawn and (mutant := generator.choice(drawn)).compiles():
+            mutants[mutant] = None
+        if len(mutants) == count:
+            break
+    return list(mutants)
+
+
+def _is_chosen(module: str, only: list[str] | None) -> bool:
+    return only is None or any(place.split(":")[0] in (module, room_of(module)) for place in only)
+
+
+def _is_chosen_line(module: str, line: int, only: list[str] | None) -> bool:
+    lines = [place.split(":")[1] for place in only or () if place.startswith(f"{module}:")]
+    return not lines or str(line) in lines
+
+
+def survivors(path: Path) -> list[Mutant]:
+    """The mutants that survived the last time, as far as their lines are still there."""
+    saved = [
+        entry for entry in json.loads(path.read_text(encoding="utf-8")) if entry["outcome"] in ("survived", "unreached")
+    ]
+    keys = {(entry["module"], entry["before"].strip(), entry["after"].strip()) for entry in saved}
+    found: dict[tuple[str, str, str], Mutant] = {}
+    for module in sorted({entry["module"] for entry in saved if (ROOT / entry["module"]).exists()}):
+        source = Source(module, (ROOT / module).read_text(encoding="utf-8"))
+        for mutant in (mutant for line in source.lines for mutant in source.mutants(line)):
+            if mutant.key in keys:
+                found.setdefault(mutant.key, mutant)
+    return list(found.values())
+
+
+class Workshop:
+    """Sandboxes that work side by side, and what the tests reach, which is kept in `build/mutants`."""
+
+    def __init__(self, folder: Path, jobs: int) -> None:
+        self._jobs = jobs
+        self._sandboxes: SimpleQueue[Sandbox] = SimpleQueue()
+        for number in range(jobs):
+            self._sandboxes.put(Sandbox(folder / str(number)))
+        self._kept = _FOLDER / "reached.json"
+        entries = json.loads(self._kept.read_text(encoding="utf-8")) if self._kept.exists() else {}
+        self._reached = {name: Reached(**entry) for name, entry in entries.items()}
+
+    def results(self, mutants: list[Mutant]) -> list[Result]:
+        """What becomes of the mutants, in their order."""
+        reasons = {
+            (row["module"], row["before"], row["after"]): row["why"] for row in yaml.safe_load(EQUIVALENT.read_text())
+        }
+        rooms = {room for mutant in mutants if (room := room_of(mutant.module)) is not None}
+        tests = {room: room_tests(room) for room in ROOMS if room in rooms}
+        self._record(sorted({name for names in tests.values() for name in names}))
+        with ThreadPoolExecutor(self._jobs) as pool:
+            judge = partial(self._result, tests, reasons)
+            return list(pool.map(judge, mutants))
+
+    def _record(self, names: list[str]) -> None:
+        stale = [
+            name for name in names if name not in self._reached or self._reached[name].digest != digest(ROOT / name)
+        ]
+        with ThreadPoolExecutor(self._jobs) as pool:
+            for number, name in enumerate(pool.map(self._record_one, stale), 1):
+                print(f"{number}/{len(stale)} {name}: {self._reached[name].seconds} s", flush=True)
+                failing = self._reached[name].failing
+                if failing:
+                    print(f"  fail without mutants: {', '.join(failing)}", flush=True)
+                entries = {name: asdict(reached) for name, reached in self._reached.items()}
+                self._kept.write_text(json.dumps(entries), encoding="utf-8")
+
+    def _record_one(self, name: str) -> str:
+        sandbox = self._sandboxes.get()
+        self._reached[name] = sandbox.record(name)
+        self._sandboxes.put(sandbox)
+        return name
+
+    def _result(self, tests: dict[str, list[str]], reasons: dict[tuple[str, str, str], str], mutant: Mutant) -> Result:
+        room = room_of(mutant.module) or ""
+        outcome = "equivalent" if mutant.key in reasons else self._outcome(mutant, tests[room])
+        print(f"{outcome}: {mutant.module}:{mutant.line} {mutant.operator}", flush=True)
+        return Result(room, mutant, outcome)
+
+    def _outcome(self, mutant: Mutant, tests: list[str]) -> str:
+        names = [name for name in tests if self._reached[name].reaches(mutant)]
+        names.sort(key=lambda name: self._reached[name].seconds)
+        seconds = sum(self._reached[name].seconds for name in names)
+        failing = [f"--deselect={test}" for name in names for test in self._reached[name].failing]
+        if ">>> " in mutant.original:
+            names.insert(0, mutant.module)
+        if not names:
+            return "unreached"
+        sandbox = self._sandboxes.get()
+        try:
+            return sandbox.outcome(mutant, [*names, *failing], 60 + 5 * seconds)
+        finally:
+            self._sandboxes.put(sandbox)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
