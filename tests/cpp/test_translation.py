@@ -3,17 +3,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from opwright.cpp import c_types
-from opwright.cpp.binding import Expression, WantedBinding
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Expression, WantedBinding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import Untranslatable, translate
 
 PROGRAM = Path(__file__).with_name("reference_translations.py")
+PAIRS = Path(__file__).with_name("reference_pairs.py")
 
 CONSTRUCTORS = {
     "ConstRef": c_types.const_ref,
@@ -49,6 +52,107 @@ def test_every_problem_of_a_full_run_has_the_reference_s_solution(tmp_path: Path
         sources = tuple(Expression(text, role, read_type(spelt)) for text, role, spelt in given)
         wants = tuple(WantedBinding(role, read_type(spelt)) for role, spelt in wanted)
         assert list(translate(sources, wants, method=method, copies=copies)) == solution, line
+
+
+class Problem(NamedTuple):
+    """Wanted values, and the values in scope."""
+
+    given: tuple[Expression, ...]
+    wanted: tuple[WantedBinding, ...]
+    method: bool = False
+    copies: bool = False
+
+    def spelt(self) -> str:
+        """The problem as the reference's program reads it."""
+        given = [[text, role, spell_type(ctype)] for text, role, ctype in self.given]
+        wanted = [[role, spell_type(ctype)] for role, ctype in self.wanted]
+        return json.dumps([given, wanted, self.method, self.copies])
+
+    def solution(self) -> list[str] | None:
+        """Opwright's translation; None if there is none."""
+        try:
+            return list(translate(self.given, self.wanted, method=self.method, copies=self.copies))
+        except Untranslatable:
+            return None
+
+
+def spell_type(ctype: CType) -> list[Any]:
+    """A C++ type as the reference's program reads it."""
+    return ["base", ctype.text] if ctype.kind == "base" else [ctype.kind, spell_type(ctype.elem)]
+
+
+#: Types of which translations make others, and those that they make.
+BASES = (
+    *(c_types.TENSOR, c_types.SCALAR, c_types.LONG, c_types.SYMINT, c_types.DOUBLE, c_types.MEMORY_FORMAT),
+    *(c_types.INT_ARRAY_REF, c_types.SYMINT_ARRAY_REF, c_types.OPTIONAL_INT_ARRAY_REF),
+    *(c_types.OPTIONAL_SYMINT_ARRAY_REF, c_types.OPTIONAL_SCALAR_REF, c_types.OPTIONAL_TENSOR_REF),
+    *(c_types.IOPT_TENSOR_LIST_REF, c_types.SCALAR_T, c_types.OPMATH_T, c_types.TENSOR_OPTIONS),
+)
+INNER = (c_types.TENSOR, c_types.SCALAR, c_types.LONG, c_types.SYMINT, c_types.MEMORY_FORMAT)
+TYPES = (
+    *BASES,
+    *(
+        wrap(inner)
+        for inner in INNER
+        for wrap in (c_types.optional, c_types.const_ref, c_types.mut_ref, c_types.vector)
+    ),
+    *(wrap(c_types.optional(inner)) for inner in INNER for wrap in (c_types.const_ref, c_types.mut_ref)),
+    *(c_types.array_ref(c_types.LONG), c_types.optional(c_types.vector(c_types.LONG))),
+    c_types.const_ref(c_types.c10_list(c_types.optional(c_types.TENSOR))),
+)
+
+#: What tensor options consist of, the options, an out tensor and the two memory formats: they are found by their roles.
+PARTS = (
+    Expression("t", "dtype", c_types.optional(c_types.SCALAR_TYPE)),
+    Expression("l", "layout", c_types.optional(c_types.LAYOUT)),
+    Expression("d", "device", c_types.optional(c_types.DEVICE)),
+    Expression("p", "pin_memory", c_types.optional(c_types.BOOL)),
+)
+VALUES_WITH_ROLES = (
+    *PARTS,
+    Expression("o", "options", c_types.TENSOR_OPTIONS),
+    Expression("out", "out", c_types.const_ref(c_types.TENSOR)),
+    Expression("m", "memory_format", c_types.optional(c_types.MEMORY_FORMAT)),
+    Expression("r", POSSIBLY_REDUNDANT_MEMORY_FORMAT, c_types.optional(c_types.MEMORY_FORMAT)),
+)
+
+
+def problems() -> Iterator[Problem]:
+    """Every pair of types; every value with a role from some of the others; a memory format beside the options."""
+    for given in TYPES:
+        for wanted in TYPES:
+            for copies in (False, True):
+                yield Problem((Expression("x", "a", given),), (WantedBinding("a", wanted),), copies=copies)
+    for value in VALUES_WITH_ROLES:
+        others = [other for other in VALUES_WITH_ROLES if other is not value]
+        for count in range(len(others) + 1):
+            for scope in combinations(others, count):
+                yield Problem(scope, (WantedBinding(value.role, value.type),))
+    wanted_values = [WantedBinding(value.role, value.type) for value in VALUES_WITH_ROLES]
+    for wants in combinations(wanted_values, 2):
+        yield Problem(VALUES_WITH_ROLES[4:], wants)
+    for method in (False, True):
+        for reference in (c_types.const_ref, c_types.mut_ref):
+            yield Problem((), (WantedBinding("self", reference(c_types.TENSOR)),), method)
+
+
+def test_each_wanted_value_has_the_reference_s_expression() -> None:
+    """Of each type made from each other, and of each option from the others, the reference makes the same expression.
+
+    Where the reference has none, there is none.
+    """
+    asked = list(problems())
+    program = [sys.executable, str(PAIRS)]
+    lines = "\n".join(problem.spelt() for problem in asked)
+    done = subprocess.run(program, input=lines, check=True, capture_output=True, text=True)
+    answers = list(map(json.loads, done.stdout.splitlines()))
+    different = [
+        f"{problem.spelt()}: {answer}, not {problem.solution()}"
+        for problem, answer in zip(asked, answers, strict=True)
+        if problem.solution() != answer
+    ]
+    assert different == []
+    assert sum(answer is not None for answer in answers) > 500
 
 
 def test_what_no_rule_reaches_is_said_with_what_is_at_hand() -> None:

@@ -7,6 +7,7 @@ import json
 import random
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
@@ -17,7 +18,7 @@ import yaml
 
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
-from tests.mutants.rooms import ROOMS, ROOT, room_modules, room_of, room_tests
+from tests.mutants.rooms import ROOT, room_modules, room_of, room_tests
 from tests.mutants.sandbox import Reached, Sandbox, digest
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
@@ -33,9 +34,12 @@ def main() -> int:
     )
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         workshop = Workshop(Path(folder), options.jobs)
-        results = workshop.results(mutants)
-    text = json.dumps([result.entry() for result in results], indent=1)
-    (_FOLDER / ("again.json" if options.again else "results.json")).write_text(text, encoding="utf-8")
+        results = []
+        for result in workshop.results(mutants):
+            print(f"{result.outcome}: {result.mutant.module}:{result.mutant.line} {result.mutant.operator}", flush=True)
+            results.append(result)
+            text = json.dumps([result.entry() for result in results], indent=1)
+            (_FOLDER / ("again.json" if options.again else "results.json")).write_text(text, encoding="utf-8")
     return 0 if print_results(results) >= options.floor else 1
 
 
@@ -112,17 +116,18 @@ class Workshop:
         entries = json.loads(self._kept.read_text(encoding="utf-8")) if self._kept.exists() else {}
         self._reached = {name: Reached(**entry) for name, entry in entries.items()}
 
-    def results(self, mutants: list[Mutant]) -> list[Result]:
-        """What becomes of the mutants, in their order."""
-        reasons = {
-            (row["module"], row["before"], row["after"]): row["why"] for row in yaml.safe_load(EQUIVALENT.read_text())
-        }
-        rooms = {room for mutant in mutants if (room := room_of(mutant.module)) is not None}
-        tests = {room: room_tests(room) for room in ROOMS if room in rooms}
-        self._record(sorted({name for names in tests.values() for name in names}))
-        with ThreadPoolExecutor(self._jobs) as pool:
-            judge = partial(self._result, tests, reasons)
-            return list(pool.map(judge, mutants))
+    def results(self, mutants: list[Mutant]) -> Iterator[Result]:
+        """What becomes of the mutants, room by room: first the rooms with many mutants for few modules of tests."""
+        rows = yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8"))
+        self._equivalent = {(row["module"], row["before"], row["after"]) for row in rows}
+        rooms: dict[str, list[Mutant]] = {}
+        for mutant in mutants:
+            rooms.setdefault(room_of(mutant.module) or "", []).append(mutant)
+        for room in sorted(rooms, key=lambda room: len(room_tests(room)) / len(rooms[room])):
+            tests = room_tests(room)
+            self._record(tests)
+            with ThreadPoolExecutor(self._jobs) as pool:
+                yield from pool.map(partial(self._result, room, tests), rooms[room])
 
     def _record(self, names: list[str]) -> None:
         stale = [
@@ -134,7 +139,7 @@ class Workshop:
                 failing = self._reached[name].failing
                 if failing:
                     print(f"  fail without mutants: {', '.join(failing)}", flush=True)
-                entries = {name: asdict(reached) for name, reached in self._reached.items()}
+                entries = {name: asdict(reached) for name, reached in list(self._reached.items())}
                 self._kept.write_text(json.dumps(entries), encoding="utf-8")
 
     def _record_one(self, name: str) -> str:
@@ -143,11 +148,8 @@ class Workshop:
         self._sandboxes.put(sandbox)
         return name
 
-    def _result(self, tests: dict[str, list[str]], reasons: dict[tuple[str, str, str], str], mutant: Mutant) -> Result:
-        room = room_of(mutant.module) or ""
-        outcome = "equivalent" if mutant.key in reasons else self._outcome(mutant, tests[room])
-        print(f"{outcome}: {mutant.module}:{mutant.line} {mutant.operator}", flush=True)
-        return Result(room, mutant, outcome)
+    def _result(self, room: str, tests: list[str], mutant: Mutant) -> Result:
+        return Result(room, mutant, "equivalent" if mutant.key in self._equivalent else self._outcome(mutant, tests))
 
     def _outcome(self, mutant: Mutant, tests: list[str]) -> str:
         names = [name for name in tests if self._reached[name].reaches(mutant)]

@@ -21,8 +21,8 @@ class Result:
     def entry(self) -> dict[str, object]:
         """The result as a file keeps it."""
         mutant = self.mutant
-        change: dict[str, object] = {"module": mutant.module, "line": mutant.line, "before": mutant.before, "after": mutant.after}
-        return {"room": self.room, "operator": mutant.operator, "outcome": self.outcome, **change}
+        entry: dict[str, object] = {"room": self.room, "outcome": self.outcome, "operator": mutant.operator}
+        return entry | {"module": mutant.module, "line": mutant.line, "before": mutant.before, "after": mutant.after}
 
     @property
     def is_killed(self) -> bool:
