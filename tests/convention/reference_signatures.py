@@ -13,7 +13,8 @@ from torchgen.api import structured
 from torchgen.api.types import CppSignatureGroup, DispatcherSignature, NativeSignature
 from torchgen.context import native_function_manager
 from torchgen.gen import get_grouped_native_functions, parse_native_yaml
-from torchgen.model import NativeFunction, NativeFunctionsGroup
+from torchgen.gen_aoti_c_shim import gen_declaration_and_definition
+from torchgen.model import FunctionSchema, NativeFunction, NativeFunctionsGroup
 
 
 def signatures_of(function: NativeFunction) -> dict[str, object]:
@@ -38,7 +39,18 @@ def signatures_of(function: NativeFunction) -> dict[str, object]:
         ]
         two = NativeSignature(function.func, symint=symint)
         signatures[f"native {symint}"] = [two.decl(), two.defn()]
+    signatures["C shims"] = shims_of(function.func)
     return signatures
+
+
+def shims_of(schema: FunctionSchema) -> list[str] | None:
+    """The texts of two versions of the C shim, the older one without arguments that have defaults; None for no shim."""
+    new = [argument.name for argument in schema.arguments.flat_non_out if argument.default is not None]
+    try:
+        texts = gen_declaration_and_definition(schema, "cpu", "called", {"v2": {"new_args": new}})
+    except NotImplementedError:
+        return None
+    return ["".join(text.split()) for text in texts]
 
 
 def main() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from opwright.convention import dispatcher, native, public_api, structured
+from opwright.convention import c_shim, dispatcher, native, public_api, structured
 from opwright.cpp.signature import Signature
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
+from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
@@ -58,13 +59,37 @@ def signatures_of(function: NativeFunction) -> dict[str, object]:
         signatures[f"dispatcher {symint}"] = [*printed(signature), signature.type]
     for symint, signature in ((False, native.signature(function)), (True, native.symint_signature(function))):
         signatures[f"native {symint}"] = [signature.declaration(), signature.definition()]
+    signatures["C shims"] = shims_of(function.schema)
     return signatures
+
+
+def shims_of(schema: FunctionSchema) -> list[str] | None:
+    """The same texts as the reference's program makes, without white space."""
+    new = [argument.name for argument in schema.arguments.non_out if argument.default is not None]
+    name = f"aoti_torch_cpu_{schema.name.unambiguous}"
+    try:
+        shims = [
+            c_shim.shim_function(f"{name}_v2", "called", schema),
+            c_shim.shim_function(name, "called", schema, new),
+        ]
+    except c_shim.NoCForm:
+        return None
+    declarations = "".join(f"AOTI_TORCH_EXPORT {shim.head};" for shim in shims)
+    return ["".join(text.split()) for text in (declarations, "".join(map(shim_definition, shims)))]
+
+
+def shim_definition(shim: c_shim.ShimFunction) -> str:
+    """The definition of a C function, as PyTorch writes it."""
+    result = "auto tmp_result = " if shim.results else ""
+    statements = "".join(part.statement for part in shim.results)
+    body = f"{result}{shim.called}({', '.join(shim.arguments)});{statements}"
+    return f"{shim.head} {{ AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({{ {body} }}); }}"
 
 
 def test_every_signature_of_every_operator_is_the_reference_s(
     catalog: Catalog, reference: list[dict[str, Any]]
 ) -> None:
-    """Public API (up to four, functions and methods), dispatcher and native signatures print the same."""
+    """Public API (up to four, functions and methods), dispatcher and native signatures print the same, and C shims."""
     records = [record for record in reference if "name" in record]
     assert len(records) == len(catalog) > 3000
     for function, record in zip(catalog, records, strict=True):

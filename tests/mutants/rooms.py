@@ -14,7 +14,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "actions": ("actions",),
     "check": ("check",),
     "cli": ("cli",),
-    "convention": ("convention",),
+    "convention": ("convention", "executorch", BYTES),
     "coverage": ("coverage",),
     "cpp": ("cpp",),
     "dialects": ("dialects",),
