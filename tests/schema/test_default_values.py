@@ -12,6 +12,8 @@ import pytest
 
 import opwright
 from opwright import DefaultValue, NamedConstant
+from opwright.schema import parse_type
+from opwright.schema.defaults import is_default
 
 #: The constants that PyTorch's own operators have for defaults, as numbers of their enumerations in C++.
 CONSTANTS = {"long": 4, "contiguous_format": 0}
@@ -70,6 +72,17 @@ def test_values_of_other_spellings(argument: str, value: DefaultValue) -> None:
     parsed = opwright.parse_schema(f"f({argument}) -> Tensor").arguments.all[0]
     assert parsed.default_value == value
     assert type(parsed.default_value) is type(value)
+
+
+@pytest.mark.parametrize(("name", "bits"), [("int", 64), ("SymInt", 64), ("Scalar", 64), ("DeviceIndex", 8)])
+def test_integers_fit_their_types(name: str, bits: int) -> None:
+    """The least and the greatest integer of the C++ type are defaults, and those beyond are not."""
+    limit = 2 ** (bits - 1)
+    type = parse_type(name)
+    assert is_default(type, str(-limit))
+    assert is_default(type, str(limit - 1))
+    assert not is_default(type, str(-limit - 1))
+    assert not is_default(type, str(limit))
 
 
 def test_constants_are_values() -> None:

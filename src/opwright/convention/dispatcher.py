@@ -122,7 +122,11 @@ def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:
 
 
 def return_statement(returns: tuple[Return, ...], values: Sequence[str], style: TypeStyle = TypeStyle.PLAIN) -> str:
-    """The statement that returns the values; empty if there are none."""
+    """The statement that returns the values; empty if there are none.
+
+    >>> return_statement((), [])
+    ''
+    """
     if not returns:
         return ""
     if len(returns) == 1:

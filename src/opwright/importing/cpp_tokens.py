@@ -64,8 +64,6 @@ def read_cpp(path: str, text: str) -> CppSource:
     line = 1
     for match in _TOKEN.finditer(text):
         kind, piece = match.lastgroup or "raw", match.group()
-        if kind == "fence":
-            kind = "raw"
         if kind == "directive":
             word, rest = _directive(piece)
             levels.read(word, rest)
