@@ -53,6 +53,7 @@ EDITS = {
     "alias of the return removed": ("f(Tensor(a) x) -> Tensor(a)", "f(Tensor(a) x) -> Tensor"),
     "wildcard": ("f(Tensor(a) x) -> Tensor(a)", "f(Tensor(a -> *) x) -> Tensor(a)"),
     "no longer written": ("f(Tensor x, Tensor(a!) y) -> ()", "f(Tensor x, Tensor y) -> ()"),
+    "no longer written, but still an alias": ("f(Tensor(a!) x) -> ()", "f(Tensor(a) x) -> ()"),
     "list no longer written": ("f(Tensor x, Tensor(a!)[] y) -> ()", "f(Tensor x, Tensor[] y) -> ()"),
     "order of alias sets": ("f(Tensor(a|b) x) -> ()", "f(Tensor(b|a) x) -> ()"),
     "narrower return": ("f() -> Tensor?", "f() -> Tensor"),

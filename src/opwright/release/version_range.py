@@ -124,6 +124,13 @@ class ReleaseSpan(NamedTuple):
         >>> allowed = parse_version_range(">=2.10,<2.14")
         >>> [ReleaseSpan(parse_version(text)).meets(allowed) for text in ("2.9", "2.13", "2.14")]
         [True, True, False]
+
+        Releases that no table lists count too:
+
+        >>> ReleaseSpan(until=parse_version("2.5")).meets(parse_version_range("<2.3"))
+        True
+        >>> ReleaseSpan(since=parse_version("2.90")).meets(parse_version_range(">2.95"))
+        True
         """
         if self.since is None and self.until is None:
             return True
