@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -207,6 +207,15 @@ edits: COUNT ?= 2000
 edits: SEED ?= 0
 edits: $(REFERENCE)
 	$(VENV)/bin/python -m tests.edits --count $(COUNT) --seed $(SEED)
+
+# COUNT changes of single places of the package, each with the tests of its room alone, which should fail; ONLY chooses
+# rooms or modules or MODULE:LINE, SEED others, AGAIN=1 those that survived the last time. Fails under FLOOR percent.
+mutants: COUNT ?= 300
+mutants: SEED ?= 0
+mutants: FLOOR ?= 0
+mutants: $(REFERENCE)
+	$(VENV)/bin/python -m tests.mutants --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --floor $(FLOOR) \
+	    $(foreach place,$(ONLY),--only '$(place)') $(if $(AGAIN),--again)
 
 # A session of COUNT edits of PyTorch's operators with the language server: its memory, and whether diagnostics settle.
 lsp-soak: COUNT ?= 2000

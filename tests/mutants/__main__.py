@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import resource
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,12 +24,16 @@ from tests.mutants.sandbox import Reached, Sandbox, digest
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
 _FOLDER = ROOT / "build" / "mutants"
+#: The bytes that a mutant which allocates without end may have.
+_MEMORY = 6 << 30
 
 
 def main() -> int:
     """Run the program; the exit status is 1 if fewer mutants are killed than the floor asks."""
     options = _options()
     _FOLDER.mkdir(parents=True, exist_ok=True)
+    # The programs that this one starts inherit the limit.
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     mutants = (
         survivors(_FOLDER / "results.json") if options.again else sample(options.count, options.seed, options.only)
     )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -24,7 +22,6 @@ from tests.mutants.mutations import Mutant
 from tests.mutants.rooms import PACKAGE, ROOT
 
 _COPIED = ("bench", "docs", "examples", "src", "tests")
-_MEMORY = 6 << 30  # bytes, for a mutant that allocates without end
 _PYTEST = (
     *("-q", "-p", "no:cacheprovider", "-p", "no:random_order", "--hypothesis-seed=0", "--no-header", "--tb=no"),
     *("-m", "not network and not slow and not thorough"),
@@ -140,7 +137,6 @@ class Sandbox:
     def _run(self, words: list[str], seconds: float) -> tuple[int | None, str]:
         """The exit status of pytest and what it prints; None if it takes longer. None of its programs stays behind."""
         command = [self._python, "-m", "pytest", *_PYTEST, *words]
-        limit = functools.partial(resource.setrlimit, resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
         with subprocess.Popen(
             command,
             cwd=self._root,
@@ -149,7 +145,6 @@ class Sandbox:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=limit,
         ) as process:
             try:
                 output, _ = process.communicate(timeout=seconds)

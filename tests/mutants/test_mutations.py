@@ -1,0 +1,110 @@
+"""The mutation tester makes the mutants that it should, the same ones for a seed, and counts them right."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutants.__main__ import sample
+from tests.mutants.mutations import Mutant, Source
+from tests.mutants.report import Result, print_results
+from tests.mutants.rooms import ROOMS, ROOT, room_modules, room_tests
+
+
+def changed(text: str) -> set[str]:
+    """The lines that the mutants of a module have in place of its own, for those that compile."""
+    source = Source("module.py", text)
+    mutants = [mutant for line in source.lines for mutant in source.mutants(line)]
+    return {mutant.after.strip() for mutant in mutants if mutant.compiles()}
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("x = a < b", {"x = (a <= b)"}),
+        ("x = a is None", {"x = (a is not None)"}),
+        ("x = a and b", {"x = (a or b)"}),
+        ("x = not a", {"x = (a)"}),
+        ("x = a + b", {"x = (a - b)"}),
+        ("x = 1", {"x = 2", "x = 0"}),
+        ("x = True", {"x = False"}),
+        ("x = 'word'", {"x = 'wordXX'", 'x = ""'}),
+        ("x = f'{a} word'", {"x = f'{a} wordXX'"}),
+        ("x = a[b:]", {"x = a[b:-1]"}),
+        ("x = a[:b]", {"x = a[1:b]"}),
+        ("x = f(a, b)", {"x = f(b, a)"}),
+        ("x = f(a, key=b)", {"x = f(a)"}),
+        ("f(a)", {"pass"}),
+        ("x.y = a", {"pass"}),
+        ("x += a", {"pass"}),
+        ("x = a if b else c", {"x = a if (not b) else c"}),
+        ("x = [a for a in b if a]", {"x = [a for a in b if (not a)]"}),
+        ("for a in b:\n    break", {"continue"}),
+        ("def f():\n    return a", {"return None"}),
+        ("def f():\n    if a:\n        return", {"if (not a):", "if False:"}),
+    ],
+)
+def test_each_operator_changes_its_expression(text: str, lines: set[str]) -> None:
+    """Each kind of slip is made once for each expression or statement of its kind, and nothing else is."""
+    assert changed(text) == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""A docstring with a number."""',
+        "x: Literal['word']",
+        "def f(a: 'word') -> 'word':\n    ...",
+        "@lru_cache(maxsize=1)\nclass A:\n    ...",
+        "if TYPE_CHECKING:\n    x = 1",
+        "assert a == 1, 'word'",
+        "raise AssertionError(f'{a} word')",
+        "class A:\n    def __repr__(self):\n        return 'word'",
+    ],
+)
+def test_what_no_behaviour_depends_on_stays(text: str) -> None:
+    """Documentation, annotations, decorators, invariants and representations for debugging have no mutants."""
+    assert {line for line in changed(text) if not line.startswith(("pass", "raise"))} == set()
+
+
+def test_messages_are_told_from_other_texts() -> None:
+    """A text of several words is a message; a word, and a piece of C++, are not."""
+    source = Source("module.py", "f('no operator has this name')\nf('name')\nf('auto it = std::move(it); return it;')")
+    kinds = [{mutant.operator for mutant in source.mutants(line)} - {"statement deleted"} for line in (1, 2, 3)]
+    assert kinds == [{"message"}, {"text"}, {"text"}]
+
+
+def test_a_mutant_knows_the_lines_of_its_statement() -> None:
+    """A mutant counts as reached where its statement runs: all lines of a simple one, the head of a compound one."""
+    source = Source("module.py", "x = f(\n    1,\n    a,\n)\nif b(\n    2\n):\n    y = 3\n")
+    statements = {line: {mutant.statement for mutant in source.mutants(line)} for line in (2, 6, 8)}
+    assert statements == {2: {range(1, 5)}, 6: {range(5, 8)}, 8: {range(8, 9)}}
+
+
+def test_the_seed_determines_the_mutants() -> None:
+    """The same seed draws the same mutants, another seed others, and a room only its own."""
+    first = [mutant.key for mutant in sample(8, 1, ["cpp"])]
+    assert first == [mutant.key for mutant in sample(8, 1, ["cpp"])]
+    assert first != [mutant.key for mutant in sample(8, 2, ["cpp"])]
+    assert len(first) == 8
+    assert all(module.startswith("src/opwright/cpp/") for module, _, _ in first)
+
+
+def test_every_room_has_modules_and_tests() -> None:
+    """The table of rooms names folders that exist, and leaves out no sub-package with code."""
+    modules = room_modules()
+    assert [room for room in ROOMS if not modules[room] or not room_tests(room)] == []
+    packages = {path.parent.name for path in (ROOT / "src" / "opwright").glob("*/__init__.py")}
+    assert packages - {room.split("/")[0] for room in ROOMS} == set()
+
+
+def test_equivalent_mutants_and_messages_are_counted_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """The score is that of mutants in code that are not equivalent; a mutant without an end is killed."""
+    source = Source("module.py", "x = f(a, b)\n'no operator has this name'")
+    [code] = source.mutants(1)
+    message = Mutant("module.py", "message", "a", "b", range(1), 1, (0, 0), "", "")
+    outcomes = ("killed", "timeout", "survived", "unreached", "equivalent")
+    results = [Result("cpp", code, outcome) for outcome in outcomes] + [Result("cpp", message, "killed")]
+    assert print_results(results) == 50
+    printed = capsys.readouterr().out
+    assert "module.py:1: arguments swapped, survived\n- x = f(a, b)\n+ x = f(b, a)\n" in printed
+    assert "| cpp | 4 | 2 | 50% | 1 | 1 of 1 |" in printed
