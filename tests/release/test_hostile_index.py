@@ -23,11 +23,12 @@ import pytest
 from opwright.cli.main import main
 from opwright.release.addresses import is_secure, parse_address, parse_trusted_host
 from opwright.release.fetch import offered_versions
-from opwright.release.index_page import links_of_page
+from opwright.release.index_page import links_of_file, links_of_page
 from opwright.release.inputs import from_version
 from opwright.release.pip_settings import IndexSettings, load_index_settings
 from opwright.release.transport import Page, Transport, TransportError
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
+from opwright.source.limits import FILE_BYTES
 from opwright.source.render import render_report, render_short
 from tests.release.fake_torch import FakeIndex, package_files, wheel_bytes
 
@@ -329,6 +330,13 @@ def test_a_page_with_too_many_wheels_is_a_diagnostic(monkeypatch: pytest.MonkeyP
     page = Page(parse_address("https://pypi.org/simple/torch/"), "text/html", links.encode())
     assert fault_of(lambda: links_of_page(page, "torch")).code == "E0515"
     assert links_of_page(page, "acme") == ([], [])
+
+
+def test_a_page_in_a_file_has_at_most_the_bytes_of_a_file() -> None:
+    """A file with one byte more is refused, and one without it is read."""
+    page = b"<a>" + b" " * (FILE_BYTES - 3)
+    assert links_of_file(page, Path("index.html"), "torch") == ([], [])
+    assert fault_of(lambda: links_of_file(page + b" ", Path("index.html"), "torch")).code == "E0515"
 
 
 @pytest.mark.parametrize("name", ["x\0y", "x\x1b[31m", "../../x", "/etc/x", "x\\y"])

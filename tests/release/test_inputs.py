@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.release.inputs import Inputs, from_installed, from_source_path, from_wheel, resolve
+from opwright.release.inputs import Inputs, from_files, from_installed, from_source_path, from_wheel, resolve
 from opwright.release.store import WheelStore
 from opwright.release.transport import StreamBytes
 from opwright.release.version import version_of
@@ -127,6 +127,14 @@ def test_a_source_path_without_inputs_is_a_fault(tmp_path: Path, spot: str) -> N
     with pytest.raises(Fault) as caught:
         from_source_path(tmp_path / spot)
     assert caught.value.diagnostic.code == "E0501"
+
+
+def test_a_path_without_operators_is_a_fault(tmp_path: Path) -> None:
+    """The fault names the file of operators that does not exist."""
+    with pytest.raises(Fault) as caught:
+        from_files(str(tmp_path / "functions.yaml"), str(tmp_path / "tags.yaml"), str(tmp_path))
+    assert caught.value.diagnostic.code == "E0501"
+    assert caught.value.diagnostic.message == f"there is no file `{tmp_path / 'functions.yaml'}`"
 
 
 def test_the_installed_package_is_found_and_not_imported(empty_environment: Path) -> None:

@@ -211,7 +211,7 @@ class FolderStore:
         """Files of the same installation or tree whose path begins with `prefix`. Slow for a short prefix."""
         root = self._root or self._aten
         names = []
-        for folder, _, files in os.walk(os.path.join(root, *prefix.rpartition("/")[0].split("/"))):
+        for folder, _, files in os.walk(os.path.join(root, prefix.rpartition("/")[0])):
             relative = os.path.relpath(folder, root).replace(os.sep, "/")
             names += [file_name if relative == "." else f"{relative}/{file_name}" for file_name in files]
         return tuple(sorted(path for path in names if path.startswith(prefix)))

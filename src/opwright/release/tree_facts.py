@@ -143,7 +143,7 @@ def _names_in(text: str, constant: str) -> Mapping[str, str] | None:
 
     >>> _names_in('OTHER = 1\\nOPS = frozenset(\\n    {"add", "mul"}\\n)\\n', "OPS")
     {'add': '', 'mul': ''}
-    >>> _names_in('OPS: dict[str, str] = {"view": "self"}\\n', "OPS")
+    >>> _names_in('OPS: dict[str, str] = {"view": "self", "other": None}\\n', "OPS")
     {'view': 'self'}
     """
     import ast
