@@ -137,6 +137,22 @@ def test_a_path_without_operators_is_a_fault(tmp_path: Path) -> None:
     assert caught.value.diagnostic.message == f"there is no file `{tmp_path / 'functions.yaml'}`"
 
 
+def test_kernels_compiled_ahead_of_time_come_from_a_folder(tmp_path: Path) -> None:
+    """A folder replaces the release's declarations, an empty name leaves them out, and other inputs stay."""
+    name = "native_aot/scaled/aot.py"
+    tree = write_source_tree(tmp_path / "tree")
+    for folder, text in ((tmp_path / "tree" / "torch" / "_native" / "ops", "ours"), (tmp_path / "other", "theirs")):
+        (folder / "scaled").mkdir(parents=True)
+        (folder / "scaled" / "aot.py").write_text(text, encoding="utf-8")
+    inputs = from_source_path(tree)
+    replaced = inputs.with_native_aot(str(tmp_path / "other"))
+    assert inputs.read_text(name).text == "ours"
+    assert replaced.read_text(name).text == "theirs"
+    assert replaced.read_text(NATIVE).text == inputs.read_text(NATIVE).text
+    assert replaced.names() == inputs.names()
+    assert set(inputs.names()) - set(inputs.with_native_aot("").names()) == {name}
+
+
 def test_the_installed_package_is_found_and_not_imported(empty_environment: Path) -> None:
     """The running environment's package gives inputs and version; importing it would end the test."""
     write_files(empty_environment, package_files("2.14.1"))
