@@ -47,7 +47,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "schema": ("schema",),
     "selective": ("selective",),
     "source": ("source",),
-    "syntax": ("cpp", "emit"),
+    "syntax": ("actions", "emit"),
     "torchgen": ("torchgen_interface", "cli"),
     "torchgen/executorch": ("executorch",),
     "torchgen/selective_build": ("selective",),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
-from tests.mutants.__main__ import sample
+from tests.mutants.__main__ import EQUIVALENT, sample
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
 from tests.mutants.rooms import ROOMS, ROOT, room_modules, room_tests
@@ -95,6 +96,18 @@ def test_every_room_has_modules_and_tests() -> None:
     assert [room for room in ROOMS if not modules[room] or not room_tests(room)] == []
     packages = {path.parent.name for path in (ROOT / "src" / "opwright").glob("*/__init__.py")}
     assert packages - {room.split("/")[0] for room in ROOMS} == set()
+
+
+def test_equivalent_mutants_still_exist() -> None:
+    """Each mutant that the data file excuses is one that the tester makes; after a change of its line, it goes."""
+    rows = yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8"))
+    gone = []
+    for row in rows:
+        source = Source(row["module"], (ROOT / row["module"]).read_text(encoding="utf-8"))
+        keys = {mutant.key for line in source.lines for mutant in source.mutants(line)}
+        if (row["module"], row["before"], row["after"]) not in keys:
+            gone.append(row)
+    assert gone == []
 
 
 def test_equivalent_mutants_and_messages_are_counted_apart(capsys: pytest.CaptureFixture[str]) -> None:
