@@ -105,10 +105,12 @@ class Sandbox:
         lines: dict[str, set[int]] = {}
         for path in self._recording.glob("lines.*"):
             data = coverage.CoverageData(str(path))
-            data.read()
-            for name in data.measured_files():
-                module = Path(name).relative_to(self._root).as_posix()
-                lines.setdefault(module, set()).update(data.lines(name) or ())
+            # Programs that tests kill leave damaged files.
+            with contextlib.suppress(coverage.CoverageException):
+                data.read()
+                for name in data.measured_files():
+                    module = Path(name).relative_to(self._root).as_posix()
+                    lines.setdefault(module, set()).update(data.lines(name) or ())
         return {
             module: (digest(self._root / module), sorted(numbers))
             for module, numbers in sorted(lines.items())

@@ -9,6 +9,7 @@ import yaml
 
 from opwright.selective.files import QuickFiles
 from opwright.source.plain_yaml import NotPlain
+from opwright.torchgen.executorch import gen_all_oplist
 from tests.selective.program_cases import ProgramCase, load_cases, run_case
 
 CASES = load_cases()
@@ -32,6 +33,24 @@ def test_case(case: ProgramCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     stamps = {name: (tmp_path / name).stat().st_mtime_ns for name in run.outputs}
     assert run_case(case, tmp_path) == run
     assert {name: (tmp_path / name).stat().st_mtime_ns for name in run.outputs} == stamps
+
+
+def test_models_have_the_names_of_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file of a model replaces the sources that it names itself, in the union and where two models overlap."""
+    monkeypatch.chdir(tmp_path)
+    model = "operators:\n  aten::add.out:\n    debug_info: [{}]\n    include_all_overloads: false\n"
+    for name in ("a", "b"):
+        Path(f"{name}.yaml").write_text(model.format(f"model_{name}"), encoding="utf-8")
+    Path("list").write_text("a.yaml b.yaml", encoding="utf-8")
+    first, second = (str(tmp_path.resolve() / f"{name}.yaml") for name in ("a", "b"))
+    words = ["--output-dir", "out", "--model-file-list-path", "@list"]
+    assert gen_all_oplist.main(words) == 0
+    union = yaml.safe_load(Path("out/selected_operators.yaml").read_text(encoding="utf-8"))
+    assert union["operators"]["aten::add.out"]["debug_info"] == [first, second]
+    assert gen_all_oplist.main([*words, "--check-ops-not-overlapping"]) == 1
+    assert f"two models select `aten::add.out`: {first} and {second}" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("case", named([case for case in CASES if case.outputs and not case.report]))
