@@ -19,7 +19,7 @@ import yaml
 
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
-from tests.mutants.rooms import ROOT, room_modules, room_of, room_tests
+from tests.mutants.rooms import ROOT, room_modules, room_of, tests_of
 from tests.mutants.sandbox import Reached, Sandbox, digest
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
@@ -128,11 +128,10 @@ class Workshop:
         rooms: dict[str, list[Mutant]] = {}
         for mutant in mutants:
             rooms.setdefault(room_of(mutant.module) or "", []).append(mutant)
-        for room in sorted(rooms, key=lambda room: len(room_tests(room)) / len(rooms[room])):
-            tests = room_tests(room)
-            self._record(tests)
+        for room in sorted(rooms, key=lambda room: len(tests_of(rooms[room][0].module)) / len(rooms[room])):
+            self._record(sorted({name for mutant in rooms[room] for name in tests_of(mutant.module)}))
             with ThreadPoolExecutor(self._jobs) as pool:
-                yield from pool.map(partial(self._result, room, tests), rooms[room])
+                yield from pool.map(partial(self._result, room), rooms[room])
 
     def _record(self, names: list[str]) -> None:
         stale = [
@@ -153,11 +152,11 @@ class Workshop:
         self._sandboxes.put(sandbox)
         return name
 
-    def _result(self, room: str, tests: list[str], mutant: Mutant) -> Result:
-        return Result(room, mutant, "equivalent" if mutant.key in self._equivalent else self._outcome(mutant, tests))
+    def _result(self, room: str, mutant: Mutant) -> Result:
+        return Result(room, mutant, "equivalent" if mutant.key in self._equivalent else self._outcome(mutant))
 
-    def _outcome(self, mutant: Mutant, tests: list[str]) -> str:
-        names = [name for name in tests if self._reached[name].reaches(mutant)]
+    def _outcome(self, mutant: Mutant) -> str:
+        names = [name for name in tests_of(mutant.module) if self._reached[name].reaches(mutant)]
         names.sort(key=lambda name: self._reached[name].seconds)
         seconds = sum(self._reached[name].seconds for name in names)
         failing = [f"--deselect={test}" for name in names for test in self._reached[name].failing]

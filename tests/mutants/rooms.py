@@ -53,6 +53,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "torchgen/selective_build": ("selective",),
 }
 
+#: The folders of tests of commands whose modules have another name.
+_COMMANDS = {"import_library": "importing", "select": "selective", "new": "extension", "watching": "engine"}
+
 
 def room_of(module: str) -> str | None:
     """The room of a module by its path below the root; None for the few modules outside rooms, and for plain data."""
@@ -72,10 +75,14 @@ def room_modules() -> dict[str, list[str]]:
     return modules
 
 
-def room_tests(room: str) -> list[str]:
-    """The test modules of a room."""
-    folders = [ROOT / (name if name.startswith("tests/") else f"tests/{name}") for name in ROOMS[room]]
+def tests_of(module: str) -> list[str]:
+    """The test modules that guard a module: those of its room. A command's are in the folder of its name too."""
+    room = room_of(module)
+    names = ROOMS[room] if room is not None else ()
+    if room == "cli":
+        names = (*names, *(_COMMANDS.get(name, name) for name in [Path(module).stem]))
+    folders = [ROOT / (name if name.startswith("tests/") else f"tests/{name}") for name in names]
     paths = [
         path for folder in folders for path in ([folder] if folder.is_file() else sorted(folder.rglob("test_*.py")))
     ]
-    return [path.relative_to(ROOT).as_posix() for path in paths]
+    return list(dict.fromkeys(path.relative_to(ROOT).as_posix() for path in paths))
