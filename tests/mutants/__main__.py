@@ -19,7 +19,7 @@ import yaml
 
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
-from tests.mutants.rooms import ROOT, room_modules, room_of, tests_of
+from tests.mutants.rooms import ROOT, room_modules, room_of, guards_of
 from tests.mutants.sandbox import Reached, Sandbox, digest
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
@@ -128,8 +128,8 @@ class Workshop:
         rooms: dict[str, list[Mutant]] = {}
         for mutant in mutants:
             rooms.setdefault(room_of(mutant.module) or "", []).append(mutant)
-        for room in sorted(rooms, key=lambda room: len(tests_of(rooms[room][0].module)) / len(rooms[room])):
-            self._record(sorted({name for mutant in rooms[room] for name in tests_of(mutant.module)}))
+        for room in sorted(rooms, key=lambda room: len(guards_of(rooms[room][0].module)) / len(rooms[room])):
+            self._record(sorted({name for mutant in rooms[room] for name in guards_of(mutant.module)}))
             with ThreadPoolExecutor(self._jobs) as pool:
                 yield from pool.map(partial(self._result, room), rooms[room])
 
@@ -156,7 +156,7 @@ class Workshop:
         return Result(room, mutant, "equivalent" if mutant.key in self._equivalent else self._outcome(mutant))
 
     def _outcome(self, mutant: Mutant) -> str:
-        names = [name for name in tests_of(mutant.module) if self._reached[name].reaches(mutant)]
+        names = [name for name in guards_of(mutant.module) if self._reached[name].reaches(mutant)]
         names.sort(key=lambda name: self._reached[name].seconds)
         seconds = sum(self._reached[name].seconds for name in names)
         failing = [f"--deselect={test}" for name in names for test in self._reached[name].failing]

@@ -54,7 +54,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
 }
 
 #: The folders of tests of commands whose modules have another name.
-_COMMANDS = {"import_library": "importing", "select": "selective", "new": "extension", "watching": "engine"}
+_COMMANDS = {
+    "import_library": "importing",
+    "select": "selective",
+    "new": "extension",
+    "watching": "engine",
+    "describing": "actions",
+    "trust": "plugins",
+}
 
 
 def room_of(module: str) -> str | None:
@@ -75,7 +82,7 @@ def room_modules() -> dict[str, list[str]]:
     return modules
 
 
-def tests_of(module: str) -> list[str]:
+def guards_of(module: str) -> list[str]:
     """The test modules that guard a module: those of its room. A command's are in the folder of its name too."""
     room = room_of(module)
     names = ROOMS[room] if room is not None else ()

@@ -8,7 +8,7 @@ import yaml
 from tests.mutants.__main__ import EQUIVALENT, sample
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
-from tests.mutants.rooms import ROOMS, ROOT, room_modules, tests_of
+from tests.mutants.rooms import ROOMS, ROOT, room_modules, guards_of
 
 
 def changed(text: str) -> set[str]:
@@ -93,7 +93,7 @@ def test_the_seed_determines_the_mutants() -> None:
 def test_every_room_has_modules_and_tests() -> None:
     """The table of rooms names folders that exist, and leaves out no sub-package with code."""
     modules = room_modules()
-    assert [room for room in ROOMS if not modules[room] or not tests_of(modules[room][0])] == []
+    assert [room for room in ROOMS if not modules[room] or not guards_of(modules[room][0])] == []
     packages = {path.parent.name for path in (ROOT / "src" / "opwright").glob("*/__init__.py")}
     assert packages - {room.split("/")[0] for room in ROOMS} == set()
 
