@@ -19,7 +19,7 @@ import yaml
 
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
-from tests.mutants.rooms import ROOT, room_modules, room_of, guards_of
+from tests.mutants.rooms import ROOT, guards_of, room_modules, room_of
 from tests.mutants.sandbox import Reached, Sandbox, digest
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")

@@ -55,12 +55,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
 
 #: The folders of tests of commands whose modules have another name.
 _COMMANDS = {
-    "import_library": "importing",
-    "select": "selective",
-    "new": "extension",
-    "watching": "engine",
     "describing": "actions",
+    "import_library": "importing",
+    "new": "extension",
+    "plugin_use": "plugins",
+    "select": "selective",
+    "supervision": "plugins",
     "trust": "plugins",
+    "watching": "engine",
 }
 
 

@@ -8,7 +8,7 @@ import yaml
 from tests.mutants.__main__ import EQUIVALENT, sample
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
-from tests.mutants.rooms import ROOMS, ROOT, room_modules, guards_of
+from tests.mutants.rooms import ROOMS, ROOT, guards_of, room_modules
 
 
 def changed(text: str) -> set[str]:
