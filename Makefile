@@ -209,13 +209,14 @@ edits: $(REFERENCE)
 	$(VENV)/bin/python -m tests.edits --count $(COUNT) --seed $(SEED)
 
 # COUNT changes of single places of the package, each with the tests of its room alone, which should fail; ONLY chooses
-# rooms or modules or MODULE:LINE, SEED others, AGAIN=1 those that survived the last time. Fails under FLOOR percent.
+# rooms or modules or MODULE:LINE, ROOMS=5 draws so many rooms, SEED draws others, and AGAIN=1 takes those that survived
+# the last time. Fails under FLOOR percent.
 mutants: COUNT ?= 300
 mutants: SEED ?= 0
 mutants: FLOOR ?= 0
 mutants: $(REFERENCE)
 	$(VENV)/bin/python -m tests.mutants --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --floor $(FLOOR) \
-	    $(foreach place,$(ONLY),--only '$(place)') $(if $(AGAIN),--again)
+	    $(foreach place,$(ONLY),--only '$(place)') $(if $(ROOMS),--rooms $(ROOMS)) $(if $(AGAIN),--again)
 
 # A session of COUNT edits of PyTorch's operators with the language server: its memory, and whether diagnostics settle.
 lsp-soak: COUNT ?= 2000

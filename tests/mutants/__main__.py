@@ -55,10 +55,25 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", metavar="PLACE", help="a room, or MODULE or MODULE:LINE below the root"
     )
+    parser.add_argument("--rooms", type=int, help="draw the mutants from so many rooms, which the seed determines")
     parser.add_argument("--again", action="store_true", help="run what survived the last time again")
     parser.add_argument("--jobs", type=int, default=2, help="how many run at once (default: 2)")
     parser.add_argument("--floor", type=float, default=0, help="the percentage below which the exit status is 1")
     return parser.parse_args()
+
+
+def drawn_rooms(count: int, seed: int) -> list[str]:
+    """Some rooms, each drawn by its lines: most of the time that a small sample takes is for what their tests reach."""
+    lengths = {room: sum(map(_length, modules)) for room, modules in room_modules().items()}
+    generator = random.Random(seed)
+    rooms: dict[str, None] = {}
+    while len(rooms) < min(count, len(lengths)):
+        rooms[generator.choices(list(lengths), list(lengths.values()))[0]] = None
+    return list(rooms)
+
+
+def _length(module: str) -> int:
+    return (ROOT / module).read_text(encoding="utf-8").count("\n")
 
 
 def sample(count: int, seed: int, only: list[str] | None = None) -> list[Mutant]:
@@ -70,7 +85,7 @@ def sample(count: int, seed: int, only: list[str] | None = None) -> list[Mutant]
     generator = random.Random(seed)
     modules = [module for modules in room_modules().values() for module in modules if _is_chosen(module, only)]
     texts = {module: (ROOT / module).read_text(encoding="utf-8") for module in modules}
-    lengths = [text.count("\n") for text in texts.values()]
+    lengths = list(map(_length, modules))
     sources: dict[str, Source] = {}
     mutants: dict[Mutant, None] = {}
     for _ in range(100 * count):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from tests.mutants.__main__ import EQUIVALENT, sample
+from tests.mutants.__main__ import EQUIVALENT, drawn_rooms, sample
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
-from tests.mutants.rooms import ROOMS, ROOT, guards_of, room_modules
+from tests.mutants.rooms import ROOMS, ROOT, guards_of, room_modules, room_of
 
 
 def changed(text: str) -> set[str]:
@@ -88,6 +88,14 @@ def test_the_seed_determines_the_mutants() -> None:
     assert first != [mutant.key for mutant in sample(8, 2, ["cpp"])]
     assert len(first) == 8
     assert all(module.startswith("src/opwright/cpp/") for module, _, _ in first)
+
+
+def test_rooms_are_drawn_by_the_seed() -> None:
+    """A small sample comes from as many different rooms as asked for, and a seed determines them."""
+    rooms = drawn_rooms(4, 1)
+    assert rooms == drawn_rooms(4, 1) != drawn_rooms(4, 2)
+    assert len(set(rooms) & set(ROOMS)) == 4
+    assert {room_of(mutant.module) for mutant in sample(20, 1, rooms)} <= set(rooms)
 
 
 def test_every_room_has_modules_and_tests() -> None:
