@@ -63,6 +63,7 @@ _COMMANDS = {
     "supervision": "plugins",
     "trust": "plugins",
     "watching": "engine",
+    "where": "engine",
 }
 
 
