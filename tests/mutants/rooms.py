@@ -56,9 +56,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
 #: The folders of tests of commands whose modules have another name.
 _COMMANDS = {
     "describing": "actions",
+    "extras": "engine",
     "import_library": "importing",
     "new": "extension",
     "plugin_use": "plugins",
+    "runs": "engine",
     "select": "selective",
     "supervision": "plugins",
     "trust": "plugins",
