@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from opwright.schema import FunctionSchema, SchemaKind, parse_schema, parse_type, signature
 from opwright.schema.annotation import annotation
+from opwright.schema.base_types import BaseTypeRow
 from opwright.schema.function import Arguments, make_argument, make_return
 from opwright.schema.names import AUGMENTED, operator_name, parsed_operator_name
 from opwright.schema.signature import signature_key
@@ -215,6 +216,16 @@ def test_tensor_options_are_found_between_other_arguments() -> None:
     assert arguments.options is not None
     assert [option.name for option in arguments.pre_options] == ["a"]
     assert [option.name for option in arguments.post_options] == ["b"]
+
+
+def test_a_new_type_has_no_forms() -> None:
+    """A row with a name alone has no form in any language: stubs take any value, and defaults are words."""
+    row = BaseTypeRow("Event")
+    given = {name: value for name, value in zip(row._fields, row, strict=True) if value}
+    assert given == {
+        **{"name": "Event", "in_files": True, "in_dispatcher": True, "is_held": True},
+        **{"default": "word", "stub": "_Any"},
+    }
 
 
 def test_a_list_without_its_end_is_told_at_its_place() -> None:
