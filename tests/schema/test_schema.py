@@ -223,8 +223,12 @@ def test_a_new_type_has_no_forms() -> None:
     row = BaseTypeRow("Event")
     given = {name: value for name, value in zip(row._fields, row, strict=True) if value}
     assert given == {
-        **{"name": "Event", "in_files": True, "in_dispatcher": True, "is_held": True},
-        **{"default": "word", "stub": "_Any"},
+        "name": "Event",
+        "in_files": True,
+        "in_dispatcher": True,
+        "is_held": True,
+        "default": "word",
+        "stub": "_Any",
     }
 
 

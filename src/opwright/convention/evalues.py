@@ -55,9 +55,9 @@ def convert(argument: Argument, choices: ValueChoices) -> ValueConversion:
     """The conversion of the value in the variable with the argument's name. Raises NoCppType.
 
     >>> from opwright.schema import parse_schema
-    >>> argument = parse_schema("f(int dim) -> Tensor").arguments.all[0]
+    >>> argument = parse_schema("f(Scalar by) -> Tensor").arguments.all[0]
     >>> convert(argument, ValueChoices()).statements
-    ('int64_t dim_base = dim.to<int64_t>();',)
+    ('const torch::executor::Scalar & by_base = by.to<torch::executor::Scalar>();',)
     """
     return _conversion(argument.type, argument.name, argument.is_write, choices)
 
