@@ -63,7 +63,13 @@ class Painter(NamedTuple):
         return f"{style}{text}{_RESET}" if self.color and text else text
 
     def wrap_signature(self, lead: str, text: str, indent: int) -> Iterator[str]:
-        """A C++ signature after a lead, in lines that end between parameters."""
+        """A C++ signature after a lead, in lines that end between parameters.
+
+        >>> signature = "Tensor add(Tensor a, Tensor b, Scalar alpha, bool c)"
+        >>> print(*Painter(columns=40).wrap_signature("at::  ", signature, 4), sep="\\n")
+        at::  Tensor add(Tensor a, Tensor b,
+            Scalar alpha, bool c)
+        """
         name, bracket, rest = text.partition("(")
         parameters = rest.replace(", ", ",\n").split("\n")
         line = f"{lead}{name}{bracket}"
