@@ -53,7 +53,7 @@ class Place(NamedTuple):
 Fix: TypeAlias = Callable[[Place], Edits]
 
 _NONE: Final[Edits] = ()
-_BLANKS: Final = re.compile(r"[ \t]+(?=[\r\n]|\Z)")
+_COLON: Final = re.compile(r"[ \t]*:([ \t]+(?=[\r\n]|\Z))?")
 
 
 def _delete_repeated_key(place: Place) -> Edits:
@@ -113,13 +113,10 @@ def _delete_colon(place: Place) -> Edits:
     entry = next((node for node in reversed(place.path) if isinstance(node, Mapping)), None)
     if entry is None or len(entry.entries) != 1 or place.node is not entry.entries[0][0]:
         return _NONE
-    name, value = entry.entries[0]
-    end = entry.file.text.find(":", name.end) + 1
-    is_nothing = isinstance(value, Scalar) and value.kind == "null" and not value.span.text
-    if not is_nothing or not end:
-        return _NONE
-    rest = _BLANKS.match(entry.file.text, end)
-    return (Edit(Span(entry.file, name.end, end if rest is None else rest.end()), ""),)
+    name = entry.entries[0][0]
+    # After `? name`, the next colon is that of another entry.
+    colon = _COLON.match(entry.file.text, name.end)
+    return _NONE if colon is None else (Edit(Span(entry.file, name.end, colon.end()), ""),)
 
 
 def _rename_key(names: dict[str, str]) -> Fix:
