@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import re
 from pathlib import Path
 
@@ -18,6 +19,11 @@ from opwright.source.text import SourceFile
 
 PAGES = Path(opwright.__path__[0]) / "diagnostics"
 FILES = {name: SourceFile(name, "x" * 50) for name in ("a.yaml", "b.yaml")}
+
+
+def test_another_process_gets_the_suggestion() -> None:
+    """A suggestion that is sent to another process is the text alone."""
+    assert pickle.loads(pickle.dumps(did_you_mean("CPUU", ["CPU", "CUDA"]))) == "did you mean `CPU`?"
 
 
 def test_order() -> None:

@@ -100,6 +100,17 @@ def test_mistakes(code: str, case: str, parser: str, monkeypatch: pytest.MonkeyP
     assert "t.yaml" in render_terminal([fault.diagnostic], color=False)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a: `b", "a backquote cannot start a value"), ("a: @b", "`@` cannot start a value")],
+)
+def test_reserved_characters_are_named(text: str, message: str) -> None:
+    """A backquote, which cannot stand between two of its kind, is a word in the message; others are themselves."""
+    fault = fault_of(text)
+    assert fault is not None
+    assert fault.diagnostic.message == message
+
+
 PIECES = ["- ", ": ", "a", "'", '"', "\n", "\n  ", "\t", "[", "]", "{", "}", ",", "&x ", "*x", "!!str ", "|", ">", "#"]
 PIECES += ["? ", "---\n", "%", "\\", "<<", "\x00", "é", "\u2028", "1", "@", "..."]
 

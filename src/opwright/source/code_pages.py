@@ -64,7 +64,14 @@ def is_plugin_code(code: str) -> bool:
 
 
 def add_plugin_code(row: Code) -> None:
-    """Adds the code of a plug-in, which has the form of such codes."""
+    """Adds the code of a plug-in, which has the form of such codes.
+
+    >>> add_plugin_code(Code("ACME0001", "unknown colour", "The colour is not in the table."))
+    >>> find_code("acme0001").title, code_names()[0]
+    ('unknown colour', 'ACME0001')
+    >>> remove_plugin_code("ACME0001")
+    >>> find_code("acme0001")
+    """
     _PLUGIN_CODES[row.code] = row
 
 

@@ -51,6 +51,8 @@ def split_items(text: str) -> list[ItemText]:
 
     >>> split_items("# Operators.\\n- func: f() -> ()\\n\\n- func: g() -> ()\\n")
     [(15, 'func: f() -> ()\\n'), (34, 'func: g() -> ()\\n')]
+    >>> split_items("a: 1\\n- b\\n"), split_items("- a\\r\\n- b\\r\\n")
+    ([], [])
     """
     if any(mark in text for mark in _OTHER_BREAKS):
         return []

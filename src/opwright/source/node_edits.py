@@ -117,6 +117,8 @@ def added_field(mapping: Mapping, field: str, value: str) -> Edits:
     >>> print(apply_edits(text, added_field(tree.items[0], "variants", "method")), end="")
     - func: f() -> ()
       variants: method
+    >>> print(apply_edits(text, added_field(tree.items[0], "func", "g() -> ()")), end="")
+    - func: g() -> ()
     """
     file = mapping.file
     entry = mapping.entry(field)

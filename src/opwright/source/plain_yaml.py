@@ -63,6 +63,8 @@ def read_plain(text: str) -> PlainValue:
 
     >>> read_plain("operators:\\n  aten::add:\\n    is_root_operator: true\\ndebug_info:\\n- model\\n")
     {'operators': {'aten::add': {'is_root_operator': True}}, 'debug_info': ['model']}
+    >>> read_plain("operators: {}\\nbuild_features: []\\n")
+    {'operators': {}, 'build_features': []}
     """
     lines = _lines(text)
     if not lines:
