@@ -239,10 +239,11 @@ def test_other_files_are_refused(text: str, reason: str) -> None:
 
 
 def test_values_without_a_form_in_json_are_faults() -> None:
-    """A date and an infinite number are errors at their places."""
-    for text in ("released: 2024-01-31", "scale: .inf"):
+    """A date and an infinite number are errors at their places, which name them."""
+    for text, name in (("released: 2024-01-31", "a date"), ("scale: .inf", "a number")):
         with pytest.raises(Fault) as raised:
             contents(load_yaml(SourceFile("ops.yaml", text)))
         assert raised.value.diagnostic.code == "E2102"
+        assert raised.value.diagnostic.message == f"a dump cannot hold {name}"
         assert raised.value.diagnostic.span is not None
         assert raised.value.diagnostic.span.text == text.partition(": ")[2]
