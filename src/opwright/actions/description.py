@@ -17,7 +17,7 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["PACKAGES", "Action", "Description", "Word", "WordPlace", "outputs_digest"]
+__all__ = ["PACKAGES", "Action", "Description", "Word", "WordPlace", "folders_of", "outputs_digest"]
 
 #: The Python packages that hermetic runs import, besides the standard library. `_yaml` is a part of PyYAML; formulas of
 #: derivatives are parsed by Tree-sitter.
@@ -48,7 +48,7 @@ class Action(NamedTuple):
     """A run that makes some of the outputs.
 
     `files` are inputs relative to the working folder, and `torch_files` inputs relative to the top of PyTorch's inputs.
-    `outputs` are relative to the output folder. `words` are the arguments after `opwright generate`, without `--out`.
+    `outputs` are relative to the output folder; a folder, of which all files are outputs, ends in a slash. `words` are the arguments after `opwright generate`, without `--out`.
     """
 
     name: str
@@ -78,6 +78,16 @@ class Description(NamedTuple):
     def comment(self) -> str:
         """A sentence about where the text comes from."""
         return f"Made by `opwright generate {' '.join(self.command)}`."
+
+
+def folders_of(outputs: Iterable[str]) -> tuple[str, ...]:
+    """The folders at the top that outputs are in, each with a slash, and the outputs that are in none.
+
+    >>> folders_of(["include/acme/ops.h", "include/acme/kernels.h", "operators.txt"])
+    ('include/', 'operators.txt')
+    """
+    parts = [path.replace(os.sep, "/").partition("/") for path in outputs]
+    return tuple(sorted({name + slash for name, slash, _ in parts}))
 
 
 def outputs_digest(paths: Iterable[str]) -> str:

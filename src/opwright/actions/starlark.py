@@ -25,7 +25,9 @@ def bazel_text(description: Description) -> str:
         lines += _list("arguments", map(_bazel_argument, action.words))
         lines += _list("srcs", action.files)
         lines += _list("torch_srcs", action.torch_files)
-        lines += _list("outs", action.outputs)
+        lines += _list("outs", [path for path in action.outputs if not path.endswith("/")])
+        folders = [path[:-1] for path in action.outputs if path.endswith("/")]
+        lines += _list("folders", folders) if folders else []
         lines.append("    ),")
     return "\n".join([*lines, "]", ""])
 

@@ -25,6 +25,9 @@ OpwrightInfo = provider(
 
 _TOOLCHAIN = "@bazel_tools//tools/python:toolchain_type"
 
+# No variable, no user's folder and no site-packages matter, and no bytecode is written.
+_ISOLATED = ["-I", "-S", "-B"]
+
 def _interpreter(ctx):
     """The interpreter, a file or a path, and what it needs."""
     if ctx.attr.interpreter:
@@ -35,22 +38,32 @@ def _interpreter(ctx):
     return runtime.interpreter or runtime.interpreter_path, runtime.files or depset()
 
 def _python_tool_impl(ctx):
-    roots = {}
     for file in ctx.files.packages:
-        marker = "/" + ctx.attr.package_folder + "/"
-        start = file.path.find(marker)
-        if start < 0:
+        if "/" + ctx.attr.package_folder + "/" not in file.path:
             fail("%s is not below a folder %s" % (file.path, ctx.attr.package_folder))
-        roots[file.path[:start + len(marker) - 1]] = True
-    code = "import sys; sys.path[:0] = %r; from opwright.cli.main import program; program()" % (roots.keys(),)
     executable, needed = _interpreter(ctx)
-    files = depset(ctx.files.packages, transitive = [needed])
-    # -I and -S: no variable, no user's folder and no site-packages matter. -B: no bytecode is written.
-    return [OpwrightInfo(executable = executable, arguments = ["-I", "-S", "-B", "-c", code], files = files)]
+    compiled = ctx.actions.declare_directory(ctx.label.name + ".packages")
+    files = ctx.actions.args()
+    files.add_all(ctx.files.packages)
+    files.use_param_file("%s", use_always = True)
+    files.set_param_file_format("multiline")
+    ctx.actions.run(
+        executable = executable,
+        arguments = _ISOLATED + [ctx.file._compile.path, compiled.path, ctx.attr.package_folder, files],
+        inputs = depset(ctx.files.packages + [ctx.file._compile], transitive = [needed]),
+        outputs = [compiled],
+        env = {},
+        mnemonic = "OpwrightPackages",
+        progress_message = "Compiling the packages of Opwright",
+        execution_requirements = {"block-network": "1"},
+    )
+    code = "import sys; sys.path.insert(0, %r); from opwright.cli.main import program; program()" % compiled.path
+    files = depset([compiled], transitive = [needed])
+    return [OpwrightInfo(executable = executable, arguments = _ISOLATED + ["-c", code], files = files)]
 
 opwright_python_tool = rule(
     implementation = _python_tool_impl,
-    doc = "Opwright as Python packages, and an interpreter that runs them.",
+    doc = "Opwright as Python packages, which an action compiles to bytecode, and an interpreter that runs them.",
     attrs = {
         "interpreter": attr.label(
             doc = "The interpreter, a file; without it and `interpreter_path`, that of the Python toolchain.",
@@ -74,6 +87,10 @@ opwright_python_tool = rule(
             allow_files = True,
             cfg = "exec",
             mandatory = True,
+        ),
+        "_compile": attr.label(
+            allow_single_file = True,
+            default = "//:compile_packages.py",
         ),
     },
     toolchains = [_TOOLCHAIN],
@@ -108,23 +125,27 @@ def _action_impl(ctx):
         text = places.get(head, head) + slash + rest
         arguments.append(ctx.expand_location(text, ctx.attr.srcs))
     torch_files = [file for target in ctx.attr.torch_srcs for file in target.files.to_list()]
+    folders = {folder: ctx.actions.declare_directory(ctx.attr.out + "/" + folder) for folder in ctx.attr.folders}
+    outputs = ctx.outputs.outs + folders.values()
     ctx.actions.run(
         executable = tool.executable,
         arguments = tool.arguments + ["generate", "--out", out] + arguments + ["--jobs", "1"],
         inputs = depset(ctx.files.srcs + torch_files, transitive = [tool.files]),
-        outputs = ctx.outputs.outs,
+        outputs = outputs,
         env = {},
         mnemonic = "Opwright",
-        progress_message = "Generating %d files from operators" % len(ctx.outputs.outs),
+        progress_message = "Generating code from operators for %s" % ctx.label,
         execution_requirements = {"block-network": "1"},
     )
-    return [DefaultInfo(files = depset(ctx.outputs.outs))]
+    groups = {folder: depset([file]) for folder, file in folders.items()}
+    return [DefaultInfo(files = depset(outputs)), OutputGroupInfo(**groups)]
 
 _opwright_action = rule(
     implementation = _action_impl,
     doc = "One action of a description.",
     attrs = {
         "arguments": attr.string_list(),
+        "folders": attr.string_list(),
         "opwright": attr.label(providers = [OpwrightInfo], cfg = "exec"),
         "out": attr.string(),
         "outs": attr.output_list(),
@@ -139,10 +160,14 @@ _OF_ACTIONS = ["exec_compatible_with", "exec_properties"]
 # Arguments that all rules have: a macro gives them to each.
 _OF_ALL = _OF_ACTIONS + ["tags", "target_compatible_with", "testonly", "visibility"]
 
-def _group(name, outs, suffixes, **kwargs):
+# The groups of a library's folders; others have the names of their folders.
+_GROUPS = {"include": "headers", "src": "sources"}
+
+def _group(name, srcs, output_group = None, **kwargs):
     native.filegroup(
         name = name,
-        srcs = [out for out in outs if out.endswith(suffixes)],
+        srcs = srcs,
+        output_group = output_group,
         **{key: value for key, value in kwargs.items() if key not in _OF_ACTIONS}
     )
 
@@ -150,7 +175,8 @@ def opwright_generate(name, actions, opwright = "@opwright//:opwright", torch = 
     """Generates the files of a description.
 
     Makes the filegroups NAME with all files, NAME_headers, NAME_sources and NAME_python. Each file also has a label,
-    NAME/PATH; the folder of headers is NAME/include.
+    NAME/PATH; the folder of headers is NAME/include. If the description has folders (`--describe bazel-folders`), there
+    is a group for each of them instead, such as NAME_aten, and files have no labels.
 
     Args:
       name: the name of the filegroup, and of the folder that the files are in.
@@ -161,12 +187,15 @@ def opwright_generate(name, actions, opwright = "@opwright//:opwright", torch = 
       **kwargs: arguments of all rules, such as `visibility`, `tags` or `exec_properties`.
     """
     outs = []
+    folders = []
     for action in actions:
         own = [name + "/" + path for path in action.outs]
         outs += own
+        folders += getattr(action, "folders", [])
         _opwright_action(
             name = name + "." + action.name,
             arguments = action.arguments,
+            folders = getattr(action, "folders", []),
             opwright = opwright,
             out = name,
             outs = own,
@@ -174,10 +203,17 @@ def opwright_generate(name, actions, opwright = "@opwright//:opwright", torch = 
             torch_srcs = {torch + path: path for path in action.torch_srcs},
             **kwargs
         )
-    _group(name, outs, ("",), **kwargs)
-    _group(name + "_headers", outs, (".h",), **kwargs)
-    _group(name + "_sources", outs, (".cpp", ".cu"), **kwargs)
-    _group(name + "_python", outs, (".py", ".pyi", ".typed"), **kwargs)
+    everything = [":%s.%s" % (name, action.name) for action in actions]
+    _group(name, everything, **kwargs)
+    for folder in folders:
+        _group(name + "_" + _GROUPS.get(folder, folder), everything, folder, **kwargs)
+    if not folders:
+        _group(name + "_headers", _ending(outs, (".h",)), **kwargs)
+        _group(name + "_sources", _ending(outs, (".cpp", ".cu")), **kwargs)
+        _group(name + "_python", _ending(outs, (".py", ".pyi", ".typed")), **kwargs)
+
+def _ending(paths, suffixes):
+    return [path for path in paths if path.endswith(suffixes)]
 
 def opwright_library(
         name,
@@ -187,7 +223,7 @@ def opwright_library(
         copts = [],
         opwright = "@opwright//:opwright",
         torch = "@opwright//:torch/",
-        cc_library = native.cc_library,
+        cc_library = getattr(native, "cc_library", None),
         **kwargs):
     """An operator library: generates code, and compiles it with the author's sources.
 
@@ -202,6 +238,8 @@ def opwright_library(
       cc_library: the rule, for versions of Bazel that load it from `rules_cc`.
       **kwargs: other arguments of the `cc_library`; those that all rules have, such as `tags`, also reach the actions.
     """
+    if cc_library == None:
+        fail("this version of Bazel has no rules for C++: pass `cc_library` from `@rules_cc//cc:defs.bzl`")
     shared = {key: value for key, value in kwargs.items() if key in _OF_ALL}
     opwright_generate(name = name + "_code", actions = actions, opwright = opwright, torch = torch, **shared)
     cc_library(
@@ -239,13 +277,20 @@ _TORCH_INPUTS = [
     "torch/version.py",
 ]
 
+# Rules that newer versions of Bazel do not have themselves.
+_LOADS = """
+load("@rules_cc//cc:defs.bzl", "cc_import", "cc_library")
+load("@rules_python//python:defs.bzl", "py_library")
+"""
+
 _BUILD = """
 load("@opwright_rules//:opwright.bzl", "opwright_python_tool")
-
+{loads}
 package(default_visibility = ["//visibility:public"])
 
 opwright_python_tool(
     name = "opwright",
+    exec_properties = {exec_properties},
     interpreter_path = {interpreter},
     packages = [":packages"],
 )
@@ -274,9 +319,20 @@ cc_library(
 
 cc_library(
     name = "libraries",
-    srcs = glob(["lib/libc10.so", "lib/libtorch.so", "lib/libtorch_cpu.so"]),
+    deps = {libraries},
 )
 """
+
+# The linker reads the stub, which has the symbols alone; programs load the library.
+_LIBRARY = """
+cc_import(
+    name = "{name}",
+    interface_library = "stubs/lib{name}.so",
+    shared_library = "lib/lib{name}.so",
+)
+"""
+
+_LIBRARIES = ["c10", "torch_cpu", "torch"]
 
 def _opwright_repository_impl(ctx):
     python = ctx.which(ctx.attr.python) if "/" not in ctx.attr.python else ctx.attr.python
@@ -300,7 +356,25 @@ def _opwright_repository_impl(ctx):
     ctx.symlink(folders["torch"] + "/include", "include")
     ctx.symlink(folders["torch"] + "/lib", "lib")
     ctx.symlink(folders["opwright"] + "/include", "opwright_include")
-    ctx.file("BUILD.bazel", _BUILD.format(interpreter = repr(ctx.attr.interpreter or str(python))))
+    libraries = _make_stubs(ctx, python)
+    build = _BUILD.format(
+        exec_properties = repr(ctx.attr.exec_properties),
+        interpreter = repr(ctx.attr.interpreter or str(python)),
+        libraries = repr([":" + name for name in libraries]),
+        loads = _LOADS if ctx.attr.load_rules else "",
+    )
+    ctx.file("BUILD.bazel", build + "".join([_LIBRARY.format(name = name) for name in libraries]))
+
+def _make_stubs(ctx, python):
+    """Makes a stub of each library that the linker needs; gives the names of the libraries."""
+    libraries = [name for name in _LIBRARIES if ctx.path("lib/lib%s.so" % name).exists]
+    for name in libraries:
+        library = "lib/lib%s.so" % name
+        stub = "stubs/lib%s.so" % name
+        made = ctx.execute([python, "-B", ctx.path(Label("//:stub_library.py")), library, stub])
+        if made.return_code:
+            fail("there is no stub of %s: %s" % (library, made.stderr))
+    return libraries
 
 opwright_repository = repository_rule(
     implementation = _opwright_repository_impl,
@@ -311,9 +385,15 @@ opwright_repository = repository_rule(
     `@opwright//:headers` what generated code includes, and `@opwright//:libraries` what it is linked with. After an
     update of the environment, run `bazel sync --configure`.""",
     attrs = {
+        "exec_properties": attr.string_dict(
+            doc = "The `exec_properties` of the action that compiles Opwright's packages.",
+        ),
         "interpreter": attr.string(
             doc = "Python on the machines that run actions, such as `/usr/bin/python3`; it needs no packages. Without " +
                   "it, actions run `python`, and results in a cache serve those whose environment has the same path.",
+        ),
+        "load_rules": attr.bool(
+            doc = "Load rules for C++ and Python from `rules_cc` and `rules_python`, as newer versions of Bazel need it.",
         ),
         "python": attr.string(
             doc = "The Python that has Opwright and PyTorch: a path, or a name on PATH.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import opwright
 from opwright.actions.collected import PartFiles, collect_parts, path_below, torch_root
-from opwright.actions.description import Action, Description, Word, WordPlace, outputs_digest
+from opwright.actions.description import Action, Description, Word, WordPlace, folders_of, outputs_digest
 from opwright.actions.json_document import json_text
 from opwright.actions.meson import meson_files
 from opwright.actions.ninja import ninja_text
@@ -75,6 +75,10 @@ _NOT_REPEATED: Final = frozenset(
 )
 
 
+#: The end of the names of formats in which the outputs of actions are folders.
+_FOLDERS: Final = "-folders"
+
+
 def check_hermetic(arguments: argparse.Namespace) -> None:
     """Check that a run can be hermetic.
 
@@ -126,7 +130,8 @@ def describe(
 
 def _text(form: str, description: Description) -> str:
     """The text of a description in a form that has one file."""
-    return {"bazel": bazel_text, "buck": buck_text, "json": json_text, "ninja": ninja_text}[form](description)
+    texts = {"bazel": bazel_text, "buck": buck_text, "json": json_text, "ninja": ninja_text}
+    return texts[form.removesuffix(_FOLDERS)](description)
 
 
 def _description(
@@ -141,6 +146,13 @@ def _description(
             NOT_DESCRIBABLE,
             "`--describe` describes all parts of a generation, not one",
             help="leave out `--shard` and `--in-folder`; `--actions N` describes N parts",
+        )
+    has_folders = arguments.describe.endswith(_FOLDERS)
+    if has_folders and arguments.actions not in (None, 1):
+        raise Fault.at(
+            NOT_DESCRIBABLE,
+            "several actions cannot have the same folders as their outputs",
+            help="leave out `--actions`, or write `--describe bazel`",
         )
     inputs = request.inputs
     wheel = arguments.torch if arguments.torch is not None and arguments.torch.endswith(".whl") else None
@@ -167,7 +179,8 @@ def _description(
     words += [Word("--hermetic")]
     words += [Word("--no-plugins")] if arguments.no_plugins else []
     actions = [
-        _action(name, part, [*words, *_part_words(arguments, name, count)], root, out) for name, part in parts.items()
+        _declared(_action(name, part, [*words, *_part_words(arguments, name, count)], root, out), has_folders)
+        for name, part in parts.items()
     ]
     return Description(opwright.__version__, tuple(_typed_words()), root, tuple(actions))
 
@@ -197,8 +210,14 @@ def _action(name: str, part: PartFiles, words: Iterable[Word], root: str | None,
             raise _not_describable(path)
         torch_files.add(below)
     outputs = tuple(sorted(str(path_below(out, path)) for path in part.outputs))
+    return Action(name, tuple(words), tuple(sorted(files)), tuple(sorted(torch_files)), outputs)
+
+
+def _declared(action: Action, has_folders: bool) -> Action:
+    """The action that fails if it does not make its outputs, which are folders or files."""
+    outputs = folders_of(action.outputs) if has_folders else action.outputs
     digest = [Word("--declared"), Word(outputs_digest(outputs))]
-    return Action(name, (*words, *digest), tuple(sorted(files)), tuple(sorted(torch_files)), outputs)
+    return action._replace(words=(*action.words, *digest), outputs=outputs)
 
 
 def _common_words(arguments: argparse.Namespace, parser: argparse.ArgumentParser, root: str | None) -> Iterator[Word]:

@@ -141,13 +141,16 @@ def _inputs(stamps: InputStamps | None) -> list[str]:
 
 
 def check_declared(digest: str, out: str, plan: Plan) -> None:
-    """Raises Fault (E0618) if the outputs below a folder are not those that a build system declares by their digest."""
-    from opwright.actions.description import outputs_digest
+    """Raises Fault (E0618) if the outputs below a folder are not those that a build system declares by their digest.
+
+    The digest is that of the files, or of the folders at the top that they are in.
+    """
+    from opwright.actions.description import folders_of, outputs_digest
 
     top = os.path.realpath(out)
     paths = [os.path.relpath(planned.target, top) for planned in plan.outputs]
     actual = outputs_digest(paths)
-    if actual != digest:
+    if digest not in (actual, outputs_digest(folders_of(paths))):
         noun = "file" if len(paths) == 1 else "files"
         raise Fault.at(
             OTHER_OUTPUTS,

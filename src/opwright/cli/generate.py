@@ -210,7 +210,7 @@ def _add_action_arguments(group: argparse._ArgumentGroup) -> None:
     """Declare the arguments of descriptions for build systems."""
     group.add_argument(
         "--describe",
-        choices=("bazel", "buck", "json", "meson", "ninja"),
+        choices=("bazel", "bazel-folders", "buck", "json", "meson", "ninja"),
         help="print commands that a build system runs, hermetic ones, with the exact inputs and outputs of each",
     )
     group.add_argument(
