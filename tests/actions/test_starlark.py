@@ -85,12 +85,17 @@ class FakeContext:
 
     def __init__(self, rule: dict[str, Any], tool: object, root: Path) -> None:
         self.started: list[dict[str, Any]] = []
-        self.label = SimpleNamespace(workspace_root="", package="pkg")
+        self.label = SimpleNamespace(workspace_root="", package="pkg", name=rule["name"])
         self.bin_dir = SimpleNamespace(path="bin")
         targets = {path: SimpleNamespace(path=f"pkg/{path}") for path in rule["srcs"]}
         inputs = {_Target(str(root / path)): path for path in rule["torch_srcs"].values()}
         self.attr = SimpleNamespace(
-            opwright={"info": tool}, out=rule["out"], arguments=rule["arguments"], torch_srcs=inputs, srcs=targets
+            opwright={"info": tool},
+            folders=rule["folders"],
+            out=rule["out"],
+            arguments=rule["arguments"],
+            torch_srcs=inputs,
+            srcs=targets,
         )
         self.files = SimpleNamespace(srcs=list(targets.values()))
         self.outputs = SimpleNamespace(outs=rule["outs"])
@@ -122,7 +127,16 @@ def bazel_rules(native: Recorder, rules: list[dict[str, Any]]) -> dict[str, Any]
     attr = SimpleNamespace(
         **{
             kind: lambda *words, **more: None
-            for kind in ("label", "label_list", "string", "string_list", "output_list", "label_keyed_string_dict")
+            for kind in (
+                "bool",
+                "label",
+                "label_list",
+                "string",
+                "string_dict",
+                "string_list",
+                "output_list",
+                "label_keyed_string_dict",
+            )
         }
     )
     return run_file(
@@ -132,6 +146,7 @@ def bazel_rules(native: Recorder, rules: list[dict[str, Any]]) -> dict[str, Any]
         repository_rule=rule,
         attr=attr,
         depset=depset,
+        OutputGroupInfo=lambda **more: more,
         provider=lambda **more: "info",
         DefaultInfo=lambda **more: more,
     )
@@ -158,6 +173,7 @@ def test_bazel_rules(tmp_path: Path, plain: dict[str, bytes], reference_inputs: 
     assert made == plain
     assert sorted(out for rule in rules for out in rule["outs"]) == sorted(f"acme_code/{path}" for path in plain)
     groups = {call["name"]: call for _, call in native.calls}
+    assert groups["acme_code"]["srcs"] == [":acme_code.0", ":acme_code.1"]
     assert groups["acme_code_sources"]["srcs"] == ["acme_code/src/acme/register_0.cpp"]
     assert groups["acme"]["srcs"] == [":acme_code_sources", "kernels.cpp"]
     assert groups["acme"]["includes"] == ["acme_code/include"]

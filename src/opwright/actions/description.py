@@ -48,7 +48,8 @@ class Action(NamedTuple):
     """A run that makes some of the outputs.
 
     `files` are inputs relative to the working folder, and `torch_files` inputs relative to the top of PyTorch's inputs.
-    `outputs` are relative to the output folder; a folder, of which all files are outputs, ends in a slash. `words` are the arguments after `opwright generate`, without `--out`.
+    `outputs` are relative to the output folder; a folder, of which all files are outputs, ends in a slash. `words` are
+    the arguments after `opwright generate`, without `--out`.
     """
 
     name: str

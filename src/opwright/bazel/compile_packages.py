@@ -1,8 +1,8 @@
 """Compiles Python packages to bytecode, in an action: `compile_packages.py OUT FOLDER LIST`.
 
 LIST is a file with the path of each file of the packages; the packages are in folders called FOLDER. OUT gets the
-bytecode in place of the modules, and copies of all other files. A Python that is too old for Opwright gets copies of all
-files: it says so when it runs Opwright, so this file must be readable for it.
+bytecode in place of the modules, and copies of all other files. A Python that is too old for Opwright copies all files:
+Opwright itself says so when it runs.
 """
 
 import os

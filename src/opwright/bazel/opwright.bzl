@@ -126,7 +126,7 @@ def _action_impl(ctx):
         arguments.append(ctx.expand_location(text, ctx.attr.srcs))
     torch_files = [file for target in ctx.attr.torch_srcs for file in target.files.to_list()]
     folders = {folder: ctx.actions.declare_directory(ctx.attr.out + "/" + folder) for folder in ctx.attr.folders}
-    outputs = ctx.outputs.outs + folders.values()
+    outputs = ctx.outputs.outs + [folders[folder] for folder in ctx.attr.folders]
     ctx.actions.run(
         executable = tool.executable,
         arguments = tool.arguments + ["generate", "--out", out] + arguments + ["--jobs", "1"],
@@ -376,6 +376,21 @@ def _make_stubs(ctx, python):
             fail("there is no stub of %s: %s" % (library, made.stderr))
     return libraries
 
+# The attributes of `opwright_repository` that projects choose.
+ENVIRONMENT = {
+    "exec_properties": attr.string_dict(
+        doc = "The `exec_properties` of the action that compiles Opwright's packages.",
+    ),
+    "interpreter": attr.string(
+        doc = "Python on the machines that run actions, such as `/usr/bin/python3`; it needs no packages. Without " +
+              "it, actions run `python`, and results in a cache serve those whose environment has the same path.",
+    ),
+    "python": attr.string(
+        doc = "The Python that has Opwright and PyTorch: a path, or a name on PATH.",
+        default = "python3",
+    ),
+}
+
 opwright_repository = repository_rule(
     implementation = _opwright_repository_impl,
     doc = """Opwright and PyTorch as an environment of Python has them; the repository is called `opwright`.
@@ -384,22 +399,12 @@ opwright_repository = repository_rule(
     `@opwright//:python` a dependency for a `py_binary`, `@opwright//:torch/` the beginning of the labels of PyTorch's inputs,
     `@opwright//:headers` what generated code includes, and `@opwright//:libraries` what it is linked with. After an
     update of the environment, run `bazel sync --configure`.""",
-    attrs = {
-        "exec_properties": attr.string_dict(
-            doc = "The `exec_properties` of the action that compiles Opwright's packages.",
-        ),
-        "interpreter": attr.string(
-            doc = "Python on the machines that run actions, such as `/usr/bin/python3`; it needs no packages. Without " +
-                  "it, actions run `python`, and results in a cache serve those whose environment has the same path.",
-        ),
-        "load_rules": attr.bool(
+    attrs = dict(
+        ENVIRONMENT,
+        load_rules = attr.bool(
             doc = "Load rules for C++ and Python from `rules_cc` and `rules_python`, as newer versions of Bazel need it.",
         ),
-        "python": attr.string(
-            doc = "The Python that has Opwright and PyTorch: a path, or a name on PATH.",
-            default = "python3",
-        ),
-    },
+    ),
     configure = True,
     environ = ["PATH", "VIRTUAL_ENV"],
     local = True,
