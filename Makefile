@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -146,8 +146,24 @@ field-replay: $(REFERENCE)
 
 # The example for Bazel and all of PyTorch's files, built by a service for remote execution on this machine: BuildGrid,
 # which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/bazel.md.
+# A machine that lacks a program has nothing to test, which is no failure; INSTALL=yes installs Debian's Bazel first.
 BUILDGRID := .cache/buildgrid
-remote: $(REFERENCE) $(BUILDGRID)/bin/bgd
+INSTALL ?=
+BAZEL_PACKAGES := bazel-bootstrap bazel-rules-java bazel-rules-proto
+BAZEL_RULES := /usr/share/bazel/rules/java
+remote:
+	$(if $(INSTALL),@[ -d $(BAZEL_RULES) ] || \
+	    { timeout 120 apt-get -q update && timeout 300 apt-get -q -y install $(BAZEL_PACKAGES); } || true)
+	@lacks=; \
+	for program in bazel unshare setpriv; do command -v $$program > /dev/null || lacks="$$lacks $$program"; done; \
+	[ -d $(BAZEL_RULES) ] || lacks="$$lacks $(BAZEL_RULES)"; \
+	if [ -z "$$lacks" ]; then $(MAKE) --no-print-directory remote-here; \
+	else echo "make remote: left out, this machine lacks$$lacks; Debian has $(BAZEL_PACKAGES)"; fi
+
+remote-here: $(REFERENCE) $(BUILDGRID)/bin/bgd
+	rm -rf $(BUILDGRID)/wheels
+	$(VENV)/bin/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
+	    --wheel-dir $(BUILDGRID)/wheels . PyYAML tree-sitter tree-sitter-cpp
 	$(PYTEST) -q -s -m slow tests/remote
 
 $(BUILDGRID)/bin/bgd:

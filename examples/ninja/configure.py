@@ -1,4 +1,4 @@
-"""Writes `settings.ninja`: where Python, PyTorch and the headers of Opwright are, and what runs the compiler.
+"""Writes `settings.ninja`: where Python and PyTorch are, and what runs the compiler; links to headers, in `links`.
 
     python configure.py ccache
 """
@@ -13,8 +13,13 @@ if not (torch and torch.origin and opwright and opwright.origin):
 settings = {
     "python": sys.executable,
     "site": os.path.dirname(os.path.dirname(torch.origin)),
-    "opwright_include": os.path.join(os.path.dirname(opwright.origin), "include"),
     "launcher": " ".join(sys.argv[1:]),
 }
+os.makedirs("links", exist_ok=True)
+for package in (torch, opwright):
+    link = os.path.join("links", package.name)
+    if os.path.islink(link):
+        os.unlink(link)
+    os.symlink(os.path.join(os.path.dirname(package.origin), "include"), link)
 with open("settings.ninja", "w", encoding="utf-8") as file:
     file.writelines(f"{name} = {value}\n" for name, value in settings.items())

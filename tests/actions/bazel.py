@@ -53,6 +53,16 @@ opwright_python_tool(name = "toolchain_tool", packages = ["@opwright//:packages"
 """
 
 
+#: What a user of Debian's Bazel who has no network says once.
+USER_OPTIONS = """
+startup --max_idle_secs=60
+build --jobs=2
+common --override_repository=rules_java=/usr/share/bazel/rules/java
+common --override_repository=rules_proto=/usr/share/bazel/rules/proto
+common --override_repository=rules_cc={example}/offline/rules_cc
+"""
+
+
 def is_installed() -> bool:
     """Whether Debian's Bazel and its rules are there."""
     return shutil.which("bazel") is not None and Path("/usr/share/bazel/rules/java").is_dir()

@@ -5,6 +5,7 @@ apt-get install bazel-bootstrap bazel-rules-java bazel-rules-proto
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,13 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.actions.bazel import OPTIONS, Workspace, is_installed
+from tests.actions.bazel import EXAMPLE, OPTIONS, RULES, USER_OPTIONS, Workspace, is_installed
 from tests.engine.project import replace_once
+from tests.pages.page import Page
 
 pytestmark = [
     pytest.mark.thorough,
     pytest.mark.skipif(not is_installed(), reason="Debian's Bazel is not installed"),
 ]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/bazel.md"
 
 GENERATED = {"//:acme_ops_code.0", "//:acme_ops_code.1"}
 #: Compiles the packages of Opwright to bytecode.
@@ -111,3 +115,23 @@ def test_tools_and_common_arguments(workspace: Workspace) -> None:
     assert {"//:by_program", "//:by_program_code", "//:by_program_code_headers", "//:by_program_code.0"} <= {*found}
     found = workspace.bazel("query", *OPTIONS, "attr(exec_properties, generators, //:all)").stdout.split()
     assert {"//:by_program", "//:by_program_code.0", "//:by_program_code.1"} <= {*found}
+
+
+def test_the_page_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the page make a project that Bazel builds, and its commands for the example work as they are."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    options = USER_OPTIONS.format(example=EXAMPLE) + f"build --disk_cache={tmp_path}/cache\n"
+    (tmp_path / "home/.bazelrc").write_text(options)
+    project = tmp_path / "project"
+    Workspace(project, tmp_path / "unused")
+    for name in ("BUILD.bazel", "WORKSPACE", "MODULE.bazel", "operators.bzl", ".bazelrc"):
+        (project / name).unlink()
+    example = Workspace(project / "examples/bazel", tmp_path / "unused").folder
+    (project / "src/opwright").mkdir(parents=True)
+    shutil.copytree(RULES, project / "src/opwright/bazel")
+    try:
+        assert Page(PAGE, project).run() == 8
+    finally:
+        for folder in (project, example):
+            subprocess.run(["bazel", "shutdown"], cwd=folder, check=False, capture_output=True)

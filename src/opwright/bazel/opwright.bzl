@@ -37,20 +37,22 @@ def _interpreter(ctx):
     runtime = ctx.toolchains[_TOOLCHAIN].py3_runtime
     return runtime.interpreter or runtime.interpreter_path, runtime.files or depset()
 
+def _place_of(file, package_folder):
+    """The path of a file seen from the folder that has its package: one with this name, or that of its BUILD file."""
+    _, marker, place = file.path.partition("/" + package_folder + "/")
+    top = "/".join([part for part in [file.owner.workspace_root, file.owner.package] if part])
+    return place if marker else file.path[len(top) + 1 if top else 0:]
+
 def _python_tool_impl(ctx):
-    for file in ctx.files.packages:
-        if "/" + ctx.attr.package_folder + "/" not in file.path:
-            fail("%s is not below a folder %s" % (file.path, ctx.attr.package_folder))
     executable, needed = _interpreter(ctx)
     compiled = ctx.actions.declare_directory(ctx.label.name + ".packages")
-    files = ctx.actions.args()
-    files.add_all(ctx.files.packages)
-    files.use_param_file("%s", use_always = True)
-    files.set_param_file_format("multiline")
+    files = ctx.actions.declare_file(ctx.label.name + ".packages.txt")
+    rows = ["%s\t%s\n" % (file.path, _place_of(file, ctx.attr.package_folder)) for file in ctx.files.packages]
+    ctx.actions.write(files, "".join(rows))
     ctx.actions.run(
         executable = executable,
-        arguments = _ISOLATED + [ctx.file._compile.path, compiled.path, ctx.attr.package_folder, files],
-        inputs = depset(ctx.files.packages + [ctx.file._compile], transitive = [needed]),
+        arguments = _ISOLATED + [ctx.file._compile.path, compiled.path, files.path],
+        inputs = depset(ctx.files.packages + [ctx.file._compile, files], transitive = [needed]),
         outputs = [compiled],
         env = {},
         mnemonic = "OpwrightPackages",
@@ -79,7 +81,7 @@ opwright_python_tool = rule(
             doc = "The interpreter's path on the machines that run actions: Python 3.10 or newer.",
         ),
         "package_folder": attr.string(
-            doc = "The name of the folder that has the packages.",
+            doc = "The name of a folder that has packages. Others are beside the BUILD file that names them.",
             default = "site-packages",
         ),
         "packages": attr.label_list(

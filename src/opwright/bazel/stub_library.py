@@ -113,8 +113,8 @@ def main(path: str, stub: str) -> None:
         except ValueError as error:
             sys.exit(f"{path}: {error}")
     os.makedirs(os.path.dirname(stub), exist_ok=True)
-    with open(stub, "wb") as file:
-        file.write(data)
+    with open(stub, "wb") as output:
+        output.write(data)
 
 
 if __name__ == "__main__":
