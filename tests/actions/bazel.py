@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import opwright
+from tests.engine.project import replace_once
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "bazel"
 RULES = Path(opwright.__file__).parent / "bazel"
@@ -117,6 +118,18 @@ class Workspace:
         build = self.folder / "BUILD.bazel"
         build.write_text(build.read_text() + TOOLS)
         (self.folder / "program.py").write_text("from opwright.cli.main import program\n\nprogram()\n")
+
+    def load_rules(self) -> None:
+        """Let the repository `opwright` load rules from others, of which the last stands for `rules_python`."""
+        rules = self.folder / "offline/rules_python"
+        (rules / "python").mkdir(parents=True)
+        (rules / "WORKSPACE").touch()
+        (rules / "python/BUILD.bazel").touch()
+        (rules / "python/defs.bzl").write_text("py_library = native.py_library\n")
+        workspace = self.folder / "WORKSPACE"
+        replace_once(workspace, '    python = "python3",\n', '    python = "python3",\n    load_rules = True,\n')
+        rule = 'local_repository(name = "rules_python", path = "offline/rules_python")\n'
+        workspace.write_text(workspace.read_text() + rule)
 
     def output(self, path: str) -> str:
         """The text of an output."""

@@ -103,8 +103,12 @@ def test_compiled_library(workspace: Workspace) -> None:
 
 
 def test_tools_and_common_arguments(workspace: Workspace) -> None:
-    """A `py_binary`, and a Python toolchain, are tools; arguments that all rules have reach every rule of a macro."""
+    """A `py_binary`, and a Python toolchain, are tools; arguments that all rules have reach every rule of a macro.
+
+    The repository loads rules from `rules_cc` and `rules_python` if it is told to, as it is in a module.
+    """
     workspace.add_tools()
+    workspace.load_rules()
     for name in ("by_program", "by_toolchain"):
         done = workspace.build("--extra_toolchains=//:python_toolchain", f"//:{name}_code")
         assert done.returncode == 0, done.stderr

@@ -91,7 +91,7 @@ def test_packages_as_bytecode(tmp_path: Path, reference_inputs: Path) -> None:
     (tmp_path / "list").write_text("".join(rows))
     made = []
     for name in ("one", "two"):
-        command = [sys.executable, "-I", "-S", "-B", COMPILE, tmp_path / name, tmp_path / "list"]
+        command: list[str | Path] = [sys.executable, "-I", "-S", "-B", COMPILE, tmp_path / name, tmp_path / "list"]
         subprocess.run(command, check=True, capture_output=True)
         made.append({path.relative_to(tmp_path / name): path for path in (tmp_path / name).rglob("*.pyc")})
     assert made[0].keys() == made[1].keys()
@@ -103,8 +103,8 @@ def test_packages_as_bytecode(tmp_path: Path, reference_inputs: Path) -> None:
         f"import sys; sys.path.insert(0, {str(tmp_path / 'one')!r}); from opwright.cli.main import program; program()"
     )
     words = ["generate", "--library", "operators.yaml", "--source-path", str(reference_inputs), "--hermetic", "--out"]
-    command = [sys.executable, "-I", "-S", "-B", "-c", code, *words]
-    subprocess.run([*command, "gen"], cwd=tmp_path, env={}, check=True)
+    bare = [sys.executable, "-I", "-S", "-B", "-c", code, *words]
+    subprocess.run([*bare, "gen"], cwd=tmp_path, env={}, check=True)
     environment = {**os.environ, "PYTHONPATH": str(Path(RULES).parents[1])}
     plain = [sys.executable, "-m", "opwright", *words, "plain"]
     subprocess.run(plain, cwd=tmp_path, env=environment, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from opwright.actions.json_document import json_schema
-from tests.actions.sandbox import described
+from tests.actions.sandbox import described, opwright
 
 LIBRARY = Path(__file__).resolve().parents[2] / "examples" / "library"
 
@@ -122,3 +123,21 @@ def test_the_schema_is_printed(source: Path) -> None:
     command = [sys.executable, "-m", "opwright", "schema", "actions"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=source)
     assert json.loads(done.stdout) == json_schema()
+
+
+def test_folders_as_outputs(source: Path) -> None:
+    """An action may have folders as outputs, with any files in them, but no other folders; only one action has them."""
+    words = ("--out", "gen", "--describe", "bazel-folders")
+    assert "several actions cannot have the same folders" in faulty(source, *words, "--actions", "2")
+    text = opwright("generate", "--library", "acme.yaml", *words, cwd=source)
+    folders = re.search(r"outs = \[\],\s*folders = \[([^\]]*)\]", text)
+    assert folders is not None
+    assert re.findall(r'"(\w+)"', folders[1]) == ["include", "python", "src", "tests"]
+    digest = re.search(r'"--declared",\s*"(\w+)"', text)
+    assert digest is not None
+    run = ("--torch", "auto", "--out", "gen", "--declared", digest[1])
+    opwright("generate", "--library", "acme.yaml", *run, cwd=source)
+    assert {path.name for path in (source / "gen").iterdir()} == {".opwright", "include", "python", "src", "tests"}
+    library = source / "acme.yaml"
+    library.write_text(re.sub(r"(?m)^  samples:.*\n(?:  - .*\n|    .*\n)*", "", library.read_text()))
+    assert "E0618" in faulty(source, *run)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.actions.bazel import EXAMPLE, RULES
 from tests.actions.test_starlark import Recorder, described, run_file
+from tests.pages.page import Page
 
 starlark = pytest.importorskip("starlark", reason="starlark-pyo3 is not installed")
 
@@ -82,6 +83,18 @@ def parsed(path: str, text: str) -> Any:  # noqa: ANN401
     return starlark.parse(path, text, dialect)
 
 
+PAGES = [Path(__file__).resolve().parents[2] / f"docs/{name}.md" for name in ("bazel", "remote-execution")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_pages_are_starlark(page: Path) -> None:
+    """The files that pages show are Starlark too."""
+    blocks = [block for block in Page(page, page.parent).blocks() if block.language == "python"]
+    assert len(blocks) > 2
+    for block in blocks:
+        parsed(block.title, block.text)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_files_are_starlark(path: Path) -> None:
     """Each file is Starlark as Bazel has it: without loops at the top, texts with values in them, or classes."""
@@ -90,7 +103,7 @@ def test_files_are_starlark(path: Path) -> None:
         parsed(path.name, f"{path.read_text()}\nfor name in []:\n    pass\n")
 
 
-def module_calls(path: Path) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+def module_calls(source: str) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
     """The calls in a MODULE.bazel."""
     calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
     module = starlark.Module()
@@ -106,20 +119,27 @@ def module_calls(path: Path) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]
         "def use_extension(*words):\n    _use_extension(*words)\n    return struct(environment = _environment)\n"
     )
     # `use_repo` is given the extension, which is no value for Python.
-    text = "".join(head) + path.read_text().replace("use_repo(opwright, ", "use_repo(")
+    text = "".join(head) + source.replace("use_repo(opwright, ", "use_repo(")
     libraries = starlark.Globals.extended_by([starlark.LibraryExtension.StructType])
     starlark.eval(module, parsed("module.bzl", text), libraries)
     return calls
 
 
-def test_example_as_a_module() -> None:
-    """The example's MODULE.bazel names the module of the rules, its extension, and the repository that this makes."""
-    calls = module_calls(EXAMPLE / "MODULE.bazel")
+@pytest.mark.parametrize("place", ["example", "page"])
+def test_module(place: str, tmp_path: Path) -> None:
+    """A project's MODULE.bazel names the module of the rules, its extension, and the repository that this makes."""
+    if place == "example":
+        folder, text = EXAMPLE, (EXAMPLE / "MODULE.bazel").read_text()
+    else:
+        (text,) = [block.text for block in Page(PAGES[0], tmp_path).blocks() if block.title == "MODULE.bazel"]
+        folder = tmp_path
+        (tmp_path / "opwright_rules").symlink_to(RULES)
+    calls = module_calls(text)
     own = {name: (words, arguments) for name, words, arguments in calls}
     rules = [arguments for name, _, arguments in calls if name == "bazel_dep"]
     assert own["local_path_override"][1]["module_name"] == rules[0]["name"]
-    assert (EXAMPLE / own["local_path_override"][1]["path"]).resolve() == RULES
-    ((kind, _, module), *needed) = module_calls(RULES / "MODULE.bazel")
+    assert (folder / own["local_path_override"][1]["path"]).resolve() == RULES
+    ((kind, _, module), *needed) = module_calls((RULES / "MODULE.bazel").read_text())
     assert (kind, module["name"]) == ("module", rules[0]["name"])
     assert {row["name"]: row["version"] for _, _, row in needed}["rules_cc"] == rules[1]["version"]
     label, extension = own["use_extension"][0]

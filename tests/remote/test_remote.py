@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.actions.bazel import OPTIONS, Workspace, is_installed
+from tests.actions.bazel import EXAMPLE, OPTIONS, RULES, USER_OPTIONS, Workspace, is_installed
 from tests.engine.project import replace_once
-from tests.remote.service import PYTHON, WHEELS, Service, can_isolate
+from tests.pages.page import Page
+from tests.remote.service import PAGE, PYTHON, WHEELS, Service, can_isolate
 
 #: What workers have; the packages that Opwright needs come with each action.
 INTERPRETER = "/usr/bin/python3"
@@ -70,6 +71,7 @@ class RemoteWorkspace(Workspace):
         self.options = (
             f"--remote_executor=grpc://{address}",
             "--remote_max_connections=10",
+            "--remote_timeout=600",
             "--spawn_strategy=remote",
             "--genrule_strategy=remote",
             "--jobs=4",
@@ -173,6 +175,24 @@ def test_example(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service
     assert ways(other.with_cache(*LIBRARY)) == {"remote cache hit": 7}
     assert [other.files(place) for place in places] == local
     other.bazel("shutdown")
+
+
+def test_page(tmp_path: Path, root: Path, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files and commands of the page work as they are, with another address: all is in the cache by now."""
+    workspace = RemoteWorkspace(tmp_path / "example", root, service.address)
+    (tmp_path / "home").mkdir()
+    user = f"startup --output_user_root={root}\n{USER_OPTIONS.format(example=EXAMPLE)}"
+    local = "build:remote --spawn_strategy=remote\nbuild:remote --genrule_strategy=remote\n"
+    (tmp_path / "home/.bazelrc").write_text(user + local)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    shutil.copytree(RULES, workspace.folder / "opwright_rules")
+    text = PAGE.read_text(encoding="utf-8")
+    assert "localhost:50051" in text
+    page = tmp_path / PAGE.name
+    page.write_text(text.replace("localhost:50051", service.address), encoding="utf-8")
+    assert Page(page, workspace.folder).run() == 3
+    monkeypatch.undo()
+    workspace.bazel("shutdown")
 
 
 def test_edits(workspace: RemoteWorkspace) -> None:
