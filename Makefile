@@ -145,7 +145,7 @@ field-replay: $(REFERENCE)
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)')
 
 # The example for Bazel and all of PyTorch's files, built by a service for remote execution on this machine: BuildGrid,
-# which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/bazel.md.
+# which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/remote-execution.md.
 # A machine that lacks a program has nothing to test, which is no failure; INSTALL=yes installs Debian's Bazel first.
 BUILDGRID := .cache/buildgrid
 INSTALL ?=

@@ -72,3 +72,13 @@ def test_an_index_that_is_not_there_is_left_out() -> None:
     assert shown == ""
     assert "does not answer" in said
     assert flag("") == ("", "")
+
+
+def test_remote_builds_need_bazel(tmp_path: Path) -> None:
+    """Where there is no Bazel, `make remote` says what is missing and ends well."""
+    make = shutil.which("make")
+    assert make is not None
+    environment = {"PATH": str(tmp_path)}
+    done = subprocess.run([make, "remote"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("make remote: left out, this machine lacks bazel unshare setpriv")
+    assert "Debian has bazel-bootstrap" in done.stdout

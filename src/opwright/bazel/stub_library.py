@@ -23,7 +23,7 @@ _WRITE, _ALLOC, _EXECINSTR = 1, 2, 4
 _NULL, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SYMENT, _DT_SONAME = 0, 5, 6, 10, 11, 14
 
 
-class Section(NamedTuple):
+class StubSection(NamedTuple):
     """A section of the stub."""
 
     name: str
@@ -35,8 +35,8 @@ class Section(NamedTuple):
     entry: int = 0
 
 
-class Library(NamedTuple):
-    """What the linker reads of a library: header, the symbols that it defines, their names, and its own name."""
+class DefinedSymbols(NamedTuple):
+    """What the linker reads of a library: its header, the symbols that it defines, their names, and its own name."""
 
     header: tuple[int, ...]
     symbols: bytes
@@ -44,7 +44,7 @@ class Library(NamedTuple):
     name: int
 
 
-def read_library(content: bytes | mmap.mmap) -> Library:
+def read_library(content: bytes | mmap.mmap) -> DefinedSymbols:
     """Read a shared library. Raises ValueError for a file that is none of 64 bits, little end first."""
     if content[:6] != b"\x7fELF\x02\x01":
         raise ValueError("it is no ELF file of 64 bits with the little end first")
@@ -60,10 +60,10 @@ def read_library(content: bytes | mmap.mmap) -> Library:
     strings = sections[dynsym[6]]
     names = content[strings[4] : strings[4] + strings[5]]
     soname = next(value for tag, value in _DYNAMIC.iter_unpack(read(_DYNAMIC_SECTION)[1]) if tag == _DT_SONAME)
-    return Library(header, symbols, names, soname)
+    return DefinedSymbols(header, symbols, names, soname)
 
 
-def stub_of(library: Library) -> bytes:
+def stub_of(library: DefinedSymbols) -> bytes:
     """The bytes of the stub."""
     names = bytearray(b"\0")
 
@@ -80,20 +80,20 @@ def stub_of(library: Library) -> bytes:
     dynamic = {_DT_SONAME: add_name(library.name), _DT_STRSZ: len(names), _DT_SYMENT: _SYMBOL.size}
     entries = b"".join(_DYNAMIC.pack(*pair) for pair in [*dynamic.items(), (_NULL, 0)])
     sections = [
-        Section(".text", _NOBITS, _ALLOC | _EXECINSTR | _WRITE, b""),
-        Section(".dynsym", _DYNSYM, _ALLOC, bytes(symbols), link=3, info=1, entry=_SYMBOL.size),
-        Section(".dynstr", _STRTAB, _ALLOC, bytes(names)),
-        Section(".dynamic", _DYNAMIC_SECTION, _ALLOC | _WRITE, entries, link=3, entry=_DYNAMIC.size),
+        StubSection(".text", _NOBITS, _ALLOC | _EXECINSTR | _WRITE, b""),
+        StubSection(".dynsym", _DYNSYM, _ALLOC, bytes(symbols), link=3, info=1, entry=_SYMBOL.size),
+        StubSection(".dynstr", _STRTAB, _ALLOC, bytes(names)),
+        StubSection(".dynamic", _DYNAMIC_SECTION, _ALLOC | _WRITE, entries, link=3, entry=_DYNAMIC.size),
     ]
     return _file(library.header, sections)
 
 
-def _file(header: tuple[int, ...], sections: list[Section]) -> bytes:
+def _file(header: tuple[int, ...], sections: list[StubSection]) -> bytes:
     """An ELF file with sections and no segments."""
     texts = b"\0".join([b"", *[section.name.encode() for section in sections], b".shstrtab", b""])
     rows = [bytes(_SECTION.size)]
     body = bytearray()
-    for section in [*sections, Section(".shstrtab", _STRTAB, 0, texts)]:
+    for section in [*sections, StubSection(".shstrtab", _STRTAB, 0, texts)]:
         place = texts.index(b"\0" + section.name.encode() + b"\0") + 1
         start = _HEADER.size + len(body)
         kind, flags, data, link, info, entry = section[1:]
