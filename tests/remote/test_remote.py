@@ -308,7 +308,7 @@ def test_pytorch(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service
     workspace.opwright("generate", "--out", "gen", "--describe", "bazel-folders", "--describe-to", "pytorch.bzl")
     assert len((workspace.folder / "pytorch.bzl").read_text().splitlines()) < 200
     shutil.copy(workspace.folder / "pytorch.bzl", other.folder / "pytorch.bzl")
-    assert ways(workspace.at_service("//:pytorch")) == {"remote": 1, "remote cache hit": 1}
+    assert ways(workspace.at_service("//:pytorch")) == {"remote": 1}
     assert [name for name, path in expected.items() if not filecmp.cmp(path, built / name, shallow=False)] == []
     assert ways(table.timed("PyTorch", "hit, folders", other, "//:pytorch")) == {"remote cache hit": 2}
     other.bazel("shutdown")
