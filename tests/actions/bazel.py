@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import opwright
+from opwright.actions.description import PACKAGES
 from tests.engine.project import replace_once
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "bazel"
@@ -127,9 +129,28 @@ class Workspace:
         (rules / "python/BUILD.bazel").touch()
         (rules / "python/defs.bzl").write_text("py_library = native.py_library\n")
         workspace = self.folder / "WORKSPACE"
-        replace_once(workspace, '    python = "python3",\n', '    python = "python3",\n    load_rules = True,\n')
+        replace_once(
+            workspace,
+            '    python = "python3",\n',
+            '    python = "python3",\n    load_rules = True,\n    exec_properties = {"pool": "generators"},\n',
+        )
         rule = 'local_repository(name = "rules_python", path = "offline/rules_python")\n'
         workspace.write_text(workspace.read_text() + rule)
+
+    def use_environment(self, folder: Path) -> None:
+        """Make an environment in a folder, with copies of the packages of actions, and use it."""
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        packages = next(folder.glob("lib/python*/site-packages"))
+        for name in (*PACKAGES, "torch", "torchgen"):
+            spec = find_spec(name)
+            assert spec is not None
+            assert spec.origin is not None
+            if name in PACKAGES:
+                shutil.copytree(Path(spec.origin).parent, packages / name)
+            else:
+                (packages / name).symlink_to(Path(spec.origin).parent)
+        del self.environment["PYTHONPATH"]
+        self.environment["PATH"] = f"{folder}/bin{os.pathsep}{os.environ['PATH']}"
 
     def output(self, path: str) -> str:
         """The text of an output."""

@@ -32,6 +32,7 @@ pytestmark = [
     pytest.mark.skipif(not can_isolate(), reason="this machine has no namespaces for workers"),
 ]
 
+HALVE = "- func: halve(Tensor self) -> Tensor"
 LIBRARY = ("//:_C.so", "//:operator_names")
 CODE = "//:acme_ops_code"
 LOCAL = ("--jobs=2",)
@@ -153,7 +154,7 @@ def workspace(tmp_path: Path, root: Path, service: Service) -> Iterator[RemoteWo
 def test_example(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service: Service, table: Table) -> None:
     """The service builds what a local build makes; another folder takes all of it from the cache.
 
-    There the PATH may be another one, and the service may be the cache alone.
+    There the environment is in another folder too, with another PATH. The service may be the cache alone.
     """
     assert ways(table.timed("example", "local", workspace, *LOCAL, *LIBRARY)).keys() <= {"linux-sandbox", "local"}
     places = ("acme_ops_code", "_C.so", "operator_names.txt")
@@ -165,7 +166,7 @@ def test_example(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service
     assert [workspace.files(place) for place in places] == local
     assert service.largest_file() < 100e6, "the linker reads stubs of PyTorch's libraries"
     other = RemoteWorkspace(tmp_path / "another/folder", root, service.address)
-    other.environment["PATH"] += ":/opt/elsewhere"
+    other.use_environment(tmp_path / "another/environment")
     assert ways(table.timed("example", "hit", other, *LIBRARY)) == {"remote cache hit": 7}
     assert [other.files(place) for place in places] == local
     other.bazel("clean")
@@ -202,6 +203,8 @@ def test_edits(workspace: RemoteWorkspace) -> None:
     edits = [
         (text + "# a comment\n", {"remote": 2}),
         (text.replace("Limits values", "Limits all values"), {"remote": 3}),
+        # Tags are in the registrations, and neither in the headers of the kernels nor in the Python module.
+        (text.replace(f"{HALVE}\n", f"{HALVE}\n  tags: pointwise\n"), {"remote": 4}),
         (text.replace("limit=1.0", "limit=2.0"), {"remote": 6}),
     ]
     for changed, expected in edits:
