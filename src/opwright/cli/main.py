@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "new": "write a project to start from: an operator library or a backend",
     "import": "write a library file from the registrations that a library has",
+    "port": "move the C++ kernels of a library to PyTorch's stable headers",
     "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
     "diff": "compare the operators of two releases, and say whom each change breaks",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["inferred_schema"]
+__all__ = ["divide_template", "inferred_schema", "plain_cpp_type"]
 
 _PLAIN: Final = {
     "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool", "string": "str", "string_view": "str",
@@ -35,12 +35,12 @@ def inferred_schema(
     parameters = [_ALIASED.sub(lambda match: aliases.get(match[0], match[0]), text) for text in parameters]
     result = _ALIASED.sub(lambda match: aliases.get(match[0], match[0]), result)
     types = list(map(_schema_type, parameters))
-    returned = _plain_text(result)
+    returned = plain_cpp_type(result)
     match = _TEMPLATE.fullmatch(returned)
     if returned == "void":
         results: list[str | None] = []
     elif match is not None and match[1] == "tuple":
-        results = list(map(_schema_type, _divide(match[2])))
+        results = list(map(_schema_type, divide_template(match[2])))
     else:
         results = [_schema_type(returned)]
     if None in types or None in results:
@@ -50,20 +50,20 @@ def inferred_schema(
     return f"{name}({taken}) -> {given[0] if len(given) == 1 else '(' + ', '.join(given) + ')'}"
 
 
-def _plain_text(text: str) -> str:
+def plain_cpp_type(text: str) -> str:
     """A type without qualifiers, blanks, and the namespaces of PyTorch and of the language."""
     plain = _SCOPE.sub("", _QUALIFIER.sub(" ", text))
     return re.sub(r"\s*([<>,*])\s*", r"\1", " ".join(plain.split()))
 
 
 def _schema_type(text: str) -> str | None:
-    plain = _plain_text(text)
+    plain = plain_cpp_type(text)
     if plain in _PLAIN:
         return _PLAIN[plain]
     match = _TEMPLATE.fullmatch(plain)
     if match is None:
         return None
-    inner = list(map(_schema_type, _divide(match[2])))
+    inner = list(map(_schema_type, divide_template(match[2])))
     if None in inner:
         return None
     if match[1] in _LISTS and len(inner) == 1:
@@ -77,7 +77,7 @@ def _schema_type(text: str) -> str | None:
     return None
 
 
-def _divide(text: str) -> list[str]:
+def divide_template(text: str) -> list[str]:
     """The arguments of a template."""
     parts, depth, start = [], 0, 0
     for index, character in enumerate(text):

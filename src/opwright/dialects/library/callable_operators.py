@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from opwright.release.tables import operators
 from opwright.release.version import RELEASES
@@ -14,7 +14,18 @@ from opwright.schema.parser import parse_schema
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["NONE", "OPTIONS", "CallableOperators", "ChosenOverload", "PythonValue", "choose", "plain_type"]
+__all__ = [
+    "NONE",
+    "OPTIONS",
+    "CallableOperators",
+    "ChosenOverload",
+    "GivenArgument",
+    "PythonValue",
+    "TypedValue",
+    "choose",
+    "conversion_cost",
+    "plain_type",
+]
 
 #: The types of values in formulas besides those of the schema language: nothing, and the options of a tensor.
 NONE: Final = "None"
@@ -23,6 +34,21 @@ OPTIONS: Final = "options"
 _SIZED: Final = re.compile(r"\[\d+\]")
 _NUMBERS: Final = ("bool", "int", "float", "complex")
 _OF_OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")
+
+
+class TypedValue(Protocol):
+    """An expression of some language and its type."""
+
+    @property
+    def text(self) -> str:
+        """The expression."""
+
+    @property
+    def type(self) -> str:
+        """A plain type of the schema language, or a tuple `(Tensor, Tensor)`."""
+
+
+Value = TypeVar("Value", bound=TypedValue)
 
 
 class PythonValue(NamedTuple):
@@ -37,11 +63,36 @@ class PythonValue(NamedTuple):
         return self.type in ("Tensor", "Tensor?")
 
 
-class ChosenOverload(NamedTuple):
-    """An overload that fits a call, and the texts of its arguments."""
+class GivenArgument(Generic[Value]):
+    """A value that a call gives for a parameter. With `is_item` it stands for the list with it."""
 
-    schema: FunctionSchema
-    arguments: tuple[str, ...]
+    __slots__ = ("is_item", "parameter", "value")
+
+    def __init__(self, parameter: Argument, value: Value, *, is_item: bool) -> None:
+        self.parameter: Final = parameter
+        self.value: Final = value
+        self.is_item: Final = is_item
+
+
+class ChosenOverload(Generic[Value]):
+    """An overload that fits a call, and the arguments of the call. Options stand at their first parameter."""
+
+    __slots__ = ("given", "schema")
+
+    def __init__(self, schema: FunctionSchema, given: Sequence[GivenArgument[Value]]) -> None:
+        self.schema: Final = schema
+        self.given: Final = given
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The texts of the arguments in Python."""
+        keywords = {parameter.name for parameter in self.schema.arguments.all[len(self.schema.arguments.positional) :]}
+        texts = []
+        for argument in self.given:
+            text = f"[{argument.value.text}]" if argument.is_item else argument.value.text
+            is_named = argument.parameter.name in keywords and argument.value.type != OPTIONS
+            texts.append(f"{argument.parameter.name}={text}" if is_named else text)
+        return tuple(texts)
 
     @property
     def result(self) -> str:
@@ -110,71 +161,82 @@ class CallableOperators:
 
 
 def choose(
-    overloads: Iterable[FunctionSchema], values: Sequence[PythonValue], *, is_method: bool
-) -> ChosenOverload | None:
-    """The overload that fits values best, in the order in which C++ functions take them; None if none does."""
-    best: tuple[int, ChosenOverload] | None = None
+    overloads: Iterable[FunctionSchema],
+    values: Sequence[Value],
+    *,
+    is_method: bool,
+    cost: Callable[[str, str], int | None] | None = None,
+) -> ChosenOverload[Value] | None:
+    """The overload that fits values best, in the order in which C++ functions take them; None if none does.
+
+    `cost` tells how far the conversion of a type to another goes, or None if there is none.
+    """
+    best: tuple[int, ChosenOverload[Value]] | None = None
     for schema in overloads:
-        fit = _fit(schema, _in_order(schema, values) if is_method else list(values))
+        fit = _fit(schema, _in_order(schema, values) if is_method else list(values), cost or conversion_cost)
         if fit is not None and (best is None or fit[0] < best[0]):
             best = fit
     return None if best is None else best[1]
 
 
-def _in_order(schema: FunctionSchema, values: Sequence[PythonValue]) -> list[PythonValue]:
+def _in_order(schema: FunctionSchema, values: Sequence[Value]) -> list[Value]:
     """The values of a call of a method, whose object is the argument `self`."""
     names = [argument.name for argument in schema.arguments.all]
     place = names.index("self") if "self" in names else 0
     return [*values[1 : place + 1], values[0], *values[place + 1 :]]
 
 
-def _fit(schema: FunctionSchema, values: list[PythonValue]) -> tuple[int, ChosenOverload] | None:
+def _fit(
+    schema: FunctionSchema, values: list[Value], cost: Callable[[str, str], int | None]
+) -> tuple[int, ChosenOverload[Value]] | None:
     """How badly values fit a schema, with the call; None if they do not."""
-    positional = len(schema.arguments.positional)
-    cost, texts, index = 0, [], 0
+    total, index = 0, 0
+    given: list[GivenArgument[Value]] = []
     parameters = list(schema.arguments.all)
     for value in values:
         if index >= len(parameters):
             return None
         parameter = parameters[index]
         if value.type == OPTIONS and parameter.name == _OF_OPTIONS[0]:
-            texts.append(value.text)
+            given.append(GivenArgument(parameter, value, is_item=False))
             index += len(_OF_OPTIONS)
             continue
-        fit = _argument(value, parameter)
+        fit = _argument(value, parameter, cost)
         if fit is None:
             return None
-        cost += fit[0]
-        texts.append(fit[1] if index < positional else f"{parameter.name}={fit[1]}")
+        total += fit[0]
+        given.append(fit[1])
         index += 1
     if any(parameter.default is None for parameter in parameters[index:]):
         return None
-    return cost, ChosenOverload(schema, tuple(texts))
+    return total, ChosenOverload(schema, given)
 
 
-def _argument(value: PythonValue, parameter: Argument) -> tuple[int, str] | None:
-    """How badly a value fits a parameter, with the text that is passed."""
+def _argument(
+    value: Value, parameter: Argument, cost: Callable[[str, str], int | None]
+) -> tuple[int, GivenArgument[Value]] | None:
+    """How badly a value fits a parameter, with the argument that is passed."""
     wanted = plain_type(parameter.type.text)
-    cost = _cost(value.type, wanted)
-    if cost is not None:
-        return cost, value.text
+    own = cost(value.type, wanted)
+    if own is not None:
+        return own, GivenArgument(parameter, value, is_item=False)
     item = wanted.removesuffix("?").removesuffix("[]")
-    if item != wanted and parameter.type.list_like is not None and _cost(value.type, item) is not None:
-        return 3, f"[{value.text}]"
+    if item != wanted and parameter.type.list_like is not None and cost(value.type, item) is not None:
+        return 3, GivenArgument(parameter, value, is_item=True)
     return None
 
 
-def _cost(given: str, wanted: str) -> int | None:
+def conversion_cost(given: str, wanted: str) -> int | None:
     """How far a conversion goes that C++ makes too; None if it makes none."""
     if given == wanted:
         return 0
     if given == "Tensor?" and wanted == "Tensor":
         return 0
     if wanted.endswith("?"):
-        inner = _cost(given, wanted[:-1])
+        inner = conversion_cost(given, wanted[:-1])
         return 0 if given == NONE else None if inner is None else inner + 1
     if wanted.endswith("[]") and given.endswith("[]"):
-        return 1 if given == "[]" else _cost(given[:-2], wanted[:-2])
+        return 1 if given == "[]" else conversion_cost(given[:-2], wanted[:-2])
     if given in _NUMBERS and wanted == "Scalar":
         return 1
     if given == "Scalar" and wanted == "float":

@@ -1,0 +1,91 @@
+"""Move the C++ kernels of a library to PyTorch's stable headers, so that one binary serves many releases.
+
+  opwright port csrc --diff                  show what would change
+  opwright port csrc --out ported            write the ported files to another folder
+  opwright port csrc                         change the files in place
+  opwright port csrc --check                 write nothing; exit status 1 if a line needs a change
+
+The program changes what needs no decision, and lists the rest: file, line, code, reason, and the first release whose
+stable headers help. Operators that the stable headers lack are called through the dispatcher, by functions of a header
+that it writes. Registrations stay: `opwright import` moves them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from opwright.cli.arguments import add_input_arguments, not_empty, open_named_inputs
+from opwright.source.patterns import lazy_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opwright.porting.run import Ported
+    from opwright.source.diagnostic import Diagnostics
+
+_RELEASE = lazy_pattern(r"2\.(9|[1-9]\d)")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "sources", metavar="SOURCE", nargs="+", type=not_empty, help="a C++ source, or a folder with sources"
+    )
+    parser.add_argument(
+        "--stable", action="store_true", help="port to the stable headers: what the command does anyway"
+    )
+    parser.add_argument("--out", metavar="DIR", default="", help="write the ported files there (default: in place)")
+    parser.add_argument(
+        "--target",
+        metavar="RELEASE",
+        type=_release,
+        default=(2, 10),
+        help="the oldest release that the library serves, such as 2.11 (default: 2.10)",
+    )
+    parser.add_argument(
+        "--header",
+        metavar="FILE",
+        default="",
+        help="the header with the calls of operators (default: `stable_ops.h` in the folder of the ported files)",
+    )
+    parser.add_argument("--diff", action="store_true", help="write nothing; print the difference")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a line needs a change")
+    add_input_arguments(parser)
+
+
+def _release(text: str) -> tuple[int, int]:
+    match = _RELEASE.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no release with stable headers: write 2.9 or a later one")
+    return 2, int(match[1])
+
+
+def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Port the sources, and tell what stays."""
+    from opwright.cli import console
+    from opwright.porting.run import PortRequest, port_sources, write_port
+    from opwright.release.view import NATIVE_FUNCTIONS
+
+    pytorch = open_named_inputs(arguments, sink).read_text(NATIVE_FUNCTIONS).text
+    request = PortRequest(tuple(arguments.sources), arguments.out, arguments.header, arguments.target, pytorch)
+    ported = port_sources(request)
+    if arguments.diff:
+        print("".join([file.difference() for file in ported.files]), end="")
+    elif not arguments.check:
+        write_port(ported)
+    _tell(ported)
+    needed = sum([len(file.needed) for file in ported.files])
+    return console.FAULTS if arguments.check and needed else console.SUCCESS
+
+
+def _tell(ported: Ported) -> None:
+    """Print what stays, and how many lines are done."""
+    for file in ported.files:
+        for code in file.left:
+            print(f"stays: {os.path.normpath(file.path)}:{code.line}: {code}")
+    for path in ported.unnamed:
+        print(f"needs the same: {os.path.normpath(path)}: the sources include it; name it too")
+    done = sum([len(file.done) for file in ported.files])
+    needed = sum([len(file.needed) for file in ported.files])
+    share = f", {100 * done // needed}%" if needed else ""
+    files = "1 file" if len(ported.files) == 1 else f"{len(ported.files)} files"
+    print(f"{files}: {done} of {needed} lines that need a change are changed{share}")

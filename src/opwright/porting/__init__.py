@@ -1,0 +1,1 @@
+"""Moves C++ kernels to PyTorch's stable headers: `opwright port`."""

@@ -1,0 +1,261 @@
+//! call
+// Calls an operator through the dispatcher, with all its arguments. The results begin at the first item of the stack.
+template <typename... Arguments>
+std::array<StableIValue, (sizeof...(Arguments) < 8 ? 8 : sizeof...(Arguments))> call(
+    const char* name, const char* overload, const Arguments&... arguments) {
+  std::array<StableIValue, (sizeof...(Arguments) < 8 ? 8 : sizeof...(Arguments))> stack{
+      torch::stable::detail::from(arguments)...};
+  STABLE_TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(name, overload, stack.data(), TORCH_ABI_VERSION));
+  return stack;
+}
+
+//! filled
+// A tensor without dimensions that holds a value of one of the C++ types of tensors.
+template <typename Value>
+Tensor filled(Value value) {
+  const ScalarType dtype = torch::headeronly::CppTypeToScalarType<Value>::value;
+  const Tensor result = torch::stable::empty({}, dtype);
+  *static_cast<Value*>(result.mutable_data_ptr()) = value;
+  return result;
+}
+
+//! number filled
+inline int number_category(ScalarType dtype) {
+  switch (dtype) {
+    case ScalarType::Bool:
+      return 0;
+    case ScalarType::Byte:
+    case ScalarType::Char:
+    case ScalarType::Short:
+    case ScalarType::Int:
+    case ScalarType::Long:
+    case ScalarType::UInt16:
+    case ScalarType::UInt32:
+    case ScalarType::UInt64:
+      return 1;
+    case ScalarType::ComplexHalf:
+    case ScalarType::ComplexFloat:
+    case ScalarType::ComplexDouble:
+      return 3;
+    default:
+      return 2;
+  }
+}
+
+// A number as an operand beside a tensor: it changes the dtype of the result only if its kind (boolean, integer, real,
+// complex) is above that of the tensor, as with `at::Scalar`, which the dispatcher does not take from stable code.
+template <typename Value>
+Tensor number(const Tensor& other, const Value& value) {
+  if constexpr (std::is_same_v<Value, Tensor>) {
+    return value;
+  } else {
+    const Tensor exact = [&] {
+      if constexpr (std::is_same_v<Value, bool>) {
+        return filled<bool>(value);
+      } else if constexpr (std::is_integral_v<Value>) {
+        return filled<int64_t>(static_cast<int64_t>(value));
+      } else {
+        return filled<double>(static_cast<double>(value));
+      }
+    }();
+    const ScalarType dtype = other.scalar_type();
+    if (number_category(exact.scalar_type()) > number_category(dtype)) {
+      return exact.scalar_type() == ScalarType::Double
+          ? torch::stable::to(exact, torch::stable::empty({}).scalar_type())
+          : exact;
+    }
+    return other.dim() > 0 && number_category(exact.scalar_type()) == number_category(dtype)
+        ? exact
+        : torch::stable::to(exact, dtype);
+  }
+}
+
+//! fill_ number
+template <typename Value>
+Tensor fill_(const Tensor& self, const Value& value) {
+  const Tensor exact = [&] {
+    if constexpr (std::is_same_v<Value, bool>) {
+      return filled<bool>(value);
+    } else if constexpr (std::is_integral_v<Value>) {
+      return filled<int64_t>(static_cast<int64_t>(value));
+    } else {
+      return filled<double>(static_cast<double>(value));
+    }
+  }();
+  call("aten::fill_", "Tensor", self, exact);
+  return self;
+}
+
+//! full fill_
+template <typename Value>
+Tensor full(
+    Numbers size,
+    const Value& value,
+    std::optional<ScalarType> dtype = std::nullopt,
+    std::optional<torch::headeronly::Layout> layout = std::nullopt,
+    std::optional<Device> device = std::nullopt,
+    std::optional<bool> pin_memory = std::nullopt) {
+  if (!dtype && std::is_integral_v<Value>) {
+    dtype = std::is_same_v<Value, bool> ? ScalarType::Bool : ScalarType::Long;
+  }
+  return fill_(torch::stable::empty(size, dtype, layout, device, pin_memory), value);
+}
+
+//! full_like fill_
+template <typename Value>
+Tensor full_like(
+    const Tensor& self,
+    const Value& value,
+    std::optional<ScalarType> dtype = std::nullopt,
+    std::optional<torch::headeronly::Layout> layout = std::nullopt,
+    std::optional<Device> device = std::nullopt,
+    std::optional<bool> pin_memory = std::nullopt,
+    std::optional<torch::headeronly::MemoryFormat> memory_format = std::nullopt) {
+  const auto stack = call("aten::empty_like", "", self, dtype, layout, device, pin_memory, memory_format);
+  return fill_(to<Tensor>(stack[0]), value);
+}
+
+//! add number
+// The sum of tensors. `aten::add` takes a number, so the dispatcher does not call it for stable code: `subtract` serves
+// real and complex tensors, and integers are added by the sum over a new dimension.
+inline Tensor add_tensors(const Tensor& self, const Tensor& other, bool is_difference) {
+  const ScalarType dtype =
+      to<ScalarType>(call("aten::result_type", "Tensor", self, other)[0]);
+  if (number_category(dtype) > 1) {
+    return torch::stable::subtract(self, other, is_difference ? 1 : -1);
+  }
+  Tensor second = torch::stable::to(other, dtype, std::nullopt, self.device());
+  if (is_difference) {
+    second = to<Tensor>(call("aten::neg", "", second)[0]);
+  }
+  const std::array<Tensor, 2> both{torch::stable::to(self, dtype), second};
+  const auto equal = to<std::vector<Tensor>>(
+      call("aten::broadcast_tensors", "", torch::headeronly::HeaderOnlyArrayRef<Tensor>(both))[0]);
+  const auto stacked = to<Tensor>(
+      call("aten::stack", "", torch::headeronly::HeaderOnlyArrayRef<Tensor>(equal), int64_t(0))[0]);
+  const std::array<int64_t, 1> first{0};
+  return torch::stable::sum(stacked, Numbers(first), false, dtype);
+}
+
+template <typename Other>
+Tensor add(const Tensor& self, const Other& other) {
+  return add_tensors(self, number(self, other), false);
+}
+
+//! sub add
+template <typename Other>
+Tensor sub(const Tensor& self, const Other& other) {
+  return add_tensors(self, number(self, other), true);
+}
+
+//! add_ add
+template <typename Other>
+Tensor add_(const Tensor& self, const Other& other) {
+  Tensor target = self;
+  return torch::stable::copy_(target, add(self, other));
+}
+
+//! sub_ sub
+template <typename Other>
+Tensor sub_(const Tensor& self, const Other& other) {
+  Tensor target = self;
+  return torch::stable::copy_(target, sub(self, other));
+}
+
+//! from_blob
+// A tensor over memory of the caller, contiguous.
+inline Tensor from_blob(
+    void* data,
+    Numbers sizes,
+    std::optional<ScalarType> dtype = std::nullopt,
+    std::optional<Device> device = std::nullopt) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t dim = sizes.size(); dim > 1; --dim) {
+    strides[dim - 2] = strides[dim - 1] * std::max<int64_t>(sizes[dim - 1], 1);
+  }
+  return torch::stable::from_blob(
+      data,
+      sizes,
+      strides,
+      device.value_or(Device(torch::headeronly::DeviceType::CPU)),
+      dtype.value_or(ScalarType::Float));
+}
+
+//! tensor_of
+// A tensor with one dimension that holds these values.
+template <typename Value>
+Tensor tensor_of(std::initializer_list<Value> values) {
+  const std::array<int64_t, 1> size{static_cast<int64_t>(values.size())};
+  const Tensor result = torch::stable::empty(size, torch::headeronly::CppTypeToScalarType<Value>::value);
+  std::copy(values.begin(), values.end(), static_cast<Value*>(result.mutable_data_ptr()));
+  return result;
+}
+
+//! item
+// The value of a tensor with one element.
+template <typename Value>
+Value item(const Tensor& self) {
+  STD_TORCH_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  const Tensor value = torch::stable::to(
+      self,
+      torch::headeronly::CppTypeToScalarType<Value>::value,
+      std::nullopt,
+      Device(torch::headeronly::DeviceType::CPU));
+  return *static_cast<const Value*>(value.const_data_ptr());
+}
+
+//! opmath_type
+// The type in which values of a type are computed: float for the small ones.
+template <typename Value>
+struct OpMathType {
+  using type = Value;
+};
+template <>
+struct OpMathType<torch::headeronly::Half> {
+  using type = float;
+};
+template <>
+struct OpMathType<torch::headeronly::BFloat16> {
+  using type = float;
+};
+template <>
+struct OpMathType<torch::headeronly::Float8_e5m2> {
+  using type = float;
+};
+template <>
+struct OpMathType<torch::headeronly::Float8_e4m3fn> {
+  using type = float;
+};
+template <typename Value>
+using opmath_type = typename OpMathType<Value>::type;
+
+//! GRAIN_SIZE
+// The number of elements for which PyTorch starts another thread.
+constexpr int64_t GRAIN_SIZE = 32768;
+
+//! accessor
+template <typename Value, size_t dims>
+auto accessor(const Tensor& self) {
+  STD_TORCH_CHECK(self.dim() == dims, "TensorAccessor expected ", dims, " dims but tensor has ", self.dim());
+  return torch::headeronly::HeaderOnlyTensorAccessor<Value, dims>(
+      self.mutable_data_ptr<Value>(), self.sizes().data(), self.strides().data());
+}
+
+//! text
+// A list of numbers in a message.
+inline std::string text(Numbers numbers) {
+  std::string result = "[";
+  for (const int64_t number : numbers) {
+    result += (result.size() > 1 ? ", " : "") + std::to_string(number);
+  }
+  return result + "]";
+}
+
+//! current_cuda_stream
+// The stream of CUDA in which work for a device is queued now. Needs `USE_CUDA`.
+inline cudaStream_t current_cuda_stream(int32_t device = -1) {
+  void* stream = nullptr;
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(
+      device < 0 ? torch::stable::accelerator::getCurrentDeviceIndex() : device, &stream));
+  return static_cast<cudaStream_t>(stream);
+}

@@ -1,0 +1,192 @@
+"""Runs of `opwright port`: from sources to ported sources, the header that they call, and what stays."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from opwright.dialects.library.callable_operators import CallableOperators
+from opwright.files.writer import Writer
+from opwright.importing.cpp_reader import CPP_SUFFIXES
+from opwright.porting.includes import with_includes
+from opwright.porting.source import registrations, tree_of, trees_within
+from opwright.porting.stable_api import Release
+from opwright.porting.state import FileState, LeftCode, ProjectFacts, facts_of
+from opwright.porting.translator import Translator
+from opwright.porting.wrappers import Wrappers
+from opwright.source import codes
+from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
+
+__all__ = ["PortRequest", "Ported", "PortedFile", "port_sources", "write_port"]
+
+_QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')
+_MOST_HEADERS: Final = 2000
+
+
+class PortRequest(NamedTuple):
+    """What is ported: files and folders, the folder of the ported files, the header of calls, and the oldest release.
+
+    Without a folder the files are replaced. `pytorch` is the text of PyTorch's entries.
+    """
+
+    sources: tuple[str, ...]
+    out: str
+    header: str
+    target: Release
+    pytorch: str
+
+
+class PortedFile(NamedTuple):
+    """A file before and after: its path, the path of the result, what stays, and the numbers of lines.
+
+    `needed` are the lines that need a change, `done` those of them that were changed and of which nothing stays.
+    """
+
+    path: str
+    target: str
+    before: bytes
+    after: bytes
+    left: tuple[LeftCode, ...]
+    needed: frozenset[int]
+    done: frozenset[int]
+
+    def difference(self) -> str:
+        """The unified difference."""
+        before, after = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in self[2:4])
+        return "".join(difflib.unified_diff(before, after, self.path, self.target))
+
+
+class Ported(NamedTuple):
+    """What a run ports: the files, and those with a change or the header of calls, by path with their new contents.
+
+    `unnamed` are headers that the files include, which need changes too and are not among the sources.
+    """
+
+    files: Sequence[PortedFile]
+    contents: Mapping[str, bytes]
+    unnamed: Sequence[str]
+
+
+def port_sources(request: PortRequest) -> Ported:
+    """Port sources, and write nothing. Raises Fault if there are none, or if one cannot be read."""
+    base = _base(request.sources)
+    out = request.out or base
+    header = request.header or os.path.join(out, "stable_ops.h")
+    paths = [path for path in _paths(request.sources) if os.path.abspath(path) != os.path.abspath(header)]
+    if not paths:
+        message = f"there are no C++ sources in {', '.join(request.sources)}"
+        raise Fault.at(codes.NO_CPP_SOURCES, message, help="name C++ sources, or folders with them")
+    texts = {path: SourceFile.read(path).text.encode() for path in paths}
+    included = _included(texts)
+    facts = facts_of([tree_of(text) for text in (*texts.values(), *included.values())])
+    wrappers = Wrappers(SourceFile.read(header).text if os.path.isfile(header) else "")
+    operators = CallableOperators(request.pytorch, {}, request.target)
+    files = []
+    for path, source in texts.items():
+        target = os.path.join(out, os.path.relpath(path, base)) if request.out else path
+        state = FileState(request.target, operators, wrappers, facts)
+        files.append(_ported_file(path, target, source, state, header))
+    contents = {file.target: file.after for file in files if request.out or file.after != file.before}
+    text = wrappers.header()
+    if text:
+        contents[header] = text.encode()
+    return Ported(files, contents, list(_needing(included, request, operators, facts)))
+
+
+def write_port(ported: Ported) -> None:
+    """Write the files, all of them or none."""
+    with Writer() as writer:
+        for path, data in ported.contents.items():
+            writer.write(path, data)
+
+
+def _ported_file(path: str, target: str, source: bytes, state: FileState, header: str) -> PortedFile:
+    after = _ported_text(source, state, os.path.relpath(header, os.path.dirname(target) or "."))
+    blocks = registrations(source)
+    lines = [source.count(b"\n", 0, span.start) + 1 for span in blocks]
+    left = list(state.left)
+    before_lines, after_lines = source.split(b"\n"), after.split(b"\n")
+    matcher = difflib.SequenceMatcher(None, before_lines, after_lines, autojunk=False)
+    changed = {
+        line + 1
+        for operation, first, last, _, _ in matcher.get_opcodes()
+        if operation != "equal"
+        for line in range(first, last)
+        if before_lines[line].strip()
+    }
+    staying = {code.line for code in left}
+    registered = [
+        LeftCode(line, source.split(b"\n")[line - 1].decode("utf-8", "replace").strip(), _OF_IMPORT) for line in lines
+    ]
+    unique = tuple(sorted(dict.fromkeys([*left, *registered]), key=lambda code: code.line))
+    return PortedFile(path, target, source, after, unique, frozenset(changed | staying), frozenset(changed - staying))
+
+
+_OF_IMPORT: Final = "`opwright import` moves registrations to a library file"
+
+
+def _ported_text(source: bytes, state: FileState, header: str) -> bytes:
+    """The text of a ported source. Every byte is a character while it is made."""
+    root = tree_of(source)
+    within = []
+    for span, tree in trees_within(source, root):
+        within.append((span, Translator(source, state).text(tree, span.start, span.end)))
+    text = Translator(source, state, sorted(within)).text(root, 0, len(source))
+    return with_includes(text, state, header).encode("latin-1")
+
+
+def _needing(
+    included: Mapping[str, bytes], request: PortRequest, operators: CallableOperators, facts: ProjectFacts
+) -> Iterator[str]:
+    """The headers that need changes, among those that are not ported."""
+    for path, text in included.items():
+        state = FileState(request.target, operators, Wrappers(), facts)
+        if _ported_text(text, state, "stable_ops.h") != text:
+            yield path
+
+
+def _base(sources: Sequence[str]) -> str:
+    """The folder from which the paths of ported files are."""
+    if len(sources) == 1 and os.path.isdir(sources[0]):
+        return sources[0]
+    folders = [source if os.path.isdir(source) else os.path.dirname(os.path.abspath(source)) for source in sources]
+    return os.path.commonpath([os.path.abspath(folder) for folder in folders]) if folders else "."
+
+
+def _paths(sources: Iterable[str]) -> Iterator[str]:
+    """The files that sources name, and the C++ sources in folders."""
+    seen: set[str] = set()
+    for source in sources:
+        for path in _files_in(source) if os.path.isdir(source) else [source]:
+            if os.path.abspath(path) not in seen:
+                seen.add(os.path.abspath(path))
+                yield path
+
+
+def _files_in(top: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(CPP_SUFFIXES))
+
+
+def _included(texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The headers that sources include by a path from their own folders, and that are not among the sources."""
+    seen = {os.path.realpath(path) for path in texts}
+    waiting, found = list(texts.items()), dict[str, bytes]()
+    while waiting and len(seen) < _MOST_HEADERS:
+        path, text = waiting.pop(0)
+        for name in _QUOTED.findall(text):
+            header = os.path.normpath(os.path.join(os.path.dirname(path), os.fsdecode(name)))
+            if os.path.realpath(header) not in seen and os.path.isfile(header):
+                seen.add(os.path.realpath(header))
+                try:
+                    found[header] = SourceFile.read(header).text.encode()
+                except Fault:
+                    continue
+                waiting.append((header, found[header]))
+    return found

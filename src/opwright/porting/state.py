@@ -1,0 +1,132 @@
+"""What the port of one file reads and collects: the facts of the project, the target, headers, and lines that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from opwright.dialects.derivatives.formula_trees import walk
+from opwright.dialects.library.callable_operators import CallableOperators
+from opwright.porting.stable_api import Release, StableName
+from opwright.porting.values import OTHER, UNKNOWN, Options, value_type
+from opwright.porting.wrappers import NAMESPACE, Wrappers
+from opwright.source.diagnostic import shorten
+from opwright.source.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["FileState", "LeftCode", "ProjectFacts", "child_text", "facts_of", "node_text"]
+
+
+class LeftCode(NamedTuple):
+    """Code that stays as it is: its line, the code, the reason, and the first release that has what it needs."""
+
+    line: int
+    code: str
+    reason: str
+    since: Release | None = None
+
+    def __str__(self) -> str:
+        helps = "" if self.since is None else f" (PyTorch {self.since[0]}.{self.since[1]} has it)"
+        return f"`{self.code}`: {self.reason}{helps}"
+
+
+class ProjectFacts(NamedTuple):
+    """What the sources of a project declare: types of results by function, types of fields, and macros."""
+
+    results: Mapping[str, str]
+    fields: Mapping[str, str]
+    macros: frozenset[str]
+
+
+class FileState:
+    """The state of the port of one file for a `target`, the oldest release that the library serves."""
+
+    def __init__(self, target: Release, operators: CallableOperators, wrappers: Wrappers, facts: ProjectFacts) -> None:
+        self.target: Final = target
+        self.operators: Final = operators
+        self.wrappers: Final = wrappers
+        self.facts: Final = facts
+        self.left: Final[list[LeftCode]] = []
+        self.headers: Final[dict[str, None]] = {}
+        #: The declarations of variables with options, which go unless something still needs them.
+        self.declarations: Final[dict[int, str]] = {}
+        self.kept: Final[set[int]] = set()
+        self.has_open_namespace = False
+        self.has_kept_include = False
+
+    def leave(self, node: Node, reason: str, since: Release | None = None) -> None:
+        """Note that the code of a node stays."""
+        code = shorten(" ".join(node_text(node).split()), 60)
+        self.left.append(LeftCode(node.start_point[0] + 1, code, reason, since))
+
+    def keep_options(self, node: Node, options: Options | None) -> None:
+        """Note that code needs options, if it does."""
+        if options is not None:
+            self.kept.add(options.declared)
+            self.leave(node, "the stable API has no options of tensors: pass dtype and device")
+
+    def take(self, name: StableName, node: Node) -> bool:
+        """Whether the target has a name, which the file then uses; otherwise the code of the node stays."""
+        if not self.has(name.since):
+            self.leave(node, f"`{name.text}` is missing in PyTorch {self.target[0]}.{self.target[1]}", name.since)
+            return False
+        if name.header:
+            self.headers[name.header] = None
+        self.need_helper(name.text)
+        return True
+
+    def has(self, since: Release) -> bool:
+        """Whether the target has what a release brought."""
+        return since <= self.target
+
+    def need_helper(self, text: str) -> None:
+        """Have a function of the generated header, if a name means one."""
+        if text.startswith(f"{NAMESPACE}::"):
+            self.wrappers.need_helper(text.partition("::")[2])
+
+
+def node_text(node: Node) -> str:
+    """The text of a node, each byte as a character."""
+    return (node.text or b"").decode("latin-1")
+
+
+def child_text(node: Node, field: str) -> str:
+    """The text of a child by the name of its field; empty if there is none."""
+    child = node.child_by_field_name(field)
+    return "" if child is None else node_text(child)
+
+
+def facts_of(roots: Iterable[Node]) -> ProjectFacts:
+    """The facts that trees of sources declare. A name that they declare with different types has none."""
+    results: dict[str, str] = {}
+    fields: dict[str, str] = {}
+    macros: set[str] = set()
+    for root in roots:
+        for node in walk(root):
+            if node.type in ("preproc_def", "preproc_function_def"):
+                macros.add(child_text(node, "name"))
+            elif node.type == "function_declarator" and node.parent is not None:
+                _add_result(node, results)
+            elif node.type == "field_declaration":
+                declarator = node.child_by_field_name("declarator")
+                if declarator is not None and declarator.type == "field_identifier":
+                    _add(fields, node_text(declarator), value_type(child_text(node, "type")))
+    return ProjectFacts(results, fields, frozenset(macros))
+
+
+def _add_result(declarator: Node, results: dict[str, str]) -> None:
+    parent = declarator.parent
+    is_pointer = False
+    while parent is not None and parent.type in ("pointer_declarator", "reference_declarator"):
+        is_pointer |= parent.type == "pointer_declarator"
+        parent = parent.parent
+    name = child_text(declarator, "declarator").rpartition("::")[2]
+    type = "" if parent is None else child_text(parent, "type")
+    if name and type and parent is not None and parent.type in ("function_definition", "declaration"):
+        _add(results, name, OTHER if is_pointer else value_type(type))
+
+
+def _add(table: dict[str, str], name: str, type: str) -> None:
+    table[name] = type if table.get(name, type) == type else UNKNOWN

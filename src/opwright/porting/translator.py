@@ -1,0 +1,497 @@
+"""Moves the code of one source: each node of its tree becomes a text, and an expression has the type of its value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from opwright.porting.calls import BINARY, UNARY, CallPorter
+from opwright.porting.methods import MethodPorter
+from opwright.porting.names import NamePorter
+from opwright.porting.scopes import Scopes
+from opwright.porting.source import Span
+from opwright.porting.state import FileState, child_text, node_text
+from opwright.porting.values import OTHER, UNKNOWN, Value, items_of_tuple, value_type
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["INCLUDES", "KEPT_INCLUDE", "REMOVED", "Translator"]
+
+#: What stands in the text in place of the declaration of options, of an include of PyTorch's other headers (the second
+#: one in a condition), and after the first other include.
+REMOVED: Final = "\0{}\0"
+INCLUDES: Final = ("\1", "\2")
+KEPT_INCLUDE: Final = "\3"
+_UNSTABLE: Final = re.compile(
+    r"[<\"](?:ATen|c10|torch)/(?!csrc/stable/|headeronly/|csrc/inductor/aoti_torch/c/)|[<\"]pybind11/"
+)
+
+#: Deeper code stays: a program that nests so deeply is no kernel that a person wrote.
+_DEEPEST: Final = 180
+_SCOPES: Final = frozenset(
+    (
+        "compound_statement", "for_statement", "for_range_loop", "if_statement", "while_statement",
+        "function_definition", "template_declaration", "class_specifier", "struct_specifier", "namespace_definition",
+    )
+)  # fmt: skip
+_COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=", "&&", "||")
+_NUMBERS: Final = ("bool", "int", "float", "Scalar")
+
+
+class Translator:
+    """Ports the nodes of one tree. `within` are parts of the source with trees of their own, ported, in their order."""
+
+    def __init__(self, source: bytes, state: FileState, within: Sequence[tuple[Span, str]] = ()) -> None:
+        self._source: Final = source.decode("latin-1")
+        self._within: Final = within
+        self._state: Final = state
+        self._calls: Final = CallPorter(state)
+        self._names: Final = NamePorter(state)
+        self._methods: Final = MethodPorter(state, self._calls)
+        self._scopes: Final = Scopes()
+        self._depth = 0
+        self._visitors: Final[dict[str, Callable[[Node], Value]]] = {
+            "identifier": self._identifier,
+            "type_identifier": self._type_name,
+            "qualified_identifier": self._qualified,
+            "number_literal": self._number,
+            "true": lambda node: Value(node_text(node), "bool"),
+            "false": lambda node: Value(node_text(node), "bool"),
+            "string_literal": lambda node: Value(node_text(node), "str"),
+            "call_expression": self._call,
+            "field_expression": self._field,
+            "binary_expression": self._binary,
+            "unary_expression": self._unary,
+            "pointer_expression": self._pointer,
+            "subscript_expression": self._subscript,
+            "assignment_expression": self._assignment,
+            "conditional_expression": self._conditional,
+            "cast_expression": self._cast,
+            "parenthesized_expression": self._parenthesized,
+            "initializer_list": self._list,
+            "lambda_expression": self._lambda,
+            "declaration": self._declaration,
+            "parameter_declaration": self._parameter,
+            "optional_parameter_declaration": self._parameter,
+            "type_parameter_declaration": self._type_parameter,
+            "for_range_loop": self._range_loop,
+            "using_declaration": self._using,
+            "preproc_include": self._include,
+        }
+
+    def text(self, node: Node, start: int | None = None, end: int | None = None) -> str:
+        """The ported text of a node, from one byte of the source to another."""
+        first, last = node.start_byte if start is None else start, node.end_byte if end is None else end
+        return self._spliced(node, first, last)
+
+    # Each node is visited once, because visits note what stays.
+    def _visit(self, node: Node) -> Value:
+        if self._depth >= _DEEPEST:
+            self._state.leave(node, "the code nests too deeply")
+            return Value(self._between(node.start_byte, node.end_byte))
+        self._depth += 1
+        is_scope = node.type in _SCOPES
+        if is_scope:
+            self._scopes.push()
+        try:
+            visitor = self._visitors.get(node.type)
+            return Value(self._spliced(node)) if visitor is None else visitor(node)
+        finally:
+            self._depth -= 1
+            if is_scope:
+                self._scopes.pop()
+
+    def _between(self, start: int, end: int) -> str:
+        """A part of the source, with the ported parts that lie in it."""
+        position, parts = start, []
+        for span, text in self._within:
+            if position <= span.start and span.end <= end:
+                parts.append(self._source[position : span.start] + text)
+                position = span.end
+        return "".join(parts) + self._source[position:end]
+
+    def _spliced(self, node: Node, start: int | None = None, end: int | None = None) -> str:
+        """The text of a node with its children ported."""
+        first = position = node.start_byte if start is None else start
+        last = node.end_byte if end is None else end
+        parts = []
+        for child in node.children:
+            if child.end_byte <= first or child.start_byte >= last:
+                continue
+            if child.start_byte < first or child.end_byte > last:
+                # A tree for a part of the source has nodes that reach beyond it.
+                parts.append(self._spliced(child, max(first, child.start_byte), min(last, child.end_byte)))
+                position = min(last, child.end_byte)
+                continue
+            value = self._visit(child)
+            self._state.keep_options(child, value.options)
+            parts.append(self._between(position, child.start_byte) + value.text)
+            position = child.end_byte
+        return "".join(parts) + self._between(position, last)
+
+    def _arguments(self, node: Node) -> list[Value]:
+        return [self._visit(child) for child in node.named_children if child.type != "comment"]
+
+    def _inner(self, node: Node, values: Sequence[Value]) -> str:
+        """What stands between the parentheses of a list of arguments, whose values are ported."""
+        children = [child for child in node.named_children if child.type != "comment"]
+        position, parts = node.start_byte + 1, []
+        for child, value in zip(children, values, strict=True):
+            parts.append(self._between(position, child.start_byte) + value.text)
+            position = child.end_byte
+        return "".join(parts) + self._between(position, node.end_byte - 1)
+
+    # Names.
+
+    def _identifier(self, node: Node) -> Value:
+        name = node_text(node)
+        variable = self._scopes.find(name)
+        return variable if variable is not None else self._names.plain(node, name)
+
+    def _type_name(self, node: Node) -> Value:
+        name = node_text(node)
+        return Value(name) if self._scopes.is_number(name) else self._names.plain(node, name)
+
+    def _qualified(self, node: Node) -> Value:
+        ported = self._names.qualified(node)
+        return (
+            Value(self._spliced(node)) if ported is None else ported._replace(text=ported.text + self._template(node))
+        )
+
+    def _template(self, node: Node) -> str:
+        """The arguments of a template at the end of a qualified name, ported."""
+        name: Node | None = node
+        while name is not None and name.type == "qualified_identifier":
+            name = name.child_by_field_name("name")
+        if name is None or name.type not in ("template_type", "template_function", "template_method"):
+            return ""
+        arguments = name.child_by_field_name("arguments")
+        return "" if arguments is None else self._visit(arguments).text
+
+    def _number(self, node: Node) -> Value:
+        text = node_text(node)
+        is_real = re.search(r"[.eEpP]|[fF]$", text) is not None and not text.startswith("0x")
+        return Value(text, "float" if is_real else "int", is_plain=True)
+
+    def _include(self, node: Node) -> Value:
+        text = node_text(node)
+        end = text[len(text.rstrip("\n")) :]
+        if _UNSTABLE.search(text):
+            return Value(INCLUDES[_is_conditional(node)] + end)
+        if self._state.has_kept_include or _is_conditional(node):
+            return Value(text)
+        self._state.has_kept_include = True
+        return Value(text.rstrip("\n") + KEPT_INCLUDE + end)
+
+    def _using(self, node: Node) -> Value:
+        if re.fullmatch(r"using\s+namespace\s+(?:at|torch|c10)\s*;", node_text(node)):
+            self._state.has_open_namespace = True
+            return Value("")
+        return Value(self._spliced(node))
+
+    # Declarations.
+
+    def _type_of(self, node: Node) -> str:
+        return value_type(child_text(node, "type"), self._scopes.numbers())
+
+    def _parameter(self, node: Node) -> Value:
+        text = self._spliced(node)
+        declarator = node.child_by_field_name("declarator")
+        if declarator is not None:
+            is_constant = any(child.type == "type_qualifier" for child in node.children)
+            self._declare(declarator, self._type_of(node), is_constant=is_constant)
+        return Value(text)
+
+    def _type_parameter(self, node: Node) -> Value:
+        for child in node.named_children:
+            if child.type == "type_identifier":
+                self._scopes.add_number(node_text(child))
+        return Value(node_text(node))
+
+    def _declaration(self, node: Node) -> Value:
+        guard = self._guard(node)
+        if guard is not None:
+            return guard
+        declared = self._type_of(node)
+        is_constant = any(child.type == "type_qualifier" for child in node.children)
+        position, parts = node.start_byte, []
+        for index, child in enumerate(node.children):
+            parts.append(self._between(position, child.start_byte))
+            position = child.end_byte
+            if node.field_name_for_child(index) != "declarator":
+                parts.append(self._visit(child).text)
+                continue
+            value = self._declared(child, declared, is_constant=is_constant)
+            if value.options is not None:
+                self._state.declarations[node.start_byte] = self._between(node.start_byte, node.end_byte)
+                return Value(REMOVED.format(node.start_byte))
+            parts.append(value.text)
+        return Value("".join(parts) + self._between(position, node.end_byte))
+
+    def _declared(self, node: Node, declared: str, *, is_constant: bool) -> Value:
+        """A declarator with its value."""
+        value_node = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        declarator = node.child_by_field_name("declarator") if node.type == "init_declarator" else node
+        if value_node is None or declarator is None:
+            self._declare(node, declared, is_constant=is_constant)
+            return Value(self._spliced(node))
+        value = self._visit(value_node)
+        if value.options is not None and declarator.type == "identifier":
+            statement = node.parent
+            start = -1 if statement is None else statement.start_byte
+            options = value.options._replace(declared=start)
+            self._scopes.add(node_text(declarator), Value(node_text(declarator), value.type, options, is_plain=True))
+            return value
+        type = declared or value.type
+        text = self._between(node.start_byte, value_node.start_byte) + value.text
+        self._declare(declarator, type, is_constant=is_constant)
+        return Value(text + self._between(value_node.end_byte, node.end_byte))
+
+    def _declare(self, declarator: Node, type: str, *, is_constant: bool) -> None:
+        """Add the variables of a declarator to the scope."""
+        if declarator.type == "structured_binding_declarator":
+            names = [child for child in declarator.named_children if child.type == "identifier"]
+            types = items_of_tuple(type)
+            for index, item in enumerate(names):
+                own = types[index] if index < len(types) else UNKNOWN
+                self._scopes.add(node_text(item), Value(node_text(item), own, is_plain=True))
+            return
+        kind = declarator
+        while kind.type not in ("identifier", "field_identifier"):
+            if kind.type in ("pointer_declarator", "array_declarator", "function_declarator"):
+                type = OTHER
+            inner = kind.child_by_field_name("declarator") or next(iter(reversed(kind.named_children)), None)
+            if inner is None:
+                return
+            kind = inner
+        name = node_text(kind)
+        self._scopes.add(name, Value(name, type, is_plain=True, is_variable=not is_constant))
+
+    def _range_loop(self, node: Node) -> Value:
+        position, parts = node.start_byte, []
+        right = node.child_by_field_name("right")
+        values = Value("") if right is None else self._visit(right)
+        for index, child in enumerate(node.children):
+            parts.append(self._between(position, child.start_byte))
+            position = child.end_byte
+            if node.field_name_for_child(index) == "right":
+                parts.append(values.text)
+                continue
+            if node.field_name_for_child(index) == "declarator":
+                item = values.type[:-2] if values.type.endswith("[]") else UNKNOWN
+                self._declare(child, self._type_of(node) or item, is_constant=False)
+            parts.append(self._visit(child).text)
+        return Value("".join(parts) + self._between(position, node.end_byte))
+
+    def _lambda(self, node: Node) -> Value:
+        captures = child_text(node, "captures")
+        self._scopes.push(is_constant="=" in captures)
+        text = self._spliced(node)
+        self._scopes.pop()
+        return Value(text, OTHER)
+
+    def _guard(self, node: Node) -> Value | None:
+        """The declaration of a guard of a device, which stable code makes from an index."""
+        match = re.fullmatch(
+            r"((?:const\s+)?)(?:(?:at|c10|torch)::)?(?:cuda::)?((?:Optional)?(?:CUDA|Device)Guard)\s+(\w+)\s*"
+            r"[({]\s*(?:(?:at::)?device_of\((\w+)\)|(\w+)\.(?:device|get_device)\(\))\s*[)}]\s*;",
+            node_text(node),
+        )
+        if match is None:
+            return None
+        guard = self._names.known("DeviceGuard", node)
+        if guard is None:
+            return None
+        return Value(f"{match[1]}{guard.text} {match[3]}({match[4] or match[5]}.get_device_index());")
+
+    # Expressions.
+
+    def _parenthesized(self, node: Node) -> Value:
+        inner = [child for child in node.named_children if child.type != "comment"]
+        if len(inner) != 1:
+            return Value(self._spliced(node))
+        value = self._visit(inner[0])
+        before = self._between(node.start_byte, inner[0].start_byte)
+        return value._replace(text=before + value.text + self._between(inner[0].end_byte, node.end_byte))
+
+    def _parts(self, node: Node, *fields: str) -> tuple[Callable[[Sequence[Value]], str], list[Value]]:
+        """The values of the fields of a node, and what writes the node with them."""
+        children = [child for child in map(node.child_by_field_name, fields) if child is not None]
+        values = [self._visit(child) for child in children]
+
+        def written(values: Sequence[Value]) -> str:
+            position, parts = node.start_byte, []
+            for child, value in sorted(zip(children, values, strict=True), key=lambda pair: pair[0].start_byte):
+                parts.append(self._between(position, child.start_byte) + value.text)
+                position = child.end_byte
+            return "".join(parts) + self._between(position, node.end_byte)
+
+        return written, values
+
+    def _binary(self, node: Node) -> Value:
+        written, values = self._parts(node, "left", "right")
+        operator = child_text(node, "operator")
+        if len(values) == 2 and any(value.is_tensor for value in values) and operator in BINARY:
+            ported = self._calls.binary(node, operator, *values)
+            if ported is not None:
+                return ported
+            return Value(written(values), "Tensor")
+        types = [value.type for value in values]
+        if operator in _COMPARISONS:
+            return Value(written(values), "bool")
+        if OTHER in types:
+            return Value(written(values), OTHER)
+        known = [type for type in types if type in _NUMBERS]
+        type = max(known, key=_NUMBERS.index) if len(known) == 2 else known[0] if known else UNKNOWN
+        return Value(written(values), "int" if type == "bool" else type)
+
+    def _unary(self, node: Node) -> Value:
+        written, values = self._parts(node, "argument")
+        operator = child_text(node, "operator")
+        if values and values[0].is_tensor and operator in UNARY:
+            ported = self._calls.operator(node, UNARY[operator], values)
+            if ported is not None:
+                return ported
+        return Value(written(values), "bool" if operator == "!" else values[0].type if values else UNKNOWN)
+
+    def _pointer(self, node: Node) -> Value:
+        written, values = self._parts(node, "argument")
+        inner = values[0].type if values else UNKNOWN
+        if child_text(node, "operator") == "&":
+            return Value(written(values), OTHER)
+        return Value(written(values), inner[:-1] if inner.endswith("?") else UNKNOWN, is_plain=True)
+
+    def _subscript(self, node: Node) -> Value:
+        owner, indices = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        if owner is None or indices is None:
+            return Value(self._spliced(node))
+        value = self._visit(owner)
+        given = self._arguments(indices)
+        written = (
+            value.text + self._between(owner.end_byte, indices.start_byte) + "[" + self._inner(indices, given) + "]"
+        )
+        if not value.is_tensor:
+            item = value.type[:-2] if value.type.endswith("[]") else UNKNOWN
+            return Value(written, item, is_plain=value.is_plain and all(part.is_plain for part in given))
+        if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN):
+            selected = self._calls.operator(node, "select", [value, Value("0", "int"), given[0]])
+            if selected is not None:
+                return selected
+        else:
+            self._state.leave(node, "the stable API has no indexing by tensors and slices: call an operator")
+        return Value(written, "Tensor")
+
+    def _assignment(self, node: Node) -> Value:
+        written, values = self._parts(node, "left", "right")
+        operator, left = child_text(node, "operator"), node.child_by_field_name("left")
+        if len(values) != 2 or left is None or not values[0].is_tensor:
+            return Value(written(values), values[0].type if values else UNKNOWN)
+        if operator != "=":
+            name = BINARY.get(operator[:-1], ("", ""))[0]
+            ported = self._calls.operator(node, f"{name}_", values) if name else None
+            if ported is None and not name:
+                self._state.leave(node, f"`{operator}` of a tensor has no operator")
+            return ported or Value(written(values), "Tensor")
+        if left.type == "subscript_expression":
+            # The tensor on the left is a view, and the assignment writes through it.
+            ported = self._calls.operator(node, "copy_" if values[1].is_tensor else "fill_", values)
+            return ported or Value(written(values), "Tensor")
+        return Value(written(values), "Tensor")
+
+    def _conditional(self, node: Node) -> Value:
+        written, values = self._parts(node, "condition", "consequence", "alternative")
+        types = [value.type for value in values[1:] if value.type not in (UNKNOWN, "None")]
+        return Value(written(values), types[0] if types and len(set(types)) == 1 else UNKNOWN)
+
+    def _cast(self, node: Node) -> Value:
+        return Value(self._spliced(node), self._type_of(node))
+
+    def _list(self, node: Node) -> Value:
+        values = self._arguments(node)
+        types = {value.type for value in values}
+        item = types.pop() if len(types) == 1 else ""
+        return Value("{" + self._inner(node, values) + "}", f"{item}[]" if item not in (UNKNOWN, OTHER) else "[]")
+
+    # Calls.
+
+    def _field(self, node: Node) -> Value:
+        written, values = self._parts(node, "argument")
+        return Value(written(values), self._state.facts.fields.get(child_text(node, "field"), UNKNOWN), is_plain=True)
+
+    def _call(self, node: Node) -> Value:
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is None or arguments is None or arguments.type != "argument_list":
+            return Value(self._spliced(node))
+        if function.type == "field_expression":
+            return self._method(node, function, arguments)
+        name = node_text(function)
+        dispatch = self._names.dispatch_types(name)
+        values = self._arguments(arguments)
+        if dispatch is not None:
+            dispatched = self._names.dispatch(node, dispatch, values)
+            if dispatched is not None:
+                return dispatched
+        if name == "AT_DISPATCH_V2" and len(values) > 2:
+            values[2] = values[2]._replace(text=values[2].text.removeprefix("AT_WRAP"))
+        inner = self._inner(arguments, values)
+        if name == "AT_ERROR":
+            check = self._names.known_macro("TORCH_CHECK", node)
+            return Value(f"{name}({inner})" if check is None else f"{check.text}(false, {inner})")
+        if self._names.is_check(name):
+            inner = self._inner(arguments, [*values[:1], *map(self._methods.message, values[1:])])
+        own = self._methods.function(node, name, values, inner)
+        if own is not None:
+            return own
+        for value in values:
+            self._state.keep_options(node, value.options)
+        called = self._visit(function)
+        type = called.type or self._result(name, function, values)
+        return Value(f"{called.text}({inner})" if arguments.text else called.text, type)
+
+    def _result(self, name: str, function: Node, values: Sequence[Value]) -> str:
+        """The type of the result of a function that is none of PyTorch's."""
+        plain = name.rpartition("::")[2]
+        base = plain.partition("<")[0]
+        if base in ("static_cast", "max", "min", "get", "move", "make_tuple", "make_pair"):
+            match = re.search(r"<(.*)>", name, re.DOTALL)
+            if base == "static_cast" and match is not None:
+                return value_type(match[1], self._scopes.numbers())
+            if base == "get" and match is not None and match[1].isdigit() and values:
+                types = items_of_tuple(values[0].type)
+                return types[int(match[1])] if int(match[1]) < len(types) else UNKNOWN
+            if base.startswith("make"):
+                return f"({', '.join([value.type or OTHER for value in values])})"
+            return values[0].type if values else UNKNOWN
+        if function.type in ("primitive_type", "type_identifier"):
+            return value_type(name, self._scopes.numbers())
+        return self._state.facts.results.get(base, UNKNOWN)
+
+    def _method(self, node: Node, function: Node, arguments: Node) -> Value:
+        owner, field = function.child_by_field_name("argument"), function.child_by_field_name("field")
+        if owner is None or field is None:
+            return Value(self._spliced(node))
+        value = self._visit(owner)
+        values = self._arguments(arguments)
+        template = re.search(r"<.*>$", node_text(field), re.DOTALL)
+        names = self._visit(field).text if template is not None else node_text(field)
+        written_arguments = self._inner(arguments, values)
+        between = self._between(owner.end_byte, field.start_byte)
+        ported = self._methods.method(node, value, names, values, written_arguments, between.strip())
+        if ported is not None:
+            return ported
+        return Value(f"{value.text}{between}{names}({written_arguments})")
+
+
+def _is_conditional(node: Node) -> bool:
+    """Whether a directive is in a condition, other than the guard of a header."""
+    parent = node.parent
+    while parent is not None:
+        if parent.type.startswith(("preproc_if", "preproc_el")):
+            name = child_text(parent, "name")
+            guards = [child_text(child, "name") for child in parent.children if child.type == "preproc_def"]
+            if not name or name not in guards[:1]:
+                return True
+        parent = parent.parent
+    return False

@@ -1,0 +1,119 @@
+"""Values of C++ expressions, and the types that porting knows them by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from opwright.dialects.library.callable_operators import conversion_cost
+from opwright.importing.cpp_types import divide_template, plain_cpp_type
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["OTHER", "UNKNOWN", "Options", "Value", "cpp_cost", "items_of_tuple", "value_type"]
+
+#: The type of a value of which nothing is known, and of one that is none of PyTorch's.
+UNKNOWN: Final = ""
+OTHER: Final = "other"
+
+_NUMBERS: Final = {
+    **dict.fromkeys(("int", "long", "short", "size_t", "unsigned", "int8_t", "int16_t", "int32_t", "int64_t"), "int"),
+    **dict.fromkeys(("uint8_t", "uint16_t", "uint32_t", "uint64_t", "long long", "unsigned int", "char"), "int"),
+    **dict.fromkeys(("float", "double"), "float"),
+    **dict.fromkeys(("scalar_t", "opmath_t", "accscalar_t", "index_t", "Half", "BFloat16"), "Scalar"),
+    "bool": "bool",
+}
+_PLAIN: Final = _NUMBERS | {
+    "Tensor": "Tensor", "Variable": "Tensor", "IntArrayRef": "int[]", "IntHeaderOnlyArrayRef": "int[]",
+    "IntList": "int[]", "TensorList": "Tensor[]", "ScalarType": "ScalarType", "Device": "Device", "Layout": "Layout",
+    "MemoryFormat": "MemoryFormat", "string": "str", "string_view": "str", "TensorOptions": "options", "auto": UNKNOWN,
+    "Scalar": "Scalar", "nullopt_t": "None",
+}  # fmt: skip
+_LISTS: Final = ("vector", "ArrayRef", "HeaderOnlyArrayRef", "List", "array", "initializer_list")
+_TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
+
+
+class Options(NamedTuple):
+    """The options of a tensor, as texts; an empty one is not given. `tensor` is the one that all of them are from.
+
+    Options of a variable say where it is `declared`: the first byte of the statement.
+    """
+
+    tensor: str = ""
+    dtype: str = ""
+    layout: str = ""
+    device: str = ""
+    pin_memory: str = ""
+    declared: int = -1
+
+
+class Value(NamedTuple):
+    """An expression, ported, and the type of its value: a plain type of the schema language, UNKNOWN or OTHER.
+
+    A `plain` one can be repeated: it calls nothing that costs or changes anything. A `variable` is not constant.
+    """
+
+    text: str
+    type: str = UNKNOWN
+    options: Options | None = None
+    is_plain: bool = False
+    is_variable: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor."""
+        return self.type == "Tensor"
+
+
+def value_type(text: str, numbers: Collection[str] = ()) -> str:
+    """The type of a value with this C++ type. `numbers` are the parameters of templates around it.
+
+    >>> value_type("const at::Tensor&"), value_type("std::optional<torch::Tensor>"), value_type("unsigned char*")
+    ('Tensor', 'Tensor?', 'other')
+    >>> value_type("std::tuple<at::Tensor, T>", ("T",)), value_type("c10::ArrayRef<int64_t>")
+    ('(Tensor, Scalar)', 'int[]')
+    """
+    return OTHER if "*" in text else _plain_type(plain_cpp_type(text), numbers)
+
+
+def _plain_type(plain: str, numbers: Collection[str]) -> str:
+    if plain in numbers:
+        return "Scalar"
+    if plain in _PLAIN:
+        return _PLAIN[plain]
+    match = _TEMPLATE.fullmatch(plain)
+    if match is None:
+        return OTHER
+    inner = [_plain_type(part.strip(), numbers) for part in divide_template(match[2])]
+    if match[1] in ("tuple", "pair"):
+        return f"({', '.join([part or OTHER for part in inner])})"
+    if match[1] in _LISTS and inner[0] not in (UNKNOWN, OTHER):
+        return f"{inner[0]}[]"
+    if match[1] == "optional" and len(inner) == 1 and inner[0] not in (UNKNOWN, OTHER):
+        return f"{inner[0]}?"
+    return OTHER
+
+
+def items_of_tuple(type: str) -> list[str]:
+    """The types of the items of a tuple; none for other types.
+
+    >>> items_of_tuple("(Tensor, int[]?)")
+    ['Tensor', 'int[]?']
+    """
+    return type[1:-1].split(", ") if type.startswith("(") else []
+
+
+def cpp_cost(given: str, wanted: str) -> int | None:
+    """How far a conversion goes that C++ makes; None if it makes none. A value of which nothing is known fits."""
+    if given == UNKNOWN:
+        return 6 if "Tensor" in wanted else 4
+    if given == OTHER:
+        return None
+    if wanted.endswith("?"):
+        inner = cpp_cost(given, wanted[:-1])
+        return 0 if given == "None" else None if inner is None else inner + 1
+    if wanted.endswith("[]") and given in ("int", "float", "Scalar") and wanted != "Tensor[]":
+        return 3
+    if (given == "Scalar" and wanted in ("int", "bool")) or (given == "float" and wanted == "int"):
+        return 3
+    return conversion_cost(given, wanted)
