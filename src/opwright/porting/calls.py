@@ -166,27 +166,21 @@ class _Call:
     def _through_dispatcher(self) -> Value | None:
         schema = self._schema
         refused = [argument for argument in schema.arguments.all if not self._is_passed(argument)]
-        numbers: frozenset[str] = frozenset()
         if refused:
             sibling = _with_tensors(self._state.operators.named("aten", schema.name.name), schema)
             if sibling is None or not all(self._is_passed(argument) for argument in sibling.arguments.all):
                 types = " and ".join(dict.fromkeys([f"`{argument.type}`" for argument in refused]))
                 self._state.leave(self._node, f"the dispatcher takes no {types} from stable code")
                 return None
-            numbers = frozenset(argument.name for argument in refused)
-            schema = sibling
+            self._state.wrappers.need_operator(sibling)
         name = f"{NAMESPACE}::{schema.name.name}"
         if not self._state.take(StableName(name, since=(2, 10)), self._node):
             return None
         self._state.wrappers.need_operator(schema)
-        if numbers:
-            self._state.wrappers.need_helper("number")
-        own = self._texts.get("self", "")
-        texts = {
-            key: f"{NAMESPACE}::number({own}, {text})" if key in numbers else text for key, text in self._texts.items()
-        }
-        parameters = [argument.name for argument in schema.arguments.all if argument_text(argument) is not None]
-        return self._written(name, parameters, texts if numbers else None)
+        parameters = [
+            argument.name for argument in schema.arguments.all if argument in refused or argument_text(argument)
+        ]
+        return self._written(name, parameters)
 
     def _is_passed(self, argument: Argument) -> bool:
         """Whether the dispatcher takes a parameter of a call from stable code."""
@@ -194,12 +188,12 @@ class _Call:
             return True
         return argument.name not in self._texts and argument.default == "None"
 
-    def _written(self, name: str, parameters: Sequence[str], texts: Mapping[str, str] | None = None) -> Value:
+    def _written(self, name: str, parameters: Sequence[str]) -> Value:
         """The call of a function, with the arguments as they are written where they are the same."""
-        given = self._texts if texts is None else texts
+        given = self._texts
         type = self._chosen.result
         order = [parameter for parameter in given if parameter in parameters]
-        is_same = texts is None and all(self._texts.get(key) == value.text for key, value in self._values.items())
+        is_same = all(self._texts.get(key) == value.text for key, value in self._values.items())
         if self._inner is not None and is_same and order == list(parameters[: len(order)]):
             inner, is_method = self._inner
             if not is_method:

@@ -45,8 +45,8 @@ inline int number_category(ScalarType dtype) {
 // A number as an operand beside a tensor: it changes the dtype of the result only if its kind (boolean, integer, real,
 // complex) is above that of the tensor, as with `at::Scalar`, which the dispatcher does not take from stable code.
 template <typename Value>
-Tensor number(const Tensor& other, const Value& value) {
-  if constexpr (std::is_same_v<Value, Tensor>) {
+auto number(const Tensor& other, const Value& value) {
+  if constexpr (std::is_same_v<Value, Tensor> || std::is_same_v<Value, std::nullopt_t>) {
     return value;
   } else {
     const Tensor exact = [&] {

@@ -125,8 +125,8 @@ class Wrappers:
                 self.need_helper(needed)
 
     def need_operator(self, schema: FunctionSchema) -> None:
-        """Have the call of an overload in the header."""
-        self.need_helper("call")
+        """Have the call of an overload in the header. One with numbers calls the overload with tensors beside it."""
+        self.need_helper("number" if _numbers(schema) else "call")
         self._schemas[str(schema)] = schema
 
     def header(self) -> str:
@@ -134,7 +134,8 @@ class Wrappers:
         if not self._used:
             return ""
         helpers = [f"{_MARK}{name}\n{helper.text}\n" for name, helper in _helpers().items() if name in self._used]
-        calls = [_wrapper(self._schemas[text]) for text in sorted(self._schemas)]
+        ordered = sorted(self._schemas.values(), key=lambda schema: (bool(_numbers(schema)), str(schema)))
+        calls = [_wrapper(schema) if not _numbers(schema) else _number_wrapper(schema) for schema in ordered]
         return _HEAD + "\n".join([*helpers, *calls]) + f"\n}} // namespace {NAMESPACE}\n"
 
 
@@ -166,6 +167,38 @@ def _wrapper(schema: FunctionSchema) -> str:
     returned = values[0] if len(values) == 1 else f"{{{', '.join(values)}}}"
     body = f"  {called};\n" if not values else f"  const auto stack = {called};\n  return {returned};\n"
     return f"// aten::{schema}\ninline {result} {schema.name.name}({', '.join(parameters)}) {{\n{body}}}\n"
+
+
+def _numbers(schema: FunctionSchema) -> list[str]:
+    """The parameters of a schema for numbers of any kind."""
+    return [argument.name for argument in schema.arguments.all if argument.type.text.removesuffix("?") == "Scalar"]
+
+
+def _number_wrapper(schema: FunctionSchema) -> str:
+    """The function that calls the overload with tensors in place of the numbers of this one.
+
+    >>> print(_number_wrapper(parse_schema("mul.Scalar(Tensor self, Scalar other) -> Tensor")))
+    // aten::mul.Scalar(Tensor self, Scalar other) -> Tensor
+    template <typename Other>
+    auto mul(const Tensor& self, const Other& other) {
+      return mul(self, number(self, other));
+    }
+    <BLANKLINE>
+    """
+    numbers = _numbers(schema)
+    tensors = [argument.name for argument in schema.arguments.all if argument.type.text == "Tensor"]
+    beside = "self" if "self" in tensors else tensors[0]
+    types, parameters, passed = [], [], []
+    for argument in schema.arguments.all:
+        type, default = argument_text(argument) or "", default_text(argument)
+        if argument.name in numbers:
+            name = argument.name.title().replace("_", "")
+            types.append(f"typename {name}{' = std::nullopt_t' if default else ''}")
+            type = f"const {name}&"
+        parameters.append(f"{_shorter(type)} {argument.name}{f' = {default}' if default else ''}")
+        passed.append(f"number({beside}, {argument.name})" if argument.name in numbers else argument.name)
+    head = f"// aten::{schema}\ntemplate <{', '.join(types)}>\nauto {schema.name.name}({', '.join(parameters)}) {{\n"
+    return f"{head}  return {schema.name.name}({', '.join(passed)});\n}}\n"
 
 
 def _shorter(type: str) -> str:
