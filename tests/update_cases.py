@@ -26,6 +26,7 @@ from tests.dialects.loading import found_faults, load_text
 from tests.explain import test_passes
 from tests.lazy import mark_cases as lazy_marks
 from tests.plugins import mark_cases as plugin_marks
+from tests.porting import cases as porting
 
 TESTS = Path(__file__).parent
 DIALECTS = TESTS / "dialects"
@@ -89,6 +90,14 @@ def run_program(program: Callable[[], int]) -> None:
     program()
 
 
+def update_porting() -> None:
+    """Write what becomes of the sources of the cases of `opwright port`."""
+    for case in porting.load_cases():
+        with tempfile.TemporaryDirectory() as folder:
+            text = porting.outcome(case, Path(folder)).text()
+        (porting.FOLDER / f"{case.name}.case").write_text(text, encoding="utf-8")
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "check": update_check_cases,
     "native_functions": update_native_functions,
@@ -104,6 +113,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "gen_lazy_tensor": partial(run_program, lazy_marks.main),
     "plugins": partial(run_program, plugin_marks.main),
     "passes": test_passes.update,
+    "porting": update_porting,
 }
 
 

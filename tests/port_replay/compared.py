@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import opwright
 from opwright.cli.main import main as run_opwright
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from torch import Tensor
 
 __all__ = ["CASES", "Cases", "compiler", "different_results"]
 
 INCLUDE: Final = Path(opwright.__file__).parent / "include"
+
+
+class Calls(Protocol):
+    """A function that calls operators of a library, and gives their results."""
+
+    def __call__(self, operators: ModuleType, case: str) -> Iterator[Tensor | None]:
+        """The results of one case."""
 
 
 class Cases(NamedTuple):
@@ -72,6 +83,13 @@ def compiler(flags: tuple[str, ...], folders: list[Path]) -> list[str]:
     return ["g++", "-std=c++20", "-O1", "-fPIC", "-w", *flags, *includes]
 
 
+def libraries() -> list[str]:
+    """The flags of the linker for PyTorch's libraries."""
+    import torch
+
+    return [f"-L{Path(torch.__file__).parent / 'lib'}", "-ltorch", "-ltorch_cpu", "-lc10"]
+
+
 def different_results(library: str, original: Path, ported: Path) -> list[str]:
     """What differs between the results of the original kernels and those of the ported ones."""
     import torch
@@ -93,29 +111,30 @@ def _built(namespace: str, cases: Cases, sources: Path, abi: str, folder: Path) 
     head = f'namespace: {namespace}\n{abi}kernel_namespace: "::"\nkernel_signatures: declared\n'
     file = out / "library.yaml"
     file.write_text(f"{head}includes: [{', '.join(cases.headers)}]\noperators:\n{''.join(entries)}")
-    assert run_opwright(["generate", "--library", str(file), "--out", str(out)]) == 0
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert run_opwright(["generate", "--library", str(file), "--out", str(out)]) == 0
     command = compiler(("-DTORCH_TARGET_VERSION=0x020a000000000000",) if abi else (), [sources, out / "include"])
     objects = []
     for source in [*sorted((sources / "cpu").glob("*.cpp")), *sorted((out / "src" / namespace).glob("*.cpp"))]:
         objects.append(str(out / f"{source.stem}.o"))
         subprocess.run([*command, "-c", str(source), "-o", objects[-1]], check=True)
     library = out / "library.so"
-    subprocess.run([*command, "-shared", *objects, "-o", str(library)], check=True)
+    subprocess.run([*command, "-shared", *objects, "-o", str(library), *libraries()], check=True)
     return library
 
 
-def _differences(calls: Any, case: str, before: Any, after: Any) -> Iterator[str]:
+def _differences(calls: Calls, case: str, before: ModuleType, after: ModuleType) -> Iterator[str]:
     import torch
 
     expected, found = list(calls(before, case)), list(calls(after, case))
     for number, (own, other) in enumerate(zip(expected, found, strict=True)):
         if (own is None) != (other is None):
             yield f"result {number} is there once"
-        elif own is not None and not (own.dtype == other.dtype and torch.equal(own, other)):
+        elif own is not None and other is not None and not (own.dtype == other.dtype and torch.equal(own, other)):
             yield f"result {number} is {other}, not {own}"
 
 
-def _scatter_calls(operators: Any, case: str) -> Iterator[Tensor | None]:
+def _scatter_calls(operators: ModuleType, case: str) -> Iterator[Tensor | None]:
     """Calls with one dtype and one reduction."""
     import torch
 
@@ -136,7 +155,7 @@ def _scatter_calls(operators: Any, case: str) -> Iterator[Tensor | None]:
     yield from operators.scatter(source[:0], index[:0], 0, None, 3, reduction)
 
 
-def _cluster_calls(operators: Any, case: str) -> Iterator[Tensor | None]:
+def _cluster_calls(operators: ModuleType, case: str) -> Iterator[Tensor | None]:
     """Calls with one seed."""
     import torch
 

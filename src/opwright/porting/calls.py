@@ -63,7 +63,15 @@ class CallPorter:
 
         `inner` is the text of the arguments as they are written; that of a method has no object.
         """
-        overloads = self._state.operators.named("aten", name)
+        ported = self._operator(node, name, values, None if inner is None else (inner, is_method), is_method=is_method)
+        if ported is None:
+            self._state.kept.update([value.options.declared for value in values if value.options is not None])
+        return ported
+
+    def _operator(
+        self, node: Node, name: str, values: Sequence[Value], written: tuple[str, bool] | None, *, is_method: bool
+    ) -> Value | None:
+        overloads = sorted(self._state.operators.named("aten", name), key=lambda schema: len(schema.arguments.all))
         if name in ("empty", "zeros") and not is_method:
             made = self._of_other(node, f"new_{name}", values)
             if made is not None:
@@ -77,7 +85,6 @@ class CallPorter:
         if since is not None:
             self._state.leave(node, f"PyTorch {_shown(self._state.target)} has no operator `{name}`", since)
             return None
-        written = None if inner is None else (inner, is_method)
         return _Call(self._state, node, chosen, written).value()
 
     def _of_other(self, node: Node, name: str, values: Sequence[Value]) -> Value | None:

@@ -17,7 +17,7 @@ __all__ = ["with_includes"]
 
 _TENSOR: Final = "torch/csrc/stable/tensor.h"
 _REMOVED: Final = re.compile(r"\0(\d+)\0")
-_MARKED_LINE: Final = re.compile(r"(?m)^[^\S\n]*[\0-\2](?:\d+\0)?[^\S\n]*\n|[\0-\3](?:\d+\0)?")
+_MARKED_LINE: Final = re.compile(r"(?m)^[^\S\n]*[\0-\2\4](?:\d+\0)?[^\S\n]*\n|[\0-\4](?:\d+\0)?")
 _INCLUDED: Final = re.compile(r"(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*<([^>\n]+)>")
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 #: The headers of names that the stable headers do not include for every release.
@@ -65,7 +65,7 @@ def with_includes(text: str, state: FileState, header: str) -> str:
 
 def _declaration(state: FileState, start: int, mark: str) -> str:
     """The declaration of options where code still needs it."""
-    return state.declarations[start] if start in state.kept else mark
+    return state.declarations[start][0] if start in state.kept else mark
 
 
 def _standard_headers(text: str) -> list[str]:

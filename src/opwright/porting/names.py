@@ -118,5 +118,6 @@ class NamePorter:
         lists = [f"AT_EXPAND({own})" for own in types.lists]
         cases = [*lists, *[value.text for value in (*named, *dtypes) if value is not None]]
         # Between parentheses, because `THO_DISPATCH_V2` divides a body in `AT_WRAP` at its commas.
-        wrapped = f"({', '.join([value.text for value in body])})"
+        wrapped = ", ".join([value.text for value in body])
+        wrapped = wrapped if wrapped.startswith("(") else f"({wrapped})"
         return Value(f"{macro.text}({', '.join([type.text, name.text, wrapped, *cases])})")

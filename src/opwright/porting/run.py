@@ -109,7 +109,7 @@ def _ported_file(path: str, target: str, source: bytes, state: FileState, header
     after = _ported_text(source, state, os.path.relpath(header, os.path.dirname(target) or "."))
     blocks = registrations(source)
     lines = [source.count(b"\n", 0, span.start) + 1 for span in blocks]
-    left = list(state.left)
+    left = state.left_lines()
     before_lines, after_lines = source.split(b"\n"), after.split(b"\n")
     matcher = difflib.SequenceMatcher(None, before_lines, after_lines, autojunk=False)
     changed = {

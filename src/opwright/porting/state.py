@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["FileState", "LeftCode", "ProjectFacts", "child_text", "facts_of", "node_text"]
 
 
+_NO_OPTIONS: Final = "the stable API has no options of tensors: pass dtype and device"
+
+
 class LeftCode(NamedTuple):
     """Code that stays as it is: its line, the code, the reason, and the first release that has what it needs."""
 
@@ -28,7 +31,7 @@ class LeftCode(NamedTuple):
     since: Release | None = None
 
     def __str__(self) -> str:
-        helps = "" if self.since is None else f" (PyTorch {self.since[0]}.{self.since[1]} has it)"
+        helps = "" if self.since is None else f" (since PyTorch {self.since[0]}.{self.since[1]})"
         return f"`{self.code}`: {self.reason}{helps}"
 
 
@@ -51,7 +54,7 @@ class FileState:
         self.left: Final[list[LeftCode]] = []
         self.headers: Final[dict[str, None]] = {}
         #: The declarations of variables with options, which go unless something still needs them.
-        self.declarations: Final[dict[int, str]] = {}
+        self.declarations: Final[dict[int, tuple[str, LeftCode]]] = {}
         self.kept: Final[set[int]] = set()
         self.has_open_namespace = False
         self.has_kept_include = False
@@ -61,16 +64,31 @@ class FileState:
         code = shorten(" ".join(node_text(node).split()), 60)
         self.left.append(LeftCode(node.start_point[0] + 1, code, reason, since))
 
+    def declare_options(self, node: Node, text: str) -> None:
+        """Note the declaration of a variable with options, and its text."""
+        code = shorten(" ".join(text.split()), 60)
+        self.declarations[node.start_byte] = text, LeftCode(node.start_point[0] + 1, code, _NO_OPTIONS)
+
+    def left_lines(self) -> list[LeftCode]:
+        """All code that stays, also declarations of options that other code still needs."""
+        kept = [code for start, (_, code) in self.declarations.items() if start in self.kept]
+        return [*self.left, *kept]
+
     def keep_options(self, node: Node, options: Options | None) -> None:
         """Note that code needs options, if it does."""
         if options is not None:
             self.kept.add(options.declared)
-            self.leave(node, "the stable API has no options of tensors: pass dtype and device")
+            self.leave(node, _NO_OPTIONS)
 
     def take(self, name: StableName, node: Node) -> bool:
         """Whether the target has a name, which the file then uses; otherwise the code of the node stays."""
         if not self.has(name.since):
-            self.leave(node, f"`{name.text}` is missing in PyTorch {self.target[0]}.{self.target[1]}", name.since)
+            release = f"PyTorch {self.target[0]}.{self.target[1]}"
+            is_call = name.text.startswith(f"{NAMESPACE}::")
+            reason = (
+                f"{release} does not pass all types to the dispatcher" if is_call else f"{release} has no `{name.text}`"
+            )
+            self.leave(node, reason, name.since)
             return False
         if name.header:
             self.headers[name.header] = None

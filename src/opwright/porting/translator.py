@@ -17,13 +17,14 @@ from opwright.porting.values import OTHER, UNKNOWN, Value, items_of_tuple, value
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["INCLUDES", "KEPT_INCLUDE", "REMOVED", "Translator"]
+__all__ = ["DROPPED", "INCLUDES", "KEPT_INCLUDE", "REMOVED", "Translator"]
 
 #: What stands in the text in place of the declaration of options, of an include of PyTorch's other headers (the second
-#: one in a condition), and after the first other include.
+#: one in a condition), after the first other include, and in place of what goes.
 REMOVED: Final = "\0{}\0"
 INCLUDES: Final = ("\1", "\2")
 KEPT_INCLUDE: Final = "\3"
+DROPPED: Final = "\4"
 _UNSTABLE: Final = re.compile(
     r"[<\"](?:ATen|c10|torch)/(?!csrc/stable/|headeronly/|csrc/inductor/aoti_torch/c/)|[<\"]pybind11/"
 )
@@ -122,8 +123,9 @@ class Translator:
                 continue
             if child.start_byte < first or child.end_byte > last:
                 # A tree for a part of the source has nodes that reach beyond it.
-                parts.append(self._spliced(child, max(first, child.start_byte), min(last, child.end_byte)))
-                position = min(last, child.end_byte)
+                begin, stop = max(first, child.start_byte), min(last, child.end_byte)
+                parts.append(self._between(position, begin) + self._spliced(child, begin, stop))
+                position = stop
                 continue
             value = self._visit(child)
             self._state.keep_options(child, value.options)
@@ -188,7 +190,7 @@ class Translator:
     def _using(self, node: Node) -> Value:
         if re.fullmatch(r"using\s+namespace\s+(?:at|torch|c10)\s*;", node_text(node)):
             self._state.has_open_namespace = True
-            return Value("")
+            return Value(DROPPED)
         return Value(self._spliced(node))
 
     # Declarations.
@@ -225,7 +227,7 @@ class Translator:
                 continue
             value = self._declared(child, declared, is_constant=is_constant)
             if value.options is not None:
-                self._state.declarations[node.start_byte] = self._between(node.start_byte, node.end_byte)
+                self._state.declare_options(node, self._between(node.start_byte, node.end_byte))
                 return Value(REMOVED.format(node.start_byte))
             parts.append(value.text)
         return Value("".join(parts) + self._between(position, node.end_byte))
@@ -376,12 +378,13 @@ class Translator:
             item = value.type[:-2] if value.type.endswith("[]") else UNKNOWN
             return Value(written, item, is_plain=value.is_plain and all(part.is_plain for part in given))
         if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN):
-            selected = self._calls.operator(node, "select", [value, Value("0", "int"), given[0]])
-            if selected is not None:
-                return selected
+            ported = self._calls.operator(node, "select", [value, Value("0", "int"), given[0]])
+        elif len(given) == 1 and given[0].is_tensor:
+            ported = self._calls.operator(node, "index", [value, Value(f"{{{given[0].text}}}", "Tensor?[]")])
         else:
-            self._state.leave(node, "the stable API has no indexing by tensors and slices: call an operator")
-        return Value(written, "Tensor")
+            self._state.leave(node, "the stable API has no indexing by slices: call an operator")
+            ported = None
+        return ported or Value(written, "Tensor")
 
     def _assignment(self, node: Node) -> Value:
         written, values = self._parts(node, "left", "right")
@@ -448,7 +451,8 @@ class Translator:
             self._state.keep_options(node, value.options)
         called = self._visit(function)
         type = called.type or self._result(name, function, values)
-        return Value(f"{called.text}({inner})" if arguments.text else called.text, type)
+        between = self._between(function.end_byte, arguments.start_byte)
+        return Value(f"{called.text}{between}({inner})", type)
 
     def _result(self, name: str, function: Node, values: Sequence[Value]) -> str:
         """The type of the result of a function that is none of PyTorch's."""

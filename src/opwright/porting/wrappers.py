@@ -88,6 +88,8 @@ def argument_text(argument: Argument) -> str | None:
         return "const std::optional<std::string>&" if item is not type else "const std::string&"
     if isinstance(item, BaseType) and item.name == "Generator":
         return None
+    if type.text == "Tensor?[]":
+        return "torch::headeronly::HeaderOnlyArrayRef<std::optional<torch::stable::Tensor>>"
     found = stable.argument_type(type)
     return None if found is None else found.text.replace(" &", "&").replace("::std::", "std::")
 

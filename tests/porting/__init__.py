@@ -1,0 +1,1 @@
+"""Kernels moved to PyTorch's stable headers."""
