@@ -203,9 +203,9 @@ class MethodPorter:
         if plain in ("TensorOptions", "dtype", "device", "layout"):
             return self._made_options(plain, values)
         if plain == "from_blob":
-            return self._from_blob(node, values)
+            return self._from_blob(node, values) or Value(f"{name}({inner})", "Tensor")
         if plain == "tensor":
-            return self._tensor(node, values)
+            return self._tensor(node, values) or Value(f"{name}({inner})", "Tensor")
         if self._calls.is_operator(plain):
             return self._calls.operator(node, plain, values, inner=inner) or Value(f"{name}({inner})", "Tensor")
         return None
@@ -223,6 +223,8 @@ class MethodPorter:
 
     def _from_blob(self, node: Node, values: Sequence[Value]) -> Value | None:
         options = values[-1].options if values else None
+        if len(values) == 3 and values[2].type == "ScalarType":
+            options = Options(dtype=values[2].text)
         given = values if options is None else values[:-1]
         if len(given) != 2:
             self._state.leave(node, "`torch::stable::from_blob` has other parameters")

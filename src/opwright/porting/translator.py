@@ -37,6 +37,8 @@ _SCOPES: Final = frozenset(
         "function_definition", "template_declaration", "class_specifier", "struct_specifier", "namespace_definition",
     )
 )  # fmt: skip
+#: A call in place of an operator, which needs no parentheses.
+_CALL: Final = re.compile(r"(?:stable_ops|torch::stable)::\w+\(")
 _COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=", "&&", "||")
 _NUMBERS: Final = ("bool", "int", "float", "Scalar")
 
@@ -315,6 +317,8 @@ class Translator:
         if len(inner) != 1:
             return Value(self._spliced(node))
         value = self._visit(inner[0])
+        if inner[0].type in ("binary_expression", "unary_expression") and _is_call(value.text):
+            return value
         before = self._between(node.start_byte, inner[0].start_byte)
         return value._replace(text=before + value.text + self._between(inner[0].end_byte, node.end_byte))
 
@@ -486,6 +490,20 @@ class Translator:
         if ported is not None:
             return ported
         return Value(f"{value.text}{between}{names}({written_arguments})")
+
+
+def _is_call(text: str) -> bool:
+    """Whether a text is one call of a function of the stable API, and nothing after it.
+
+    >>> _is_call("stable_ops::add(x, f(y))"), _is_call("torch::stable::sum(x).numel() + f(y)")
+    (True, False)
+    """
+    depth = 0
+    for index, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == ")" and not depth:
+            return index == len(text) - 1 and _CALL.match(text) is not None
+    return False
 
 
 def _is_conditional(node: Node) -> bool:

@@ -1,0 +1,11 @@
+// The kernels of a small library, as its author wrote them for PyTorch's own C++ API.
+#pragma once
+#include <torch/torch.h>
+
+at::Tensor arithmetic(const at::Tensor& x, const at::Tensor& y);
+at::Tensor numbers(const at::Tensor& x, int64_t whole, double real);
+std::tuple<at::Tensor, at::Tensor> made(const at::Tensor& x, int64_t n);
+at::Tensor filled(const at::Tensor& x);
+at::Tensor rows(const at::Tensor& x, const at::Tensor& index);
+double read(const at::Tensor& x);
+int64_t checked(const at::Tensor& x);

@@ -1,0 +1,107 @@
+"""Ported kernels give what the original ones give: a small library, built with both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+from opwright.cli.main import main
+from tests.compile.compiler import Compiler
+from tests.compile.conftest import program, torch
+from tests.library.conftest import INCLUDE, generated_code
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["program", "torch"]
+
+SMALL = Path(__file__).parent / "small"
+DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
+
+
+def built(namespace: str, kernels: Path, head: str, program: str, folders: pytest.TempPathFactory) -> Path:
+    """The shared object of the library with the kernels in a folder."""
+    file = folders.mktemp(namespace) / f"{namespace}.yaml"
+    entries = (SMALL / "small.yaml").read_text(encoding="utf-8")
+    file.write_text(f"namespace: {namespace}\n{head}{entries}", encoding="utf-8")
+    generated = generated_code(file, folders)
+    compiler = Compiler(program, folders.mktemp("build"), [kernels, generated / "include", INCLUDE], False)
+    return compiler.library(namespace, [*sorted(generated.glob(f"src/{namespace}/*.cpp")), kernels / "kernels.cpp"])
+
+
+@pytest.fixture(scope="module")
+def ported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the ported kernels."""
+    out = tmp_path_factory.mktemp("ported")
+    assert main(["port", "--stable", str(SMALL), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def libraries(
+    program: str, torch: ModuleType, ported: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[ModuleType, ModuleType]:
+    """The operators of the library with the original kernels, and with the ported ones."""
+    torch.ops.load_library(built("small_before", SMALL, "", program, tmp_path_factory))
+    torch.ops.load_library(built("small_after", ported, "abi: stable\n", program, tmp_path_factory))
+    return torch.ops.small_before, torch.ops.small_after
+
+
+def results(operators: ModuleType, torch: ModuleType, dtype: str) -> Iterator[Tensor]:
+    """The results of calls with tensors of a dtype."""
+    torch.manual_seed(0)
+    x = (torch.rand(4, 3) * 9).to(getattr(torch, dtype))
+    point = torch.tensor(3).to(x.dtype)
+    others = [x.flip(0), point, torch.arange(3), torch.tensor([1, 0, 1], dtype=torch.int8), torch.rand(3)]
+    for first, second in [(x, other) for other in others] + [(point, point)]:
+        # PyTorch subtracts no booleans, and adds nothing to what has a smaller type.
+        if dtype != "bool":
+            wide = first.to(torch.promote_types(first.dtype, second.dtype)).expand(x.shape).clone()
+            yield operators.arithmetic(wide, second)
+    for own in (x, point):
+        if dtype != "bool":
+            yield operators.numbers(own, 2, 1.5)
+    yield from operators.made(x, 3)
+    yield torch.tensor(operators.read(x))
+    yield torch.tensor(operators.checked(x))
+    if dtype != "bool":
+        yield operators.filled(x)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_results_are_equal(libraries: tuple[ModuleType, ModuleType], torch: ModuleType, dtype: str) -> None:
+    """Each operator has the same results, bit for bit and with the same dtypes."""
+    before, after = (list(results(operators, torch, dtype)) for operators in libraries)
+    assert [(result.dtype, result.shape) for result in after] == [(result.dtype, result.shape) for result in before]
+    assert [number for number, pair in enumerate(zip(before, after, strict=True)) if not torch.equal(*pair)] == []
+
+
+@pytest.mark.thorough
+def test_views_and_indices_are_equal(libraries: tuple[ModuleType, ModuleType], torch: ModuleType) -> None:
+    """Writes through accessors and views, and indices that are tensors, do what they did."""
+    x, index = torch.rand(4, 3, dtype=torch.float64), torch.tensor([2, 0])
+    before, after = (operators.rows(x, index) for operators in libraries)
+    assert torch.equal(before, after)
+    mask = torch.tensor([True, False, False, True])
+    assert torch.equal(libraries[0].rows(x, mask), libraries[1].rows(x, mask))
+
+
+@pytest.mark.thorough
+def test_checks_have_their_messages(libraries: tuple[ModuleType, ModuleType], torch: ModuleType) -> None:
+    """A check raises a `RuntimeError` with the message that the author wrote."""
+    for operators in libraries:
+        with pytest.raises(RuntimeError, match=r"two dimensions, not \[3\]"):
+            operators.checked(torch.ones(3))
+
+
+def test_nothing_of_the_small_library_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    """All lines that need a change are changed."""
+    assert main(["port", str(SMALL), "--check"]) == 1
+    printed = capsys.readouterr().out
+    assert "stays" not in printed
+    assert printed.endswith("100%\n")
