@@ -32,6 +32,11 @@ def test_the_page_on_imports_can_be_followed(tmp_path: Path) -> None:
     assert Page(DOCS / "from-existing.md", tmp_path).run() > 0
 
 
+def test_the_page_on_ports_can_be_followed(tmp_path: Path) -> None:
+    """The ported kernels that the page shows are those that the command writes."""
+    assert Page(DOCS / "porting.md", tmp_path).run() > 0
+
+
 def test_the_page_on_selective_builds_can_be_followed(tmp_path: Path) -> None:
     """The selections, reports and headers that the page shows are those that the commands make."""
     assert Page(DOCS / "selective-build.md", tmp_path).run() > 0

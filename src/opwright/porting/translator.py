@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 from opwright.porting.calls import BINARY, UNARY, CallPorter
 from opwright.porting.methods import MethodPorter
 from opwright.porting.names import NamePorter
-from opwright.porting.scopes import Scopes
 from opwright.porting.source import Span
 from opwright.porting.state import FileState, child_text, node_text
-from opwright.porting.values import OTHER, UNKNOWN, Value, items_of_tuple, value_type
+from opwright.porting.values import OTHER, UNKNOWN, Scopes, Value, items_of_tuple, value_type
 
 if TYPE_CHECKING:
     from tree_sitter import Node

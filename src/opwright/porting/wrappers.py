@@ -197,8 +197,12 @@ def _number_wrapper(schema: FunctionSchema) -> str:
             name = argument.name.title().replace("_", "")
             types.append(f"typename {name}{' = std::nullopt_t' if default else ''}")
             type = f"const {name}&"
+            is_optional = argument.type.text != "Scalar"
+            value = f"number({beside}, {argument.name})"
+            passed.append(f"std::optional<Tensor>({value})" if is_optional else value)
+        else:
+            passed.append(argument.name)
         parameters.append(f"{_shorter(type)} {argument.name}{f' = {default}' if default else ''}")
-        passed.append(f"number({beside}, {argument.name})" if argument.name in numbers else argument.name)
     head = f"// aten::{schema}\ntemplate <{', '.join(types)}>\nauto {schema.name.name}({', '.join(parameters)}) {{\n"
     return f"{head}  return {schema.name.name}({', '.join(passed)});\n}}\n"
 
