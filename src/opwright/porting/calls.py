@@ -144,7 +144,7 @@ class _Call:
         if literal is not None:
             return literal
         helper = HELPERS.get(overload)
-        if helper is not None and set(self._texts) <= set(helper.parameters):
+        if helper is not None and self._can_help(helper):
             if not self._state.take(StableName(helper.name, since=helper.since), self._node):
                 return None
             return self._written(helper.name, helper.parameters)
@@ -154,6 +154,11 @@ class _Call:
         if not self._state.has(function.since) or not set(self._texts) <= set(function.parameters):
             return False
         return not function.needs_variable or self._values["self"].is_variable
+
+    def _can_help(self, helper: StableFunction) -> bool:
+        numbers = [value.type for value in self._values.values() if value.options is None]
+        is_right = not helper.integers or set(numbers) <= {"int", "ScalarType", "Device", "None"}
+        return is_right and set(self._texts) <= set(helper.parameters)
 
     def _literal_fill(self) -> Value | None:
         """A fill with a number that is written out, which `ops.h` takes as a floating-point number."""

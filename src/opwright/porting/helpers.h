@@ -162,6 +162,35 @@ Tensor sub_(const Tensor& self, const Other& other) {
   return torch::stable::copy_(target, sub(self, other));
 }
 
+//! arange
+// The integers from one number to before another one.
+inline Tensor arange(
+    int64_t start,
+    int64_t end,
+    int64_t step,
+    std::optional<ScalarType> dtype = std::nullopt,
+    std::optional<torch::headeronly::Layout> = std::nullopt,
+    std::optional<Device> device = std::nullopt,
+    std::optional<bool> = std::nullopt) {
+  STD_TORCH_CHECK(step != 0 && (step > 0 ? end >= start : end <= start), "bounds and step of arange are inconsistent");
+  const std::array<int64_t, 1> size{(end - start + step - (step > 0 ? 1 : -1)) / step};
+  const Tensor result = torch::stable::empty(size, ScalarType::Long);
+  for (int64_t index = 0; index < size[0]; ++index) {
+    static_cast<int64_t*>(result.mutable_data_ptr())[index] = start + index * step;
+  }
+  return torch::stable::to(result, dtype.value_or(ScalarType::Long), std::nullopt, device);
+}
+
+template <typename... Options, std::enable_if_t<(!std::is_integral_v<Options> && ...), int> = 0>
+Tensor arange(int64_t start, int64_t end, const Options&... options) {
+  return arange(start, end, int64_t(1), options...);
+}
+
+template <typename... Options, std::enable_if_t<(!std::is_integral_v<Options> && ...), int> = 0>
+Tensor arange(int64_t end, const Options&... options) {
+  return arange(int64_t(0), end, int64_t(1), options...);
+}
+
 //! from_blob
 // A tensor over memory of the caller, contiguous.
 inline Tensor from_blob(
@@ -232,6 +261,14 @@ using opmath_type = typename OpMathType<Value>::type;
 //! GRAIN_SIZE
 // The number of elements for which PyTorch starts another thread.
 constexpr int64_t GRAIN_SIZE = 32768;
+
+//! get_thread_num
+// The number of the thread in a parallel region.
+inline int64_t get_thread_num() {
+  uint32_t number = 0;
+  STABLE_TORCH_ERROR_CODE_CHECK(torch_get_thread_idx(&number));
+  return number;
+}
 
 //! accessor
 template <typename Value, size_t dims>

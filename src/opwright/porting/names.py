@@ -19,6 +19,10 @@ __all__ = ["DispatchedTypes", "NamePorter", "name_within"]
 _SPACES: Final = ("at", "c10", "torch")
 _STABLE: Final = ("stable", "headeronly")
 _DISPATCH: Final = re.compile(r"AT_DISPATCH_(\w+?)(?:_AND(\d?))?")
+_COMPARISONS: Final = {
+    f"TORCH_CHECK_{name}": operator
+    for name, operator in (("EQ", "=="), ("NE", "!="), ("LE", "<="), ("LT", "<"), ("GE", ">="), ("GT", ">"))
+}
 _MACRO: Final = re.compile(r"(?:TORCH_(?:WARN|CHECK)|AT_DISPATCH|RECORD_FUNCTION|AT_WARN|AT_ERROR)\w*")
 
 
@@ -96,6 +100,14 @@ class NamePorter:
         """Whether a name is that of a macro for checks."""
         row = MACROS.get(name)
         return name not in self._state.facts.macros and row is not None and row.text == "STD_TORCH_CHECK"
+
+    def comparison(self, name: str, values: Sequence[Value], node: Node) -> Value | None:
+        """A check that compares two values, such as `TORCH_CHECK_EQ`; None for other names."""
+        operator = _COMPARISONS.get(name)
+        check = None if operator is None or len(values) != 2 else self.known_macro("TORCH_CHECK", node)
+        if check is None:
+            return None
+        return Value(f"{check.text}(({values[0].text}) {operator} ({values[1].text}))")
 
     def dispatch_types(self, name: str) -> DispatchedTypes | None:
         """The types of a dispatch macro by its name; None for other names, and for macros of the project."""

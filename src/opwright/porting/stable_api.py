@@ -54,13 +54,15 @@ class StableName(NamedTuple):
 class StableFunction(NamedTuple):
     """A function in place of an overload: its name, the parameters of the overload that it takes, and its release.
 
-    A function that `needs_variable` takes its tensor as a reference that is not constant.
+    A function that `needs_variable` takes its tensor as a reference that is not constant. One of `integers` takes no
+    other numbers.
     """
 
     name: str
     parameters: tuple[str, ...]
     since: Release = (2, 10)
     needs_variable: bool = False
+    integers: bool = False
 
 
 def names_of_dtypes() -> dict[str, str]:
@@ -96,7 +98,8 @@ NAMES: Final[Mapping[str, StableName]] = {
         name: StableName(f"torch::headeronly::ScalarType::{dtype}", _SCALAR_TYPE, type="ScalarType")
         for name, dtype in names_of_dtypes().items()
     },
-    **_core("toString CppTypeToScalarType", _SCALAR_TYPE, (2, 9)),
+    **_core("toString", _SCALAR_TYPE, (2, 9)),
+    **_core("CppTypeToScalarType", _SCALAR_TYPE, (2, 9), "ScalarType"),
     **_core("Half", "torch/headeronly/util/Half.h", (2, 9)),
     **_core("BFloat16", "torch/headeronly/util/BFloat16.h", (2, 9)),
     **_core("complex", "torch/headeronly/util/complex.h", (2, 9)),
@@ -116,6 +119,7 @@ NAMES: Final[Mapping[str, StableName]] = {
     "DeviceIndex": StableName("torch::stable::accelerator::DeviceIndex", _ACCELERATOR),
     "parallel_for": StableName("torch::stable::parallel_for", _OPS, (2, 10)),
     "get_num_threads": StableName("torch::stable::get_num_threads", _OPS, (2, 10), "int"),
+    "get_thread_num": StableName("stable_ops::get_thread_num", since=(2, 10), type="int"),
     "internal::GRAIN_SIZE": StableName("stable_ops::GRAIN_SIZE", since=(2, 10), type="int"),
     "opmath_type": StableName("stable_ops::opmath_type", since=(2, 10)),
     "irange": StableName("c10::irange", "torch/headeronly/util/irange.h", (2, 15)),
@@ -241,6 +245,9 @@ HELPERS: Final[Mapping[str, StableFunction]] = {
         for overload in ("Tensor", "Scalar")
     },
     "fill_.Scalar": _helper("fill_", "self value"),
+    "arange": _helper("arange", f"end {_OPTIONS}")._replace(integers=True),
+    "arange.start": _helper("arange", f"start end {_OPTIONS}")._replace(integers=True),
+    "arange.start_step": _helper("arange", f"start end step {_OPTIONS}")._replace(integers=True),
     "full": _helper("full", f"size fill_value {_OPTIONS}"),
     "full_like": _helper("full_like", f"self fill_value {_OPTIONS} memory_format"),
 }

@@ -164,14 +164,18 @@ class Translator:
         )
 
     def _template(self, node: Node) -> str:
-        """The arguments of a template at the end of a qualified name, ported."""
-        name: Node | None = node
-        while name is not None and name.type == "qualified_identifier":
-            name = name.child_by_field_name("name")
-        if name is None or name.type not in ("template_type", "template_function", "template_method"):
+        """The arguments of the first template in a qualified name, ported, and what follows them."""
+        part: Node | None = node
+        while part is not None and part.type == "qualified_identifier":
+            scope = part.child_by_field_name("scope")
+            is_template = scope is not None and scope.type == "template_type"
+            part = scope if is_template else part.child_by_field_name("name")
+        if part is None or part.type not in ("template_type", "template_function", "template_method"):
             return ""
-        arguments = name.child_by_field_name("arguments")
-        return "" if arguments is None else self._visit(arguments).text
+        arguments = part.child_by_field_name("arguments")
+        if arguments is None:
+            return ""
+        return self._visit(arguments).text + self._between(arguments.end_byte, node.end_byte)
 
     def _number(self, node: Node) -> Value:
         text = node_text(node)
@@ -345,7 +349,7 @@ class Translator:
             return Value(written(values), "Tensor")
         types = [value.type for value in values]
         if operator in _COMPARISONS:
-            return Value(written(values), "bool")
+            return Value(written(values), UNKNOWN if UNKNOWN in types else "bool")
         if OTHER in types:
             return Value(written(values), OTHER)
         known = [type for type in types if type in _NUMBERS]
@@ -445,6 +449,9 @@ class Translator:
         if name == "AT_ERROR":
             check = self._names.known_macro("TORCH_CHECK", node)
             return Value(f"{name}({inner})" if check is None else f"{check.text}(false, {inner})")
+        comparison = self._names.comparison(name, values, node)
+        if comparison is not None:
+            return comparison
         if self._names.is_check(name):
             inner = self._inner(arguments, [*values[:1], *map(self._methods.message, values[1:])])
         own = self._methods.function(node, name, values, inner)
