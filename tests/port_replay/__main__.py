@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from opwright.cli.main import main as run_opwright
+from tests.compile.compiler import Compiler, compiler_program
 from tests.conformance.report import table
 from tests.field_replay.__main__ import sources_of
-from tests.port_replay.compared import CASES, compiler, different_results
+from tests.port_replay.compared import CASES, different_results
 
 COLUMNS: Final = ("library", "files", "lines to change", "changed", "share", "compile", "equal results")
 SHARE: Final = re.compile(r"(\d+) files?: (\d+) of (\d+) lines")
@@ -37,6 +38,8 @@ class Library(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
+#: The macro with which the headers have what PyTorch 2.10 has.
+TARGET: Final = "-DTORCH_TARGET_VERSION=0x020a000000000000"
 AVX: Final = ("-mavx2", "-mfma", "-mf16c", "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512bf16")
 LIBRARIES: Final = (
     Library("torch-scatter", "torch-scatter==2.1.2", "csrc", ("cpu", "extensions.h", "macros.h")),
@@ -66,7 +69,9 @@ def port(library: Library, cache: Path, out: Path) -> tuple[str, str]:
 
 def messages_of_compiler(library: Library, out: Path) -> Iterator[str]:
     """The errors of the compiler for ported sources; it makes nothing."""
-    command = [*compiler((*library.flags, "-DTORCH_TARGET_VERSION=0x020a000000000000"), [out]), "-fsyntax-only"]
+    program = compiler_program()
+    assert program is not None, "there is no C++ compiler"
+    command = [program, *Compiler(program, out, [out], False).flags(), *library.flags, TARGET, "-fsyntax-only"]
     for source in sorted(out.rglob("*.cpp")):
         done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
         if done.returncode:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import io
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import opwright
 from opwright.cli.main import main as run_opwright
+from tests.compile.compiler import Compiler, compiler_program
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from torch import Tensor
 
-__all__ = ["CASES", "Cases", "compiler", "different_results"]
+__all__ = ["CASES", "Cases", "different_results"]
 
 INCLUDE: Final = Path(opwright.__file__).parent / "include"
 
@@ -74,22 +74,6 @@ CASES: Final[Mapping[str, Cases]] = {
 }
 
 
-def compiler(flags: tuple[str, ...], folders: list[Path]) -> list[str]:
-    """The command of the compiler, with the headers of the installed PyTorch and those of these folders."""
-    import torch
-
-    top = Path(torch.__file__).parent / "include"
-    includes = [f"-I{folder}" for folder in (top, top / "torch/csrc/api/include", INCLUDE, *folders)]
-    return ["g++", "-std=c++20", "-O1", "-fPIC", "-w", *flags, *includes]
-
-
-def libraries() -> list[str]:
-    """The flags of the linker for PyTorch's libraries."""
-    import torch
-
-    return [f"-L{Path(torch.__file__).parent / 'lib'}", "-ltorch", "-ltorch_cpu", "-lc10"]
-
-
 def different_results(library: str, original: Path, ported: Path) -> list[str]:
     """What differs between the results of the original kernels and those of the ported ones."""
     import torch
@@ -113,14 +97,11 @@ def _built(namespace: str, cases: Cases, sources: Path, abi: str, folder: Path) 
     file.write_text(f"{head}includes: [{', '.join(cases.headers)}]\noperators:\n{''.join(entries)}")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         assert run_opwright(["generate", "--library", str(file), "--out", str(out)]) == 0
-    command = compiler(("-DTORCH_TARGET_VERSION=0x020a000000000000",) if abi else (), [sources, out / "include"])
-    objects = []
-    for source in [*sorted((sources / "cpu").glob("*.cpp")), *sorted((out / "src" / namespace).glob("*.cpp"))]:
-        objects.append(str(out / f"{source.stem}.o"))
-        subprocess.run([*command, "-c", str(source), "-o", objects[-1]], check=True)
-    library = out / "library.so"
-    subprocess.run([*command, "-shared", *objects, "-o", str(library), *libraries()], check=True)
-    return library
+    program = compiler_program()
+    assert program is not None, "there is no C++ compiler"
+    compiler = Compiler(program, out, [sources, out / "include", INCLUDE], False)
+    files = [*sorted((sources / "cpu").glob("*.cpp")), *sorted((out / "src" / namespace).glob("*.cpp"))]
+    return compiler.library("library", files)
 
 
 def _differences(calls: Calls, case: str, before: ModuleType, after: ModuleType) -> Iterator[str]:

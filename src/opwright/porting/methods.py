@@ -204,7 +204,7 @@ class MethodPorter:
             return self._made_options(plain, values)
         if plain == "from_blob":
             return self._from_blob(node, values) or Value(f"{name}({inner})", "Tensor")
-        if plain == "tensor":
+        if plain == "tensor" and name.startswith("torch::"):
             return self._tensor(node, values) or Value(f"{name}({inner})", "Tensor")
         if self._calls.is_operator(plain):
             return self._calls.operator(node, plain, values, inner=inner) or Value(f"{name}({inner})", "Tensor")

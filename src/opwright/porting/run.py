@@ -82,9 +82,10 @@ def port_sources(request: PortRequest) -> Ported:
         message = f"there are no C++ sources in {', '.join(request.sources)}"
         raise Fault.at(codes.NO_CPP_SOURCES, message, help="name C++ sources, or folders with them")
     texts = {path: SourceFile.read(path).text.encode() for path in paths}
-    included = _included(texts)
-    facts = facts_of([tree_of(text) for text in (*texts.values(), *included.values())])
-    wrappers = Wrappers(SourceFile.read(header).text if os.path.isfile(header) else "")
+    included = _included(texts, header)
+    calls = SourceFile.read(header).text if os.path.isfile(header) else ""
+    facts = facts_of([tree_of(text) for text in (*texts.values(), *included.values())], tree_of(calls.encode()))
+    wrappers = Wrappers(calls)
     operators = CallableOperators(request.pytorch, {}, request.target)
     files = []
     for path, source in texts.items():
@@ -174,9 +175,12 @@ def _files_in(top: str) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(CPP_SUFFIXES))
 
 
-def _included(texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The headers that sources include by a path from their own folders, and that are not among the sources."""
-    seen = {os.path.realpath(path) for path in texts}
+def _included(texts: Mapping[str, bytes], calls: str) -> dict[str, bytes]:
+    """The headers that sources include by a path from their own folders, and that are not among the sources.
+
+    The header with the calls of operators is none of them.
+    """
+    seen = {os.path.realpath(path) for path in (*texts, calls)}
     waiting, found = list(texts.items()), dict[str, bytes]()
     while waiting and len(seen) < _MOST_HEADERS:
         path, text = waiting.pop(0)

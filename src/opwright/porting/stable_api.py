@@ -16,6 +16,7 @@ __all__ = [
     "DISPATCH_TYPES",
     "FACTS",
     "FUNCTIONS",
+    "FUNCTION_NAMES",
     "HELPERS",
     "MACROS",
     "METHODS",
@@ -231,6 +232,9 @@ FUNCTIONS: Final[Mapping[str, StableFunction]] = {
     "bitwise_and.Tensor": _function("bitwise_and", "self other", (2, 14)),
     "bitwise_or.Tensor": _function("bitwise_or", "self other", (2, 14)),
 }
+
+#: Their names without namespace. Each gives a tensor.
+FUNCTION_NAMES: Final = frozenset([function.name.rpartition("::")[2] for function in FUNCTIONS.values()])
 
 
 def _helper(name: str, parameters: str) -> StableFunction:

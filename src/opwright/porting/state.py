@@ -116,8 +116,11 @@ def child_text(node: Node, field: str) -> str:
     return "" if child is None else node_text(child)
 
 
-def facts_of(roots: Iterable[Node]) -> ProjectFacts:
-    """The facts that trees of sources declare. A name that they declare with different types has none."""
+def facts_of(roots: Iterable[Node], calls: Node) -> ProjectFacts:
+    """The facts that trees of sources declare. A name that they declare with different types has none.
+
+    `calls` is the tree of the header with the calls of operators, whose functions are known with their namespace.
+    """
     results: dict[str, str] = {}
     fields: dict[str, str] = {}
     macros: set[str] = set()
@@ -131,6 +134,11 @@ def facts_of(roots: Iterable[Node]) -> ProjectFacts:
                 declarator = node.child_by_field_name("declarator")
                 if declarator is not None and declarator.type == "field_identifier":
                     _add(fields, node_text(declarator), value_type(child_text(node, "type")))
+    of_calls: dict[str, str] = {}
+    for node in walk(calls):
+        if node.type == "function_declarator":
+            _add_result(node, of_calls)
+    results |= {f"{NAMESPACE}::{name}": type for name, type in of_calls.items()}
     return ProjectFacts(results, fields, frozenset(macros))
 
 

@@ -10,6 +10,7 @@ from opwright.porting.calls import BINARY, UNARY, CallPorter
 from opwright.porting.methods import MethodPorter
 from opwright.porting.names import NamePorter
 from opwright.porting.source import Span
+from opwright.porting.stable_api import FUNCTION_NAMES
 from opwright.porting.state import FileState, child_text, node_text
 from opwright.porting.values import OTHER, UNKNOWN, Scopes, Value, items_of_tuple, value_type
 
@@ -478,6 +479,9 @@ class Translator:
             if base.startswith("make"):
                 return f"({', '.join([value.type or OTHER for value in values])})"
             return values[0].type if values else UNKNOWN
+        if name.startswith(("stable_ops::", "torch::stable::")):
+            is_known = base in FUNCTION_NAMES and name.startswith("torch::")
+            return "Tensor" if is_known else self._state.facts.results.get(f"stable_ops::{base}", UNKNOWN)
         if function.type in ("primitive_type", "type_identifier"):
             return value_type(name, self._scopes.numbers())
         return self._state.facts.results.get(base, UNKNOWN)

@@ -3,6 +3,8 @@
 #include <ATen/Parallel.h>
 #include <limits>
 
+namespace small {
+
 at::Tensor arithmetic(const at::Tensor& x, const at::Tensor& y) {
   at::Tensor sum = x + y, difference = x - y;
   sum += y;
@@ -25,8 +27,8 @@ std::tuple<at::Tensor, at::Tensor> made(const at::Tensor& x, int64_t n) {
   at::Tensor c = at::full_like(x, 2.5, options.dtype(at::kFloat));
   at::Tensor d = at::ones({2, n}, options).cumsum(1);
   std::vector<int32_t> values{1, 2, 3, 4, 5, 6};
-  at::Tensor e = torch::from_blob(values.data(), {3, 2}, at::kInt).clone();
-  at::Tensor f = torch::tensor({4, 5}).sum(0);
+  at::Tensor e = at::from_blob(values.data(), {3, 2}, at::kInt).clone();
+  at::Tensor f = at::arange(1, n + 4, 3, at::kLong).sum(0);
   return {at::cat({a.flatten().to(at::kDouble), b.to(at::kDouble), c.flatten().to(at::kDouble), d.flatten().to(at::kDouble)}),
           at::cat({e.flatten(), f.view({1}).to(at::kInt)})};
 }
@@ -62,3 +64,5 @@ int64_t checked(const at::Tensor& x) {
   TORCH_CHECK(x.dim() == 2, "two dimensions, not ", x.sizes());
   return x.numel() * static_cast<int64_t>(x.element_size());
 }
+
+}  // namespace small
