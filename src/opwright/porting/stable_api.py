@@ -37,6 +37,7 @@ _DEVICE: Final = "torch/csrc/stable/device.h"
 _SCALAR_TYPE: Final = "torch/headeronly/core/ScalarType.h"
 _DEVICE_TYPE: Final = "torch/headeronly/core/DeviceType.h"
 _DISPATCH: Final = "torch/headeronly/core/Dispatch_v2.h"
+_ARRAY: Final = "torch/headeronly/util/HeaderOnlyArrayRef.h"
 _EXCEPTION: Final = "torch/headeronly/util/Exception.h"
 
 
@@ -90,17 +91,17 @@ NAMES: Final[Mapping[str, StableName]] = {
     "nullopt": StableName("std::nullopt", "optional", type="None"),
     "make_optional": StableName("std::make_optional", "optional"),
     "string_view": StableName("std::string_view", "string_view"),
-    "IntArrayRef": StableName("torch::headeronly::IntHeaderOnlyArrayRef", "torch/headeronly/util/HeaderOnlyArrayRef.h"),
-    "IntList": StableName("torch::headeronly::IntHeaderOnlyArrayRef", "torch/headeronly/util/HeaderOnlyArrayRef.h"),
-    "ArrayRef": StableName("torch::headeronly::HeaderOnlyArrayRef", "torch/headeronly/util/HeaderOnlyArrayRef.h"),
+    "IntArrayRef": StableName("torch::headeronly::IntHeaderOnlyArrayRef", _ARRAY, (2, 10)),
+    "IntList": StableName("torch::headeronly::IntHeaderOnlyArrayRef", _ARRAY, (2, 10)),
+    "ArrayRef": StableName("torch::headeronly::HeaderOnlyArrayRef", _ARRAY, (2, 10)),
     "TensorList": StableName("torch::headeronly::HeaderOnlyArrayRef<torch::stable::Tensor>", _TENSOR, (2, 10)),
     "ScalarType": StableName("torch::headeronly::ScalarType", _SCALAR_TYPE, type="ScalarType"),
     **{
         name: StableName(f"torch::headeronly::ScalarType::{dtype}", _SCALAR_TYPE, type="ScalarType")
         for name, dtype in names_of_dtypes().items()
     },
-    **_core("toString", _SCALAR_TYPE, (2, 9)),
-    **_core("CppTypeToScalarType", _SCALAR_TYPE, (2, 9), "ScalarType"),
+    **_core("toString", _SCALAR_TYPE, (2, 10)),
+    **_core("CppTypeToScalarType", _SCALAR_TYPE, (2, 10), "ScalarType"),
     **_core("Half", "torch/headeronly/util/Half.h", (2, 9)),
     **_core("BFloat16", "torch/headeronly/util/BFloat16.h", (2, 9)),
     **_core("complex", "torch/headeronly/util/complex.h", (2, 9)),
@@ -166,15 +167,15 @@ DISPATCH_TYPES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 FACTS: Final[Mapping[str, tuple[str, Release]]] = {
     "dim": ("int", (2, 9)),
     "numel": ("int", (2, 9)),
-    "sizes": ("int[]", (2, 9)),
-    "strides": ("int[]", (2, 9)),
+    "sizes": ("int[]", (2, 10)),
+    "strides": ("int[]", (2, 10)),
     "stride": ("int", (2, 9)),
     "size": ("int", (2, 9)),
     "is_contiguous": ("bool", (2, 9)),
     "is_cuda": ("bool", (2, 9)),
     "is_cpu": ("bool", (2, 9)),
     "defined": ("bool", (2, 9)),
-    "storage_offset": ("int", (2, 9)),
+    "storage_offset": ("int", (2, 10)),
     "element_size": ("int", (2, 10)),
     "get_device": ("int", (2, 9)),
     "get_device_index": ("int", (2, 9)),
