@@ -1,1 +1,3 @@
 """Moves C++ kernels to PyTorch's stable headers: `opwright port`."""
+
+from __future__ import annotations

@@ -14,7 +14,7 @@ from opwright.dialects.library.callable_operators import (
 )
 from opwright.porting.stable_api import FUNCTIONS, HELPERS, StableFunction, StableName
 from opwright.porting.state import FileState
-from opwright.porting.values import Options, Value, cpp_cost
+from opwright.porting.values import CppValue, OptionTexts, cpp_cost
 from opwright.porting.wrappers import NAMESPACE, argument_text, default_text
 from opwright.schema.function import Argument, FunctionSchema
 
@@ -57,8 +57,8 @@ class CallPorter:
         return bool(self._state.operators.named("aten", name))
 
     def operator(
-        self, node: Node, name: str, values: Sequence[Value], *, is_method: bool = False, inner: str | None = None
-    ) -> Value | None:
+        self, node: Node, name: str, values: Sequence[CppValue], *, is_method: bool = False, inner: str | None = None
+    ) -> CppValue | None:
         """The call of an operator; None if it stays, which is noted.
 
         `inner` is the text of the arguments as they are written; that of a method has no object.
@@ -69,13 +69,13 @@ class CallPorter:
         return ported
 
     def _operator(
-        self, node: Node, name: str, values: Sequence[Value], written: tuple[str, bool] | None, *, is_method: bool
-    ) -> Value | None:
+        self, node: Node, name: str, values: Sequence[CppValue], written: tuple[str, bool] | None, *, is_method: bool
+    ) -> CppValue | None:
         overloads = sorted(self._state.operators.named("aten", name), key=lambda schema: len(schema.arguments.all))
         if name in ("empty", "zeros") and not is_method:
-            made = self._of_other(node, f"new_{name}", values)
-            if made is not None:
-                return made
+            like_other = self._of_other(node, f"new_{name}", values)
+            if like_other is not None:
+                return like_other
         chosen = choose(overloads, values, is_method=is_method, cost=cpp_cost)
         if chosen is None:
             types = ", ".join([value.type or "?" for value in values])
@@ -87,7 +87,7 @@ class CallPorter:
             return None
         return _Call(self._state, node, chosen, written).value()
 
-    def _of_other(self, node: Node, name: str, values: Sequence[Value]) -> Value | None:
+    def _of_other(self, node: Node, name: str, values: Sequence[CppValue]) -> CppValue | None:
         """A new tensor with the options of another one, as the other one makes it."""
         options = values[1].options if len(values) == 2 else None
         if options is None or not options.tensor:
@@ -95,9 +95,9 @@ class CallPorter:
         function = FUNCTIONS[name]
         if not self._state.take(StableName(function.name, _OPS, function.since), node):
             return None
-        return Value(f"{function.name}({options.tensor}, {values[0].text})", "Tensor")
+        return CppValue(f"{function.name}({options.tensor}, {values[0].text})", "Tensor")
 
-    def binary(self, node: Node, operator: str, left: Value, right: Value) -> Value | None:
+    def binary(self, node: Node, operator: str, left: CppValue, right: CppValue) -> CppValue | None:
         """An operator of C++ with a tensor; None if it stays."""
         name, swapped = BINARY.get(operator, ("", ""))
         if not name:
@@ -124,7 +124,7 @@ class _Call:
     """The call of one overload."""
 
     def __init__(
-        self, state: FileState, node: Node, chosen: ChosenOverload[Value], inner: tuple[str, bool] | None
+        self, state: FileState, node: Node, chosen: ChosenOverload[CppValue], inner: tuple[str, bool] | None
     ) -> None:
         self._state: Final = state
         self._node: Final = node
@@ -134,7 +134,7 @@ class _Call:
         self._texts: Final = _argument_texts(chosen)
         self._values: Final = {argument.parameter.name: argument.value for argument in chosen.given}
 
-    def value(self) -> Value | None:
+    def value(self) -> CppValue | None:
         overload = self._schema.name.text
         own = FUNCTIONS.get(overload)
         if own is not None and self._can_take(own):
@@ -160,7 +160,7 @@ class _Call:
         is_right = not helper.integers or set(numbers) <= {"int", "ScalarType", "Device", "None"}
         return is_right and set(self._texts) <= set(helper.parameters)
 
-    def _literal_fill(self) -> Value | None:
+    def _literal_fill(self) -> CppValue | None:
         """A fill with a number that is written out, which `ops.h` takes as a floating-point number."""
         overload = self._schema.name.text
         text = self._texts.get("value" if overload == "fill_.Scalar" else "fill_value", "")
@@ -175,7 +175,7 @@ class _Call:
         parameters = ("self", "value") if name == "fill_" else ("size", "fill_value", *_OF_OPTIONS)
         return self._written(f"torch::stable::{name}", parameters)
 
-    def _through_dispatcher(self) -> Value | None:
+    def _through_dispatcher(self) -> CppValue | None:
         schema = self._schema
         refused = [argument for argument in schema.arguments.all if not self._is_passed(argument)]
         if refused:
@@ -200,7 +200,7 @@ class _Call:
             return True
         return argument.name not in self._texts and argument.default == "None"
 
-    def _written(self, name: str, parameters: Sequence[str]) -> Value:
+    def _written(self, name: str, parameters: Sequence[str]) -> CppValue:
         """The call of a function, with the arguments as they are written where they are the same."""
         given = self._texts
         type = self._chosen.result
@@ -209,29 +209,35 @@ class _Call:
         if self._inner is not None and is_same and order == list(parameters[: len(order)]):
             inner, is_method = self._inner
             if not is_method:
-                return Value(f"{name}({inner})", type)
+                return CppValue(f"{name}({inner})", type)
             if order[:1] == ["self"]:
-                return Value(f"{name}({given['self']}{', ' if inner.strip() else ''}{inner})", type)
+                return CppValue(f"{name}({given['self']}{', ' if inner.strip() else ''}{inner})", type)
         last = max([parameters.index(parameter) for parameter in order], default=-1)
         defaults = {argument.name: default_text(argument) for argument in self._schema.arguments.all}
         shown = [given.get(parameter) or defaults.get(parameter, "") for parameter in parameters[: last + 1]]
-        return Value(f"{name}({', '.join(shown)})", type)
+        return CppValue(f"{name}({', '.join(shown)})", type)
 
 
-def _argument_texts(chosen: ChosenOverload[Value]) -> dict[str, str]:
+def _argument_texts(chosen: ChosenOverload[CppValue]) -> dict[str, str]:
     """The texts of a call by parameter, those of options as well."""
     texts: dict[str, str] = {}
     for argument in chosen.given:
         value = argument.value
         if value.type == OPTIONS:
-            options = value.options or Options()
+            options = value.options or OptionTexts()
             texts |= {name: getattr(options, name) for name in _OF_OPTIONS if getattr(options, name)}
-        elif plain_type(argument.parameter.type.text).endswith("[]?") and value.type in ("int", "Scalar"):
-            # A list in an optional would refer to a number that is gone.
-            texts[argument.parameter.name] = f"{{{value.text}}}"
+        elif plain_type(argument.parameter.type.text) == "int[]?":
+            texts[argument.parameter.name] = _optional_list(value)
         else:
             texts[argument.parameter.name] = value.text
     return texts
+
+
+def _optional_list(value: CppValue) -> str:
+    """A list of integers for an optional one, which would refer to a number that is gone if it were made of one."""
+    if value.type in ("int", "Scalar"):
+        return f"torch::headeronly::IntHeaderOnlyArrayRef({{{value.text}}})"
+    return f"torch::headeronly::IntHeaderOnlyArrayRef({value.text})" if value.text.startswith("{") else value.text
 
 
 def _with_tensors(overloads: Sequence[FunctionSchema], schema: FunctionSchema) -> FunctionSchema | None:

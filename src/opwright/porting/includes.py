@@ -70,8 +70,8 @@ def _declaration(state: FileState, start: int, mark: str) -> str:
 
 def _standard_headers(text: str) -> list[str]:
     plain = _COMMENT.sub("", text)
-    found = [_STANDARD[name] for name in _STANDARD_NAME.findall(plain) if name in _STANDARD]
-    return [*found, *[_PLAIN[name] for name in _CALLED.findall(plain) if name in _PLAIN]]
+    headers = [_STANDARD[name] for name in _STANDARD_NAME.findall(plain) if name in _STANDARD]
+    return [*headers, *[_PLAIN[name] for name in _CALLED.findall(plain) if name in _PLAIN]]
 
 
 def _placed(text: str, lines: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.porting.stable_api import DISPATCH_TYPES, MACROS, NAMES, NEVER, StableName
 from opwright.porting.state import FileState, node_text
-from opwright.porting.values import Value
+from opwright.porting.values import CppValue
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class NamePorter:
     def __init__(self, state: FileState) -> None:
         self._state: Final = state
 
-    def known(self, name: str, node: Node) -> Value | None:
+    def known(self, name: str, node: Node) -> CppValue | None:
         """The stable name in place of a name of PyTorch without namespace; None if there is none for the target."""
         head, rest = name, ""
         while head and head not in NAMES:
@@ -63,25 +63,25 @@ class NamePorter:
             return None
         return self._taken(row, node, rest)
 
-    def known_macro(self, name: str, node: Node) -> Value | None:
+    def known_macro(self, name: str, node: Node) -> CppValue | None:
         """The stable macro in place of one of PyTorch."""
         return self._taken(MACROS[name], node) if name in MACROS else None
 
-    def _taken(self, row: StableName, node: Node, rest: str = "") -> Value | None:
-        return Value(row.text + rest, row.type, is_plain=True) if self._state.take(row, node) else None
+    def _taken(self, row: StableName, node: Node, rest: str = "") -> CppValue | None:
+        return CppValue(row.text + rest, row.type, is_plain=True) if self._state.take(row, node) else None
 
-    def plain(self, node: Node, name: str) -> Value:
+    def plain(self, node: Node, name: str) -> CppValue:
         """A name without namespace, which is no variable."""
         if name not in self._state.facts.macros:
             if name in MACROS:
-                return self.known_macro(name, node) or Value(name)
+                return self.known_macro(name, node) or CppValue(name)
             if _MACRO.fullmatch(name):
                 self._leave(node, name)
         if self._state.has_open_namespace and name in NAMES and name not in self._state.facts.results:
-            return self.known(name, node) or Value(name)
-        return Value(name)
+            return self.known(name, node) or CppValue(name)
+        return CppValue(name)
 
-    def qualified(self, node: Node) -> Value | None:
+    def qualified(self, node: Node) -> CppValue | None:
         """A name with a namespace, without the arguments of its template; None if it stays or is none of PyTorch's."""
         name = name_within(node_text(node).partition("<")[0].strip())
         if name is None:
@@ -101,13 +101,13 @@ class NamePorter:
         row = MACROS.get(name)
         return name not in self._state.facts.macros and row is not None and row.text == "STD_TORCH_CHECK"
 
-    def comparison(self, name: str, values: Sequence[Value], node: Node) -> Value | None:
+    def comparison(self, name: str, values: Sequence[CppValue], node: Node) -> CppValue | None:
         """A check that compares two values, such as `TORCH_CHECK_EQ`; None for other names."""
         operator = _COMPARISONS.get(name)
         check = None if operator is None or len(values) != 2 else self.known_macro("TORCH_CHECK", node)
         if check is None:
             return None
-        return Value(f"{check.text}(({values[0].text}) {operator} ({values[1].text}))")
+        return CppValue(f"{check.text}(({values[0].text}) {operator} ({values[1].text}))")
 
     def dispatch_types(self, name: str) -> DispatchedTypes | None:
         """The types of a dispatch macro by its name; None for other names, and for macros of the project."""
@@ -120,7 +120,7 @@ class NamePorter:
             return None
         return DispatchedTypes(*DISPATCH_TYPES[match[1]], int(match[2] or 1))
 
-    def dispatch(self, node: Node, types: DispatchedTypes, values: Sequence[Value]) -> Value | None:
+    def dispatch(self, node: Node, types: DispatchedTypes, values: Sequence[CppValue]) -> CppValue | None:
         """The call of a dispatch macro; None if it stays."""
         macro = self.known_macro("AT_DISPATCH_V2", node)
         dtypes = [self.known(f"ScalarType::{dtype}", node) for dtype in types.dtypes]
@@ -132,4 +132,4 @@ class NamePorter:
         # Between parentheses, because `THO_DISPATCH_V2` divides a body in `AT_WRAP` at its commas.
         wrapped = ", ".join([value.text for value in body])
         wrapped = wrapped if wrapped.startswith("(") else f"({wrapped})"
-        return Value(f"{macro.text}({', '.join([type.text, name.text, wrapped, *cases])})")
+        return CppValue(f"{macro.text}({', '.join([type.text, name.text, wrapped, *cases])})")

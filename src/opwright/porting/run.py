@@ -13,7 +13,7 @@ from opwright.files.writer import Writer
 from opwright.importing.cpp_reader import CPP_SUFFIXES
 from opwright.porting.includes import with_includes
 from opwright.porting.source import registrations, tree_of, trees_within
-from opwright.porting.stable_api import Release
+from opwright.porting.stable_api import StableRelease
 from opwright.porting.state import FileState, LeftCode, ProjectFacts, facts_of
 from opwright.porting.translator import Translator
 from opwright.porting.wrappers import Wrappers
@@ -37,7 +37,7 @@ class PortRequest(NamedTuple):
     sources: tuple[str, ...]
     out: str
     header: str
-    target: Release
+    target: StableRelease
     pytorch: str
 
 
@@ -181,7 +181,7 @@ def _included(texts: Mapping[str, bytes], calls: str) -> dict[str, bytes]:
     The header with the calls of operators is none of them.
     """
     seen = {os.path.realpath(path) for path in (*texts, calls)}
-    waiting, found = list(texts.items()), dict[str, bytes]()
+    waiting, headers = list(texts.items()), dict[str, bytes]()
     while waiting and len(seen) < _MOST_HEADERS:
         path, text = waiting.pop(0)
         for name in _QUOTED.findall(text):
@@ -189,8 +189,8 @@ def _included(texts: Mapping[str, bytes], calls: str) -> dict[str, bytes]:
             if os.path.realpath(header) not in seen and os.path.isfile(header):
                 seen.add(os.path.realpath(header))
                 try:
-                    found[header] = SourceFile.read(header).text.encode()
+                    headers[header] = SourceFile.read(header).text.encode()
                 except Fault:
                     continue
-                waiting.append((header, found[header]))
-    return found
+                waiting.append((header, headers[header]))
+    return headers

@@ -14,7 +14,7 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Span", "registrations", "tree_of", "trees_within"]
+__all__ = ["ByteRange", "registrations", "tree_of", "trees_within"]
 
 _REGISTRATION: Final = re.compile(
     rb"^[^\S\n]*(?:(?:STABLE_)?TORCH_LIBRARY\w*\s*\(|PYBIND11_MODULE\s*\(|static\s+auto\s+\w+\s*=\s*torch::RegisterOperators\b)",
@@ -33,7 +33,7 @@ _BLANK: Final = re.compile(rb"[^\n]")
 _TEXT: Final = re.compile(rb'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
-class Span(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes of a source, from the first to after the last."""
 
     start: int
@@ -50,16 +50,16 @@ def tree_of(source: bytes) -> Node:
     return formula_parser().parse(plain).root_node
 
 
-def trees_within(source: bytes, root: Node) -> Iterator[tuple[Span, Node]]:
+def trees_within(source: bytes, root: Node) -> Iterator[tuple[ByteRange, Node]]:
     """The bodies of macros and the arguments of launches, each with its span and the tree that covers it."""
     for node in walk(root):
         if node.type == "preproc_arg":
-            yield _tree_within(source, Span(node.start_byte, node.end_byte), b"void _(){", b";}")
+            yield _tree_within(source, ByteRange(node.start_byte, node.end_byte), b"void _(){", b";}")
     for match in _LAUNCH.finditer(source):
-        yield _tree_within(source, Span(match.start(1), match.end(1)), b"void _(){_(", b");}")
+        yield _tree_within(source, ByteRange(match.start(1), match.end(1)), b"void _(){_(", b");}")
 
 
-def _tree_within(source: bytes, span: Span, before: bytes, after: bytes) -> tuple[Span, Node]:
+def _tree_within(source: bytes, span: ByteRange, before: bytes, after: bytes) -> tuple[ByteRange, Node]:
     text = source[span.start : span.end].replace(b"\\\n", b" \n").replace(b"##", b"  ")
     text = re.sub(rb"(?<!')#(?=\w)", b" ", text)
     start = span.start - len(before)
@@ -67,20 +67,20 @@ def _tree_within(source: bytes, span: Span, before: bytes, after: bytes) -> tupl
     return span, formula_parser().parse(plain).root_node
 
 
-def registrations(source: bytes) -> list[Span]:
+def registrations(source: bytes) -> list[ByteRange]:
     """The blocks and statements that register operators, which `opwright import` moves."""
-    found: list[Span] = []
+    blocks: list[ByteRange] = []
     plain = _TEXT.sub(lambda match: _blank(match[0]), source)
     for match in _REGISTRATION.finditer(plain):
-        if found and match.start() < found[-1].end:
+        if blocks and match.start() < blocks[-1].end:
             continue
         is_block = b"RegisterOperators" not in match[0]
         opening = plain.find(b"{", match.end()) if is_block else -1
         end = _closing(plain, opening) if opening >= 0 else plain.find(b";", match.end())
         if end >= 0:
             start = match.end() - len(match[0].lstrip())
-            found.append(Span(start, end + 1))
-    return found
+            blocks.append(ByteRange(start, end + 1))
+    return blocks
 
 
 def _closing(text: bytes, opening: int) -> int:
@@ -92,7 +92,7 @@ def _closing(text: bytes, opening: int) -> int:
     return -1
 
 
-def _without(source: bytes, spans: list[Span]) -> bytes:
+def _without(source: bytes, spans: list[ByteRange]) -> bytes:
     for span in spans:
         source = source[: span.start] + _blank(source[span.start : span.end]) + source[span.end :]
     return source

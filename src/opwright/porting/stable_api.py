@@ -22,13 +22,13 @@ __all__ = [
     "METHODS",
     "NAMES",
     "NEVER",
-    "Release",
     "StableFunction",
     "StableName",
+    "StableRelease",
     "names_of_dtypes",
 ]
 
-Release = tuple[int, int]
+StableRelease = tuple[int, int]
 
 _TENSOR: Final = "torch/csrc/stable/tensor.h"
 _OPS: Final = "torch/csrc/stable/ops.h"
@@ -49,7 +49,7 @@ class StableName(NamedTuple):
 
     text: str
     header: str = ""
-    since: Release = (2, 9)
+    since: StableRelease = (2, 9)
     type: str = ""
 
 
@@ -62,7 +62,7 @@ class StableFunction(NamedTuple):
 
     name: str
     parameters: tuple[str, ...]
-    since: Release = (2, 10)
+    since: StableRelease = (2, 10)
     needs_variable: bool = False
     integers: bool = False
 
@@ -79,7 +79,7 @@ def names_of_dtypes() -> dict[str, str]:
     return names | {f"k{sized}": name for name, sized in bits.items()}
 
 
-def _core(names: str, header: str, since: Release, type: str = "") -> dict[str, StableName]:
+def _core(names: str, header: str, since: StableRelease, type: str = "") -> dict[str, StableName]:
     return {name: StableName(f"torch::headeronly::{name}", header, since, type) for name in names.split()}
 
 
@@ -164,7 +164,7 @@ DISPATCH_TYPES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 }
 
 #: Methods of tensors that stable tensors have with the same meaning: the type of the result, and the release.
-FACTS: Final[Mapping[str, tuple[str, Release]]] = {
+FACTS: Final[Mapping[str, tuple[str, StableRelease]]] = {
     "dim": ("int", (2, 9)),
     "numel": ("int", (2, 9)),
     "sizes": ("int[]", (2, 10)),
@@ -198,7 +198,9 @@ METHODS: Final[Mapping[str, str]] = {
 }
 
 
-def _function(name: str, parameters: str, since: Release = (2, 10), *, needs_variable: bool = False) -> StableFunction:
+def _function(
+    name: str, parameters: str, since: StableRelease = (2, 10), *, needs_variable: bool = False
+) -> StableFunction:
     return StableFunction(f"torch::stable::{name}", tuple(parameters.split()), since, needs_variable)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_trees import walk
 from opwright.dialects.library.callable_operators import CallableOperators
-from opwright.porting.stable_api import Release, StableName
-from opwright.porting.values import OTHER, UNKNOWN, Options, value_type
+from opwright.porting.stable_api import StableName, StableRelease
+from opwright.porting.values import OTHER, UNKNOWN, OptionTexts, value_type
 from opwright.porting.wrappers import NAMESPACE, Wrappers
 from opwright.source.diagnostic import shorten
 from opwright.source.named_tuple import NamedTuple
@@ -28,7 +28,7 @@ class LeftCode(NamedTuple):
     line: int
     code: str
     reason: str
-    since: Release | None = None
+    since: StableRelease | None = None
 
     def __str__(self) -> str:
         helps = "" if self.since is None else f" (since PyTorch {self.since[0]}.{self.since[1]})"
@@ -46,7 +46,9 @@ class ProjectFacts(NamedTuple):
 class FileState:
     """The state of the port of one file for a `target`, the oldest release that the library serves."""
 
-    def __init__(self, target: Release, operators: CallableOperators, wrappers: Wrappers, facts: ProjectFacts) -> None:
+    def __init__(
+        self, target: StableRelease, operators: CallableOperators, wrappers: Wrappers, facts: ProjectFacts
+    ) -> None:
         self.target: Final = target
         self.operators: Final = operators
         self.wrappers: Final = wrappers
@@ -59,7 +61,7 @@ class FileState:
         self.has_open_namespace = False
         self.has_kept_include = False
 
-    def leave(self, node: Node, reason: str, since: Release | None = None) -> None:
+    def leave(self, node: Node, reason: str, since: StableRelease | None = None) -> None:
         """Note that the code of a node stays."""
         code = shorten(" ".join(node_text(node).split()), 60)
         self.left.append(LeftCode(node.start_point[0] + 1, code, reason, since))
@@ -71,10 +73,10 @@ class FileState:
 
     def left_lines(self) -> list[LeftCode]:
         """All code that stays, also declarations of options that other code still needs."""
-        kept = [code for start, (_, code) in self.declarations.items() if start in self.kept]
-        return [*self.left, *kept]
+        declarations = [code for start, (_, code) in self.declarations.items() if start in self.kept]
+        return [*self.left, *declarations]
 
-    def keep_options(self, node: Node, options: Options | None) -> None:
+    def keep_options(self, node: Node, options: OptionTexts | None) -> None:
         """Note that code needs options, if it does."""
         if options is not None:
             self.kept.add(options.declared)
@@ -95,7 +97,7 @@ class FileState:
         self.need_helper(name.text)
         return True
 
-    def has(self, since: Release) -> bool:
+    def has(self, since: StableRelease) -> bool:
         """Whether the target has what a release brought."""
         return since <= self.target
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.porting.calls import BINARY, UNARY, CallPorter
-from opwright.porting.methods import MethodPorter
+from opwright.porting.methods import MethodCall, MethodPorter
 from opwright.porting.names import NamePorter
-from opwright.porting.source import Span
+from opwright.porting.source import ByteRange
 from opwright.porting.stable_api import FUNCTION_NAMES
 from opwright.porting.state import FileState, child_text, node_text
-from opwright.porting.values import OTHER, UNKNOWN, Scopes, Value, items_of_tuple, value_type
+from opwright.porting.values import OTHER, UNKNOWN, CppValue, Scopes, items_of_tuple, value_type
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,7 +46,7 @@ _NUMBERS: Final = ("bool", "int", "float", "Scalar")
 class Translator:
     """Ports the nodes of one tree. `within` are parts of the source with trees of their own, ported, in their order."""
 
-    def __init__(self, source: bytes, state: FileState, within: Sequence[tuple[Span, str]] = ()) -> None:
+    def __init__(self, source: bytes, state: FileState, within: Sequence[tuple[ByteRange, str]] = ()) -> None:
         self._source: Final = source.decode("latin-1")
         self._within: Final = within
         self._state: Final = state
@@ -55,14 +55,14 @@ class Translator:
         self._methods: Final = MethodPorter(state, self._calls)
         self._scopes: Final = Scopes()
         self._depth = 0
-        self._visitors: Final[dict[str, Callable[[Node], Value]]] = {
+        self._visitors: Final[dict[str, Callable[[Node], CppValue]]] = {
             "identifier": self._identifier,
             "type_identifier": self._type_name,
             "qualified_identifier": self._qualified,
             "number_literal": self._number,
-            "true": lambda node: Value(node_text(node), "bool"),
-            "false": lambda node: Value(node_text(node), "bool"),
-            "string_literal": lambda node: Value(node_text(node), "str"),
+            "true": lambda node: CppValue(node_text(node), "bool"),
+            "false": lambda node: CppValue(node_text(node), "bool"),
+            "string_literal": lambda node: CppValue(node_text(node), "str"),
             "call_expression": self._call,
             "field_expression": self._field,
             "binary_expression": self._binary,
@@ -90,17 +90,17 @@ class Translator:
         return self._spliced(node, first, last)
 
     # Each node is visited once, because visits note what stays.
-    def _visit(self, node: Node) -> Value:
+    def _visit(self, node: Node) -> CppValue:
         if self._depth >= _DEEPEST:
             self._state.leave(node, "the code nests too deeply")
-            return Value(self._between(node.start_byte, node.end_byte))
+            return CppValue(self._between(node.start_byte, node.end_byte))
         self._depth += 1
         is_scope = node.type in _SCOPES
         if is_scope:
             self._scopes.push()
         try:
             visitor = self._visitors.get(node.type)
-            return Value(self._spliced(node)) if visitor is None else visitor(node)
+            return CppValue(self._spliced(node)) if visitor is None else visitor(node)
         finally:
             self._depth -= 1
             if is_scope:
@@ -135,10 +135,10 @@ class Translator:
             position = child.end_byte
         return "".join(parts) + self._between(position, last)
 
-    def _arguments(self, node: Node) -> list[Value]:
+    def _arguments(self, node: Node) -> list[CppValue]:
         return [self._visit(child) for child in node.named_children if child.type != "comment"]
 
-    def _inner(self, node: Node, values: Sequence[Value]) -> str:
+    def _inner(self, node: Node, values: Sequence[CppValue]) -> str:
         """What stands between the parentheses of a list of arguments, whose values are ported."""
         children = [child for child in node.named_children if child.type != "comment"]
         position, parts = node.start_byte + 1, []
@@ -149,19 +149,21 @@ class Translator:
 
     # Names.
 
-    def _identifier(self, node: Node) -> Value:
+    def _identifier(self, node: Node) -> CppValue:
         name = node_text(node)
         variable = self._scopes.find(name)
         return variable if variable is not None else self._names.plain(node, name)
 
-    def _type_name(self, node: Node) -> Value:
+    def _type_name(self, node: Node) -> CppValue:
         name = node_text(node)
-        return Value(name) if self._scopes.is_number(name) else self._names.plain(node, name)
+        return CppValue(name) if self._scopes.is_number(name) else self._names.plain(node, name)
 
-    def _qualified(self, node: Node) -> Value:
+    def _qualified(self, node: Node) -> CppValue:
         ported = self._names.qualified(node)
         return (
-            Value(self._spliced(node)) if ported is None else ported._replace(text=ported.text + self._template(node))
+            CppValue(self._spliced(node))
+            if ported is None
+            else ported._replace(text=ported.text + self._template(node))
         )
 
     def _template(self, node: Node) -> str:
@@ -178,47 +180,47 @@ class Translator:
             return ""
         return self._visit(arguments).text + self._between(arguments.end_byte, node.end_byte)
 
-    def _number(self, node: Node) -> Value:
+    def _number(self, node: Node) -> CppValue:
         text = node_text(node)
         is_real = re.search(r"[.eEpP]|[fF]$", text) is not None and not text.startswith("0x")
-        return Value(text, "float" if is_real else "int", is_plain=True)
+        return CppValue(text, "float" if is_real else "int", is_plain=True)
 
-    def _include(self, node: Node) -> Value:
+    def _include(self, node: Node) -> CppValue:
         text = node_text(node)
         end = text[len(text.rstrip("\n")) :]
         if _UNSTABLE.search(text):
-            return Value(INCLUDES[_is_conditional(node)] + end)
+            return CppValue(INCLUDES[_is_conditional(node)] + end)
         if self._state.has_kept_include or _is_conditional(node):
-            return Value(text)
+            return CppValue(text)
         self._state.has_kept_include = True
-        return Value(text.rstrip("\n") + KEPT_INCLUDE + end)
+        return CppValue(text.rstrip("\n") + KEPT_INCLUDE + end)
 
-    def _using(self, node: Node) -> Value:
+    def _using(self, node: Node) -> CppValue:
         if re.fullmatch(r"using\s+namespace\s+(?:at|torch|c10)\s*;", node_text(node)):
             self._state.has_open_namespace = True
-            return Value(DROPPED)
-        return Value(self._spliced(node))
+            return CppValue(DROPPED)
+        return CppValue(self._spliced(node))
 
     # Declarations.
 
     def _type_of(self, node: Node) -> str:
         return value_type(child_text(node, "type"), self._scopes.numbers())
 
-    def _parameter(self, node: Node) -> Value:
+    def _parameter(self, node: Node) -> CppValue:
         text = self._spliced(node)
         declarator = node.child_by_field_name("declarator")
         if declarator is not None:
             is_constant = any(child.type == "type_qualifier" for child in node.children)
             self._declare(declarator, self._type_of(node), is_constant=is_constant)
-        return Value(text)
+        return CppValue(text)
 
-    def _type_parameter(self, node: Node) -> Value:
+    def _type_parameter(self, node: Node) -> CppValue:
         for child in node.named_children:
             if child.type == "type_identifier":
                 self._scopes.add_number(node_text(child))
-        return Value(node_text(node))
+        return CppValue(node_text(node))
 
-    def _declaration(self, node: Node) -> Value:
+    def _declaration(self, node: Node) -> CppValue:
         guard = self._guard(node)
         if guard is not None:
             return guard
@@ -234,28 +236,28 @@ class Translator:
             value = self._declared(child, declared, is_constant=is_constant)
             if value.options is not None:
                 self._state.declare_options(node, self._between(node.start_byte, node.end_byte))
-                return Value(REMOVED.format(node.start_byte))
+                return CppValue(REMOVED.format(node.start_byte))
             parts.append(value.text)
-        return Value("".join(parts) + self._between(position, node.end_byte))
+        return CppValue("".join(parts) + self._between(position, node.end_byte))
 
-    def _declared(self, node: Node, declared: str, *, is_constant: bool) -> Value:
+    def _declared(self, node: Node, declared: str, *, is_constant: bool) -> CppValue:
         """A declarator with its value."""
         value_node = node.child_by_field_name("value") if node.type == "init_declarator" else None
         declarator = node.child_by_field_name("declarator") if node.type == "init_declarator" else node
         if value_node is None or declarator is None:
             self._declare(node, declared, is_constant=is_constant)
-            return Value(self._spliced(node))
+            return CppValue(self._spliced(node))
         value = self._visit(value_node)
         if value.options is not None and declarator.type == "identifier":
             statement = node.parent
             start = -1 if statement is None else statement.start_byte
             options = value.options._replace(declared=start)
-            self._scopes.add(node_text(declarator), Value(node_text(declarator), value.type, options, is_plain=True))
+            self._scopes.add(node_text(declarator), CppValue(node_text(declarator), value.type, options, is_plain=True))
             return value
         type = declared or value.type
         text = self._between(node.start_byte, value_node.start_byte) + value.text
         self._declare(declarator, type, is_constant=is_constant)
-        return Value(text + self._between(value_node.end_byte, node.end_byte))
+        return CppValue(text + self._between(value_node.end_byte, node.end_byte))
 
     def _declare(self, declarator: Node, type: str, *, is_constant: bool) -> None:
         """Add the variables of a declarator to the scope."""
@@ -264,7 +266,7 @@ class Translator:
             types = items_of_tuple(type)
             for index, item in enumerate(names):
                 own = types[index] if index < len(types) else UNKNOWN
-                self._scopes.add(node_text(item), Value(node_text(item), own, is_plain=True))
+                self._scopes.add(node_text(item), CppValue(node_text(item), own, is_plain=True))
             return
         kind = declarator
         while kind.type not in ("identifier", "field_identifier"):
@@ -275,12 +277,12 @@ class Translator:
                 return
             kind = inner
         name = node_text(kind)
-        self._scopes.add(name, Value(name, type, is_plain=True, is_variable=not is_constant))
+        self._scopes.add(name, CppValue(name, type, is_plain=True, is_variable=not is_constant))
 
-    def _range_loop(self, node: Node) -> Value:
+    def _range_loop(self, node: Node) -> CppValue:
         position, parts = node.start_byte, []
         right = node.child_by_field_name("right")
-        values = Value("") if right is None else self._visit(right)
+        values = CppValue("") if right is None else self._visit(right)
         for index, child in enumerate(node.children):
             parts.append(self._between(position, child.start_byte))
             position = child.end_byte
@@ -291,16 +293,16 @@ class Translator:
                 item = values.type[:-2] if values.type.endswith("[]") else UNKNOWN
                 self._declare(child, self._type_of(node) or item, is_constant=False)
             parts.append(self._visit(child).text)
-        return Value("".join(parts) + self._between(position, node.end_byte))
+        return CppValue("".join(parts) + self._between(position, node.end_byte))
 
-    def _lambda(self, node: Node) -> Value:
+    def _lambda(self, node: Node) -> CppValue:
         captures = child_text(node, "captures")
         self._scopes.push(is_constant="=" in captures)
         text = self._spliced(node)
         self._scopes.pop()
-        return Value(text, OTHER)
+        return CppValue(text, OTHER)
 
-    def _guard(self, node: Node) -> Value | None:
+    def _guard(self, node: Node) -> CppValue | None:
         """The declaration of a guard of a device, which stable code makes from an index."""
         match = re.fullmatch(
             r"((?:const\s+)?)(?:(?:at|c10|torch)::)?(?:cuda::)?((?:Optional)?(?:CUDA|Device)Guard)\s+(\w+)\s*"
@@ -312,26 +314,26 @@ class Translator:
         guard = self._names.known("DeviceGuard", node)
         if guard is None:
             return None
-        return Value(f"{match[1]}{guard.text} {match[3]}({match[4] or match[5]}.get_device_index());")
+        return CppValue(f"{match[1]}{guard.text} {match[3]}({match[4] or match[5]}.get_device_index());")
 
     # Expressions.
 
-    def _parenthesized(self, node: Node) -> Value:
+    def _parenthesized(self, node: Node) -> CppValue:
         inner = [child for child in node.named_children if child.type != "comment"]
         if len(inner) != 1:
-            return Value(self._spliced(node))
+            return CppValue(self._spliced(node))
         value = self._visit(inner[0])
         if inner[0].type in ("binary_expression", "unary_expression") and _is_call(value.text):
             return value
         before = self._between(node.start_byte, inner[0].start_byte)
         return value._replace(text=before + value.text + self._between(inner[0].end_byte, node.end_byte))
 
-    def _parts(self, node: Node, *fields: str) -> tuple[Callable[[Sequence[Value]], str], list[Value]]:
+    def _parts(self, node: Node, *fields: str) -> tuple[Callable[[Sequence[CppValue]], str], list[CppValue]]:
         """The values of the fields of a node, and what writes the node with them."""
         children = [child for child in map(node.child_by_field_name, fields) if child is not None]
         values = [self._visit(child) for child in children]
 
-        def written(values: Sequence[Value]) -> str:
+        def written(values: Sequence[CppValue]) -> str:
             position, parts = node.start_byte, []
             for child, value in sorted(zip(children, values, strict=True), key=lambda pair: pair[0].start_byte):
                 parts.append(self._between(position, child.start_byte) + value.text)
@@ -340,43 +342,43 @@ class Translator:
 
         return written, values
 
-    def _binary(self, node: Node) -> Value:
+    def _binary(self, node: Node) -> CppValue:
         written, values = self._parts(node, "left", "right")
         operator = child_text(node, "operator")
         if len(values) == 2 and any(value.is_tensor for value in values) and operator in BINARY:
             ported = self._calls.binary(node, operator, *values)
             if ported is not None:
                 return ported
-            return Value(written(values), "Tensor")
+            return CppValue(written(values), "Tensor")
         types = [value.type for value in values]
         if operator in _COMPARISONS:
-            return Value(written(values), UNKNOWN if UNKNOWN in types else "bool")
+            return CppValue(written(values), UNKNOWN if UNKNOWN in types else "bool")
         if OTHER in types:
-            return Value(written(values), OTHER)
-        known = [type for type in types if type in _NUMBERS]
-        type = max(known, key=_NUMBERS.index) if len(known) == 2 else known[0] if known else UNKNOWN
-        return Value(written(values), "int" if type == "bool" else type)
+            return CppValue(written(values), OTHER)
+        numbers = [type for type in types if type in _NUMBERS]
+        type = max(numbers, key=_NUMBERS.index) if len(numbers) == 2 else numbers[0] if numbers else UNKNOWN
+        return CppValue(written(values), "int" if type == "bool" else type)
 
-    def _unary(self, node: Node) -> Value:
+    def _unary(self, node: Node) -> CppValue:
         written, values = self._parts(node, "argument")
         operator = child_text(node, "operator")
         if values and values[0].is_tensor and operator in UNARY:
             ported = self._calls.operator(node, UNARY[operator], values)
             if ported is not None:
                 return ported
-        return Value(written(values), "bool" if operator == "!" else values[0].type if values else UNKNOWN)
+        return CppValue(written(values), "bool" if operator == "!" else values[0].type if values else UNKNOWN)
 
-    def _pointer(self, node: Node) -> Value:
+    def _pointer(self, node: Node) -> CppValue:
         written, values = self._parts(node, "argument")
         inner = values[0].type if values else UNKNOWN
         if child_text(node, "operator") == "&":
-            return Value(written(values), OTHER)
-        return Value(written(values), inner[:-1] if inner.endswith("?") else UNKNOWN, is_plain=True)
+            return CppValue(written(values), OTHER)
+        return CppValue(written(values), inner[:-1] if inner.endswith("?") else UNKNOWN, is_plain=True)
 
-    def _subscript(self, node: Node) -> Value:
+    def _subscript(self, node: Node) -> CppValue:
         owner, indices = node.child_by_field_name("argument"), node.child_by_field_name("indices")
         if owner is None or indices is None:
-            return Value(self._spliced(node))
+            return CppValue(self._spliced(node))
         value = self._visit(owner)
         given = self._arguments(indices)
         written = (
@@ -384,57 +386,59 @@ class Translator:
         )
         if not value.is_tensor:
             item = value.type[:-2] if value.type.endswith("[]") else UNKNOWN
-            return Value(written, item, is_plain=value.is_plain and all(part.is_plain for part in given))
+            return CppValue(written, item, is_plain=value.is_plain and all(part.is_plain for part in given))
         if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN):
-            ported = self._calls.operator(node, "select", [value, Value("0", "int"), given[0]])
+            ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), given[0]])
         elif len(given) == 1 and given[0].is_tensor:
-            ported = self._calls.operator(node, "index", [value, Value(f"{{{given[0].text}}}", "Tensor?[]")])
+            ported = self._calls.operator(node, "index", [value, CppValue(f"{{{given[0].text}}}", "Tensor?[]")])
         else:
             self._state.leave(node, "the stable API has no indexing by slices: call an operator")
             ported = None
-        return ported or Value(written, "Tensor")
+        return ported or CppValue(written, "Tensor")
 
-    def _assignment(self, node: Node) -> Value:
+    def _assignment(self, node: Node) -> CppValue:
         written, values = self._parts(node, "left", "right")
         operator, left = child_text(node, "operator"), node.child_by_field_name("left")
         if len(values) != 2 or left is None or not values[0].is_tensor:
-            return Value(written(values), values[0].type if values else UNKNOWN)
+            return CppValue(written(values), values[0].type if values else UNKNOWN)
         if operator != "=":
             name = BINARY.get(operator[:-1], ("", ""))[0]
             ported = self._calls.operator(node, f"{name}_", values) if name else None
             if ported is None and not name:
                 self._state.leave(node, f"`{operator}` of a tensor has no operator")
-            return ported or Value(written(values), "Tensor")
+            return ported or CppValue(written(values), "Tensor")
         if left.type == "subscript_expression":
             # The tensor on the left is a view, and the assignment writes through it.
             ported = self._calls.operator(node, "copy_" if values[1].is_tensor else "fill_", values)
-            return ported or Value(written(values), "Tensor")
-        return Value(written(values), "Tensor")
+            return ported or CppValue(written(values), "Tensor")
+        return CppValue(written(values), "Tensor")
 
-    def _conditional(self, node: Node) -> Value:
+    def _conditional(self, node: Node) -> CppValue:
         written, values = self._parts(node, "condition", "consequence", "alternative")
         types = [value.type for value in values[1:] if value.type not in (UNKNOWN, "None")]
-        return Value(written(values), types[0] if types and len(set(types)) == 1 else UNKNOWN)
+        return CppValue(written(values), types[0] if types and len(set(types)) == 1 else UNKNOWN)
 
-    def _cast(self, node: Node) -> Value:
-        return Value(self._spliced(node), self._type_of(node))
+    def _cast(self, node: Node) -> CppValue:
+        return CppValue(self._spliced(node), self._type_of(node))
 
-    def _list(self, node: Node) -> Value:
+    def _list(self, node: Node) -> CppValue:
         values = self._arguments(node)
         types = {value.type for value in values}
         item = types.pop() if len(types) == 1 else ""
-        return Value("{" + self._inner(node, values) + "}", f"{item}[]" if item not in (UNKNOWN, OTHER) else "[]")
+        return CppValue("{" + self._inner(node, values) + "}", f"{item}[]" if item not in (UNKNOWN, OTHER) else "[]")
 
     # Calls.
 
-    def _field(self, node: Node) -> Value:
+    def _field(self, node: Node) -> CppValue:
         written, values = self._parts(node, "argument")
-        return Value(written(values), self._state.facts.fields.get(child_text(node, "field"), UNKNOWN), is_plain=True)
+        return CppValue(
+            written(values), self._state.facts.fields.get(child_text(node, "field"), UNKNOWN), is_plain=True
+        )
 
-    def _call(self, node: Node) -> Value:
+    def _call(self, node: Node) -> CppValue:
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is None or arguments is None or arguments.type != "argument_list":
-            return Value(self._spliced(node))
+            return CppValue(self._spliced(node))
         if function.type == "field_expression":
             return self._method(node, function, arguments)
         name = node_text(function)
@@ -449,7 +453,7 @@ class Translator:
         inner = self._inner(arguments, values)
         if name == "AT_ERROR":
             check = self._names.known_macro("TORCH_CHECK", node)
-            return Value(f"{name}({inner})" if check is None else f"{check.text}(false, {inner})")
+            return CppValue(f"{name}({inner})" if check is None else f"{check.text}(false, {inner})")
         comparison = self._names.comparison(name, values, node)
         if comparison is not None:
             return comparison
@@ -463,9 +467,9 @@ class Translator:
         called = self._visit(function)
         type = called.type or self._result(name, function, values)
         between = self._between(function.end_byte, arguments.start_byte)
-        return Value(f"{called.text}{between}({inner})", type)
+        return CppValue(f"{called.text}{between}({inner})", type)
 
-    def _result(self, name: str, function: Node, values: Sequence[Value]) -> str:
+    def _result(self, name: str, function: Node, values: Sequence[CppValue]) -> str:
         """The type of the result of a function that is none of PyTorch's."""
         plain = name.rpartition("::")[2]
         base = plain.partition("<")[0]
@@ -486,20 +490,21 @@ class Translator:
             return value_type(name, self._scopes.numbers())
         return self._state.facts.results.get(base, UNKNOWN)
 
-    def _method(self, node: Node, function: Node, arguments: Node) -> Value:
+    def _method(self, node: Node, function: Node, arguments: Node) -> CppValue:
         owner, field = function.child_by_field_name("argument"), function.child_by_field_name("field")
         if owner is None or field is None:
-            return Value(self._spliced(node))
+            return CppValue(self._spliced(node))
         value = self._visit(owner)
         values = self._arguments(arguments)
         template = re.search(r"<.*>$", node_text(field), re.DOTALL)
         names = self._visit(field).text if template is not None else node_text(field)
         written_arguments = self._inner(arguments, values)
         between = self._between(owner.end_byte, field.start_byte)
-        ported = self._methods.method(node, value, names, values, written_arguments, between.strip())
+        called = MethodCall(node, value, names, values, (written_arguments, between.strip()))
+        ported = self._methods.method(called)
         if ported is not None:
             return ported
-        return Value(f"{value.text}{between}{names}({written_arguments})")
+        return CppValue(f"{value.text}{between}{names}({written_arguments})")
 
 
 def _is_call(text: str) -> bool:

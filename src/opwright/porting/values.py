@@ -10,7 +10,7 @@ from opwright.dialects.library.callable_operators import conversion_cost
 from opwright.importing.cpp_types import divide_template, plain_cpp_type
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["OTHER", "UNKNOWN", "Options", "Scopes", "Value", "cpp_cost", "items_of_tuple", "value_type"]
+__all__ = ["OTHER", "UNKNOWN", "CppValue", "OptionTexts", "Scopes", "cpp_cost", "items_of_tuple", "value_type"]
 
 #: The type of a value of which nothing is known, and of one that is none of PyTorch's.
 UNKNOWN: Final = ""
@@ -33,10 +33,10 @@ _LISTS: Final = ("vector", "ArrayRef", "HeaderOnlyArrayRef", "List", "array", "i
 _TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
 
 
-class Options(NamedTuple):
+class OptionTexts(NamedTuple):
     """The options of a tensor, as texts; an empty one is not given. `tensor` is the one that all of them are from.
 
-    Options of a variable say where it is `declared`: the first byte of the statement.
+    OptionTexts of a variable say where it is `declared`: the first byte of the statement.
     """
 
     tensor: str = ""
@@ -47,7 +47,7 @@ class Options(NamedTuple):
     declared: int = -1
 
 
-class Value(NamedTuple):
+class CppValue(NamedTuple):
     """An expression, ported, and the type of its value: a plain type of the schema language, UNKNOWN or OTHER.
 
     A `plain` one can be repeated: it calls nothing that costs or changes anything. A `variable` is not constant.
@@ -55,7 +55,7 @@ class Value(NamedTuple):
 
     text: str
     type: str = UNKNOWN
-    options: Options | None = None
+    options: OptionTexts | None = None
     is_plain: bool = False
     is_variable: bool = False
 
@@ -123,7 +123,7 @@ class Scopes:
     """The scopes around a place, the innermost one last."""
 
     def __init__(self) -> None:
-        self._variables: Final[list[dict[str, Value]]] = [{}]
+        self._variables: Final[list[dict[str, CppValue]]] = [{}]
         self._numbers: Final[list[set[str]]] = [set()]
         self._constant: Final[list[bool]] = [False]
 
@@ -139,7 +139,7 @@ class Scopes:
         self._numbers.pop()
         self._constant.pop()
 
-    def add(self, name: str, value: Value) -> None:
+    def add(self, name: str, value: CppValue) -> None:
         """Declare a variable."""
         self._variables[-1][name] = value
 
@@ -147,7 +147,7 @@ class Scopes:
         """Declare a parameter of a template, which is the type of a number in kernels."""
         self._numbers[-1].add(name)
 
-    def find(self, name: str) -> Value | None:
+    def find(self, name: str) -> CppValue | None:
         """The variable that a name means; None if there is none."""
         is_constant = False
         for variables, seals in zip(reversed(self._variables), reversed(self._constant), strict=True):

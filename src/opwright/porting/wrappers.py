@@ -90,8 +90,8 @@ def argument_text(argument: Argument) -> str | None:
         return None
     if type.text == "Tensor?[]":
         return "torch::headeronly::HeaderOnlyArrayRef<std::optional<torch::stable::Tensor>>"
-    found = stable.argument_type(type)
-    return None if found is None else found.text.replace(" &", "&").replace("::std::", "std::")
+    cpp = stable.argument_type(type)
+    return None if cpp is None else cpp.text.replace(" &", "&").replace("::std::", "std::")
 
 
 def default_text(argument: Argument) -> str:

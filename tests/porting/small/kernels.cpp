@@ -28,7 +28,7 @@ std::tuple<at::Tensor, at::Tensor> made(const at::Tensor& x, int64_t n) {
   at::Tensor d = at::ones({2, n}, options).cumsum(1);
   std::vector<int32_t> values{1, 2, 3, 4, 5, 6};
   at::Tensor e = at::from_blob(values.data(), {3, 2}, at::kInt).clone();
-  at::Tensor f = at::arange(1, n + 4, 3, at::kLong).sum(0);
+  at::Tensor f = at::arange(1, n + 4, 3, at::kLong).sum(0).sum({0});
   return {at::cat({a.flatten().to(at::kDouble), b.to(at::kDouble), c.flatten().to(at::kDouble), d.flatten().to(at::kDouble)}),
           at::cat({e.flatten(), f.view({1}).to(at::kInt)})};
 }

@@ -48,7 +48,7 @@ class TypedValue(Protocol):
         """A plain type of the schema language, or a tuple `(Tensor, Tensor)`."""
 
 
-Value = TypeVar("Value", bound=TypedValue)
+Given = TypeVar("Given", bound=TypedValue)
 
 
 class PythonValue(NamedTuple):
@@ -63,23 +63,23 @@ class PythonValue(NamedTuple):
         return self.type in ("Tensor", "Tensor?")
 
 
-class GivenArgument(Generic[Value]):
+class GivenArgument(Generic[Given]):
     """A value that a call gives for a parameter. With `is_item` it stands for the list with it."""
 
     __slots__ = ("is_item", "parameter", "value")
 
-    def __init__(self, parameter: Argument, value: Value, *, is_item: bool) -> None:
+    def __init__(self, parameter: Argument, value: Given, *, is_item: bool) -> None:
         self.parameter: Final = parameter
         self.value: Final = value
         self.is_item: Final = is_item
 
 
-class ChosenOverload(Generic[Value]):
+class ChosenOverload(Generic[Given]):
     """An overload that fits a call, and the arguments of the call. Options stand at their first parameter."""
 
     __slots__ = ("given", "schema")
 
-    def __init__(self, schema: FunctionSchema, given: Sequence[GivenArgument[Value]]) -> None:
+    def __init__(self, schema: FunctionSchema, given: Sequence[GivenArgument[Given]]) -> None:
         self.schema: Final = schema
         self.given: Final = given
 
@@ -162,16 +162,16 @@ class CallableOperators:
 
 def choose(
     overloads: Iterable[FunctionSchema],
-    values: Sequence[Value],
+    values: Sequence[Given],
     *,
     is_method: bool,
     cost: Callable[[str, str], int | None] | None = None,
-) -> ChosenOverload[Value] | None:
+) -> ChosenOverload[Given] | None:
     """The overload that fits values best, in the order in which C++ functions take them; None if none does.
 
     `cost` tells how far the conversion of a type to another goes, or None if there is none.
     """
-    best: tuple[int, ChosenOverload[Value]] | None = None
+    best: tuple[int, ChosenOverload[Given]] | None = None
     for schema in overloads:
         fit = _fit(schema, _in_order(schema, values) if is_method else list(values), cost or conversion_cost)
         if fit is not None and (best is None or fit[0] < best[0]):
@@ -179,7 +179,7 @@ def choose(
     return None if best is None else best[1]
 
 
-def _in_order(schema: FunctionSchema, values: Sequence[Value]) -> list[Value]:
+def _in_order(schema: FunctionSchema, values: Sequence[Given]) -> list[Given]:
     """The values of a call of a method, whose object is the argument `self`."""
     names = [argument.name for argument in schema.arguments.all]
     place = names.index("self") if "self" in names else 0
@@ -187,11 +187,11 @@ def _in_order(schema: FunctionSchema, values: Sequence[Value]) -> list[Value]:
 
 
 def _fit(
-    schema: FunctionSchema, values: list[Value], cost: Callable[[str, str], int | None]
-) -> tuple[int, ChosenOverload[Value]] | None:
+    schema: FunctionSchema, values: list[Given], cost: Callable[[str, str], int | None]
+) -> tuple[int, ChosenOverload[Given]] | None:
     """How badly values fit a schema, with the call; None if they do not."""
     total, index = 0, 0
-    given: list[GivenArgument[Value]] = []
+    given: list[GivenArgument[Given]] = []
     parameters = list(schema.arguments.all)
     for value in values:
         if index >= len(parameters):
@@ -213,8 +213,8 @@ def _fit(
 
 
 def _argument(
-    value: Value, parameter: Argument, cost: Callable[[str, str], int | None]
-) -> tuple[int, GivenArgument[Value]] | None:
+    value: Given, parameter: Argument, cost: Callable[[str, str], int | None]
+) -> tuple[int, GivenArgument[Given]] | None:
     """How badly a value fits a parameter, with the argument that is passed."""
     wanted = plain_type(parameter.type.text)
     own = cost(value.type, wanted)
