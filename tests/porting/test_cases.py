@@ -49,3 +49,16 @@ def test_deep_code_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file.write_text(f"int f() {{ return {'(' * 5000}at::kLong{')' * 5000}; }}\n")
     assert main(["port", str(file), "--diff"]) == 0
     assert "nests too deeply" in capsys.readouterr().out
+
+
+def test_line_ends_and_other_letters_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file with the line ends of Windows keeps them, and letters beyond ASCII are text, also in messages."""
+    file = tmp_path / "ends.cpp"
+    file.write_bytes(
+        '#include <ATen/ATen.h>\r\n// ä€\r\nvoid f(at::Tensor x) { TORCH_WARN("ä"); at::ä(x); }\r\n'.encode()
+    )
+    assert main(["port", str(file)]) == 0
+    lines = file.read_bytes().decode().split("\n")
+    assert all(line.endswith("\r") for line in lines[:-1])
+    assert lines[1:2] == ["// ä€\r"]
+    assert "`at::ä`" in capsys.readouterr().out

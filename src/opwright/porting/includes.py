@@ -16,8 +16,8 @@ from opwright.syntax.cpp import include_line, quoted_include_line
 __all__ = ["with_includes"]
 
 _TENSOR: Final = "torch/csrc/stable/tensor.h"
-_REMOVED: Final = re.compile(r"\0(\d+)\0")
-_MARKED_LINE: Final = re.compile(r"(?m)^[^\S\n]*[\0-\2\4](?:\d+\0)?[^\S\n]*\n|[\0-\4](?:\d+\0)?")
+_REMOVED: Final = re.compile(r"\xf8(\d+)\xf8")
+_MARKED_LINE: Final = re.compile(r"(?m)^[^\S\n]*[\xf8-\xfa\xfc](?:\d+\xf8)?[^\S\n]*\n|[\xf8-\xfc](?:\d+\xf8)?")
 _INCLUDED: Final = re.compile(r"(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*<([^>\n]+)>")
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 #: The headers of names that the stable headers do not include for every release.
@@ -47,6 +47,7 @@ def with_includes(text: str, state: FileState, header: str) -> str:
 
     `header` is the path of the header of calls from the folder of the file.
     """
+    newline = "\r\n" if "\r\n" in text else "\n"
     lost = any(mark in text for mark in INCLUDES)
     text = _REMOVED.sub(lambda match: _declaration(state, int(match[1]), match[0]), text)
     needed = dict.fromkeys(state.headers)
@@ -60,7 +61,7 @@ def with_includes(text: str, state: FileState, header: str) -> str:
     own = quoted_include_line(header.replace("\\", "/"))
     if f"{NAMESPACE}::" in text and own not in text:
         lines.append(own)
-    return _MARKED_LINE.sub("", _placed(text, "\n".join(lines)))
+    return _MARKED_LINE.sub("", _placed(text, newline.join(lines), newline))
 
 
 def _declaration(state: FileState, start: int, mark: str) -> str:
@@ -74,14 +75,14 @@ def _standard_headers(text: str) -> list[str]:
     return [*headers, *[_PLAIN[name] for name in _CALLED.findall(plain) if name in _PLAIN]]
 
 
-def _placed(text: str, lines: str) -> str:
+def _placed(text: str, lines: str, newline: str) -> str:
     """The text with lines at the first include that went, else after the first one that stays, else on top."""
     if not lines:
         return text
     if INCLUDES[0] in text:
         return text.replace(INCLUDES[0], lines, 1)
     if KEPT_INCLUDE in text:
-        return text.replace(KEPT_INCLUDE, f"\n{lines}", 1)
-    match = re.search(r"(?m)^#pragma once\n", text)
+        return text.replace(KEPT_INCLUDE, f"{newline}{lines}", 1)
+    match = re.search(r"(?m)^#pragma once\r?\n", text)
     at = 0 if match is None else match.end()
-    return f"{text[:at]}{lines}\n{text[at:]}"
+    return f"{text[:at]}{lines}{newline}{text[at:]}"

@@ -63,12 +63,12 @@ class FileState:
 
     def leave(self, node: Node, reason: str, since: StableRelease | None = None) -> None:
         """Note that the code of a node stays."""
-        code = shorten(" ".join(node_text(node).split()), 60)
+        code = _shown(node_text(node))
         self.left.append(LeftCode(node.start_point[0] + 1, code, reason, since))
 
     def declare_options(self, node: Node, text: str) -> None:
         """Note the declaration of a variable with options, and its text."""
-        code = shorten(" ".join(text.split()), 60)
+        code = _shown(text)
         self.declarations[node.start_byte] = text, LeftCode(node.start_point[0] + 1, code, _NO_OPTIONS)
 
     def left_lines(self) -> list[LeftCode]:
@@ -105,6 +105,11 @@ class FileState:
         """Have a function of the generated header, if a name means one."""
         if text.startswith(f"{NAMESPACE}::"):
             self.wrappers.need_helper(text.partition("::")[2])
+
+
+def _shown(text: str) -> str:
+    """Code in a message, on one line."""
+    return shorten(" ".join(text.encode("latin-1").decode("utf-8", "replace").split()), 60)
 
 
 def node_text(node: Node) -> str:

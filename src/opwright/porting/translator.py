@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["DROPPED", "INCLUDES", "KEPT_INCLUDE", "REMOVED", "Translator"]
 
 #: What stands in the text in place of the declaration of options, of an include of PyTorch's other headers (the second
-#: one in a condition), after the first other include, and in place of what goes.
-REMOVED: Final = "\0{}\0"
-INCLUDES: Final = ("\1", "\2")
-KEPT_INCLUDE: Final = "\3"
-DROPPED: Final = "\4"
+#: one in a condition), after the first other include, and in place of what goes: bytes that no text in UTF-8 has.
+REMOVED: Final = "\xf8{}\xf8"
+INCLUDES: Final = ("\xf9", "\xfa")
+KEPT_INCLUDE: Final = "\xfb"
+DROPPED: Final = "\xfc"
 _UNSTABLE: Final = re.compile(
     r"[<\"](?:ATen|c10|torch)/(?!csrc/stable/|headeronly/|csrc/inductor/aoti_torch/c/)|[<\"]pybind11/"
 )
@@ -187,13 +187,13 @@ class Translator:
 
     def _include(self, node: Node) -> CppValue:
         text = node_text(node)
-        end = text[len(text.rstrip("\n")) :]
+        end = text[len(text.rstrip("\r\n")) :]
         if _UNSTABLE.search(text):
             return CppValue(INCLUDES[_is_conditional(node)] + end)
         if self._state.has_kept_include or _is_conditional(node):
             return CppValue(text)
         self._state.has_kept_include = True
-        return CppValue(text.rstrip("\n") + KEPT_INCLUDE + end)
+        return CppValue(text.rstrip("\r\n") + KEPT_INCLUDE + end)
 
     def _using(self, node: Node) -> CppValue:
         if re.fullmatch(r"using\s+namespace\s+(?:at|torch|c10)\s*;", node_text(node)):
