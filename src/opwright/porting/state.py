@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_trees import walk
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FileState", "LeftCode", "ProjectFacts", "child_text", "facts_of", "node_text"]
 
 
+_NAMES_TENSOR: Final = re.compile(rb"\busing\s+(?:namespace\s+(?:at|torch|c10)\s*;|(?:\w+::)+Tensor\s*;|Tensor\s*=)")
 _NO_OPTIONS: Final = "the stable API has no options of tensors: pass dtype and device"
 
 
@@ -36,11 +38,15 @@ class LeftCode(NamedTuple):
 
 
 class ProjectFacts(NamedTuple):
-    """What the sources of a project declare: types of results by function, types of fields, and macros."""
+    """What the sources of a project declare: types of results by function, types of fields, and macros.
+
+    `names_tensor` tells whether they name PyTorch's tensors without a namespace; other libraries have a `Tensor` too.
+    """
 
     results: Mapping[str, str]
     fields: Mapping[str, str]
     macros: frozenset[str]
+    names_tensor: bool
 
 
 class FileState:
@@ -123,7 +129,7 @@ def child_text(node: Node, field: str) -> str:
     return "" if child is None else node_text(child)
 
 
-def facts_of(roots: Iterable[Node], calls: Node) -> ProjectFacts:
+def facts_of(roots: Sequence[Node], calls: Node) -> ProjectFacts:
     """The facts that trees of sources declare. A name that they declare with different types has none.
 
     `calls` is the tree of the header with the calls of operators, whose functions are known with their namespace.
@@ -146,7 +152,8 @@ def facts_of(roots: Iterable[Node], calls: Node) -> ProjectFacts:
         if node.type == "function_declarator":
             _add_result(node, of_calls)
     results |= {f"{NAMESPACE}::{name}": type for name, type in of_calls.items()}
-    return ProjectFacts(results, fields, frozenset(macros))
+    names_tensor = any(_NAMES_TENSOR.search(root.text or b"") for root in roots)
+    return ProjectFacts(results, fields, frozenset(macros), names_tensor)
 
 
 def _add_result(declarator: Node, results: dict[str, str]) -> None:

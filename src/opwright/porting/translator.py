@@ -37,6 +37,8 @@ _SCOPES: Final = frozenset(
         "function_definition", "template_declaration", "class_specifier", "struct_specifier", "namespace_definition",
     )
 )  # fmt: skip
+#: A name that is PyTorch's only if the sources say so.
+_PLAIN_TENSOR: Final = re.compile(r"(?<![\w:])Tensor\b")
 #: A call in place of an operator, which needs no parentheses.
 _CALL: Final = re.compile(r"(?:stable_ops|torch::stable)::\w+\(")
 _COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=", "&&", "||")
@@ -204,7 +206,10 @@ class Translator:
     # Declarations.
 
     def _type_of(self, node: Node) -> str:
-        return value_type(child_text(node, "type"), self._scopes.numbers())
+        text = child_text(node, "type")
+        if not self._state.facts.names_tensor and _PLAIN_TENSOR.search(text):
+            return OTHER
+        return value_type(text, self._scopes.numbers())
 
     def _parameter(self, node: Node) -> CppValue:
         text = self._spliced(node)
