@@ -395,7 +395,10 @@ class Translator:
         if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN):
             ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), given[0]])
         elif len(given) == 1 and given[0].is_tensor:
-            ported = self._calls.operator(node, "index", [value, CppValue(f"{{{given[0].text}}}", "Tensor?[]")])
+            # PyTorch takes the value of a tensor without dimensions; other indices need `index`.
+            self._state.need_helper("stable_ops::item")
+            chosen = CppValue(f"stable_ops::item<int64_t>({given[0].text})", "int")
+            ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), chosen])
         else:
             self._state.leave(node, "the stable API has no indexing by slices: call an operator")
             ported = None

@@ -55,7 +55,7 @@ at::Tensor rows(const at::Tensor& x, const at::Tensor& index) {
   values[0][1] = 9;
   y[1] = y[0] * 2;
   auto [sorted, order] = y.sort(1);
-  return sorted[index] + order.narrow(0, 0, 1).to(at::kDouble);
+  return sorted.index({index}) + sorted[order[0][0]] + order.narrow(0, 0, 1).to(at::kDouble);
 }
 
 double read(const at::Tensor& x) { return x.sum().item<double>() + x.max().item<int64_t>(); }
