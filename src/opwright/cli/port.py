@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     request = PortRequest(tuple(arguments.sources), arguments.out, arguments.header, arguments.target, pytorch)
     ported = port_sources(request)
     if arguments.diff:
-        print("".join([file.difference() for file in ported.files]), end="")
+        print(ported.difference(), end="")
     elif not arguments.check:
         write_port(ported)
     _tell(ported)

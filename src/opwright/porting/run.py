@@ -55,11 +55,6 @@ class PortedFile(NamedTuple):
     needed: frozenset[int]
     done: frozenset[int]
 
-    def difference(self) -> str:
-        """The unified difference."""
-        before, after = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in self[2:4])
-        return "".join(difflib.unified_diff(before, after, self.path, self.target))
-
 
 class Ported(NamedTuple):
     """What a run ports: the files, and those with a change or the header of calls, by path with their new contents.
@@ -70,6 +65,21 @@ class Ported(NamedTuple):
     files: Sequence[PortedFile]
     contents: Mapping[str, bytes]
     unnamed: Sequence[str]
+
+    def difference(self) -> str:
+        """The unified difference of all files, that of the header of calls too."""
+        pairs = [(file.path, file.before, file.target, file.after) for file in self.files]
+        targets = {file.target for file in self.files}
+        for path, data in self.contents.items():
+            if path not in targets:
+                before = SourceFile.read(path).text.encode() if os.path.isfile(path) else b""
+                pairs.append((path if before else os.devnull, before, path, data))
+        return "".join([_difference(*pair) for pair in pairs])
+
+
+def _difference(path: str, before: bytes, target: str, after: bytes) -> str:
+    old, new = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (before, after))
+    return "".join(difflib.unified_diff(old, new, path, target))
 
 
 def port_sources(request: PortRequest) -> Ported:
