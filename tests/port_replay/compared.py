@@ -21,6 +21,16 @@ __all__ = ["CASES", "Cases", "different_results"]
 
 INCLUDE: Final = Path(opwright.__file__).parent / "include"
 
+#: What the original kernels need of `torch/torch.h`.
+PREFIX: Final = (
+    "torch/types.h",
+    "torch/csrc/autograd/generated/variable_factories.h",
+    "cassert",
+    "cmath",
+    "map",
+    "unordered_set",
+)
+
 
 class Calls(Protocol):
     """A function that calls operators of a library, and gives their results."""
@@ -101,9 +111,10 @@ def _built(namespace: str, cases: Cases, sources: Path, abi: str, folder: Path) 
     assert program is not None, "there is no C++ compiler"
     prefix = None
     if not abi:
-        # The headers of PyTorch's own C++ API take longer than the kernels.
-        prefix = out / "include" / "prefix.h"
-        prefix.write_text("#include <torch/torch.h>\n")
+        # The whole C++ API of PyTorch takes longer than the kernels, which need the part with tensors and operators.
+        prefix = out / "include" / "torch" / "torch.h"
+        prefix.parent.mkdir()
+        prefix.write_text("".join([f"#include <{header}>\n" for header in PREFIX]))
     compiler = Compiler(program, out, [sources, out / "include", INCLUDE], False, prefix)
     files = [*sorted((sources / "cpu").glob("*.cpp")), *sorted((out / "src" / namespace).glob("*.cpp"))]
     return compiler.library("library", files)
