@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,7 @@ class Translator:
     def __init__(self, source: bytes, state: FileState, within: Sequence[tuple[ByteRange, str]] = ()) -> None:
         self._source: Final = source.decode("latin-1")
         self._within: Final = within
+        self._starts: Final = [span.start for span, _ in within]
         self._state: Final = state
         self._calls: Final = CallPorter(state)
         self._names: Final = NamePorter(state)
@@ -111,7 +113,9 @@ class Translator:
     def _between(self, start: int, end: int) -> str:
         """A part of the source, with the ported parts that lie in it."""
         position, parts = start, []
-        for span, text in self._within:
+        for span, text in self._within[bisect_left(self._starts, start) :]:
+            if span.start >= end:
+                break
             if position <= span.start and span.end <= end:
                 parts.append(self._source[position : span.start] + text)
                 position = span.end
