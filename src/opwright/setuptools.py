@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from setuptools.errors import BaseError, CCompilerError, CompileError
 
 from opwright.extension.compiler_output import first_error, remembered_output
 from opwright.extension.generated import GeneratedCode, update_backend_code, update_code
+from opwright.extension.requirements import is_torch_installed, served_releases, with_torch_releases
 from opwright.extension.toolchain import DEFINITIONS, import_torch, include_folder
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
@@ -126,7 +128,11 @@ def _build_arguments(extension: OperatorExtension) -> dict[str, Any]:
 
 
 class BuildWheel(bdist_wheel):
-    """The command that builds wheels: those with nothing compiled but operators are for every version of Python."""
+    """The command that builds wheels.
+
+    Those with nothing compiled but operators are for every version of Python. What requires PyTorch requires the
+    releases that the wheel is for.
+    """
 
     def get_tag(self) -> tuple[str, str, str]:
         """The tags of the wheel for Python, its binary interface and the platform."""
@@ -134,6 +140,22 @@ class BuildWheel(bdist_wheel):
         extensions = self.distribution.ext_modules or ()
         is_independent = all(isinstance(extension, OperatorExtension) for extension in extensions)
         return ("py3", "none", platform) if is_independent else (python, interface, platform)
+
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        """Make the metadata of the wheel from that of the project, which is for other builds too."""
+        super().egg2dist(egginfo_path, distinfo_path)
+        operators = [each for each in self.distribution.ext_modules or () if isinstance(each, OperatorExtension)]
+        if not operators or not is_torch_installed():
+            return
+        path = os.path.join(distinfo_path, "METADATA")
+        with open(path, encoding="utf-8") as stream:
+            metadata = stream.read()
+        with _reported_mistakes("no wheel can be made"):
+            for extension in operators:
+                libraries = () if extension.backends else list(map(SourceFile.read, extension.yaml))
+                metadata = with_torch_releases(metadata, served_releases(libraries))
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(metadata)
 
 
 class BuildOperators(build_ext):
@@ -167,14 +189,10 @@ class BuildOperators(build_ext):
 
     def _generate(self, extension: OperatorExtension) -> None:
         """Bring the generated code of an extension up to date, and add to the extension what compiles it."""
-        sink = Diagnostics()
-        try:
+        kind = "backend" if extension.backends else "operator library"
+        with _reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
             torch = import_torch()
             extension.code = code = _generated_code(extension, self.build_temp, sink)
-        except (Fault, FaultsFound) as error:
-            sink.take(error)
-            kind = "backend" if extension.backends else "operator library"
-            raise CompileError(f"the {kind} {extension.name} has mistakes\n\n{_report(sink)}") from None
         if len(sink):
             self.warn(_report(sink))
         _add_flags(extension, code, abi=int(torch.compiled_with_cxx11_abi()))
@@ -220,6 +238,17 @@ class BuildOperators(build_ext):
     def _copy(self, path: str, target: str) -> None:
         self.mkpath(os.path.dirname(target))
         self.copy_file(path, target, level=self.verbose)
+
+
+@contextmanager
+def _reported_mistakes(message: str) -> Iterator[Diagnostics]:
+    """End the build with a message and the mistakes that were found meanwhile, without a traceback."""
+    sink = Diagnostics()
+    try:
+        yield sink
+    except (Fault, FaultsFound) as error:
+        sink.take(error)
+        raise CompileError(f"{message}\n\n{_report(sink)}") from None
 
 
 def _compile(command: build_ext) -> None:

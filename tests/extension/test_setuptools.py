@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tarfile
+from email import message_from_string
+from importlib.metadata import version
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -25,6 +27,13 @@ operators:
     dispatch:
       CPU: scale
 """
+#: The head of a library with the stable interface, from the release on that it names.
+STABLE = """\
+abi: stable
+torch: ">=2.11"
+"""
+#: The series of the PyTorch that builds.
+SERIES = ".".join(version("torch").split(".")[:2])
 SETUP = """\
 from opwright.setuptools import operator_library
 from setuptools import setup
@@ -138,10 +147,63 @@ def test_wheel_has_library_and_modules(project: Project) -> None:
     assert {name for name in names if name.startswith("acme_ops/")} == {
         "acme_ops/_C.so",
         "acme_ops/__init__.py",
+        "acme_ops/_load.py",
         "acme_ops/_ops.py",
         "acme_ops/include/acme/ops.h",
         "acme_ops/py.typed",
     }
+
+
+def required(distribution: Path) -> list[str]:
+    """What the metadata of a wheel or of a source distribution require."""
+    if distribution.suffix == ".whl":
+        [path] = [name for name in ZipFile(distribution).namelist() if name.endswith(".dist-info/METADATA")]
+        text = ZipFile(distribution).read(path).decode()
+    else:
+        with tarfile.open(distribution) as archive:
+            file = archive.extractfile("acme_ops-1.0/PKG-INFO")
+            assert file is not None
+            text = file.read().decode()
+    return sorted(message_from_string(text).get_all("Requires-Dist", []))
+
+
+DEPENDENCIES = """\
+dependencies = ["torch>=2.10; python_version>'3'", "torchvision", "numpy>=2"]
+optional-dependencies = { test = ["torch>=2.11"] }
+"""
+
+
+@pytest.mark.parametrize(("head", "releases"), [("", f"=={SERIES}.*,>=2.10"), (STABLE, ">=2.10,>=2.11")])
+def test_wheel_requires_the_releases_that_it_is_for(project: Project, head: str, releases: str) -> None:
+    """A native wheel requires the series it was built with, a stable one its oldest release; nothing else changes.
+
+    Source distributions, which any PyTorch builds, require what the project does.
+    """
+    project.write("pyproject.toml", PROJECT.replace('version = "1.0"\n', 'version = "1.0"\n' + DEPENDENCIES))
+    project.write("acme.yaml", head + YAML)
+    others = ["numpy>=2", 'torch>=2.11; extra == "test"', "torchvision"]
+    assert required(project.package("wheel")) == sorted([*others, f'torch{releases}; python_version > "3"'])
+    assert required(project.package("sdist")) == sorted([*others, 'torch>=2.10; python_version > "3"'])
+
+
+def test_metadata_before_a_build(project: Project) -> None:
+    """Installers that ask for metadata before they build get those of the wheel."""
+    project.write("pyproject.toml", PROJECT.replace('version = "1.0"\n', 'version = "1.0"\ndependencies = ["torch"]\n'))
+    done = project.run("-c", "import setuptools.build_meta as backend; backend.prepare_metadata_for_build_wheel('.')")
+    assert done.returncode == 0, done.stderr
+    [path] = project.folder.glob("*.dist-info/METADATA")
+    assert message_from_string(path.read_text()).get_all("Requires-Dist") == [f"torch=={SERIES}.*"]
+    assert not project.compiler.calls()
+
+
+def test_wheel_for_another_release(project: Project) -> None:
+    """A project that requires another PyTorch than the one that builds it is told so, without a traceback."""
+    lines = 'version = "1.0"\ndependencies = ["torch==1.13.*"]\n'
+    project.write("pyproject.toml", PROJECT.replace('version = "1.0"\n', lines))
+    done = project.run("setup.py", "bdist_wheel")
+    assert done.returncode == 1
+    assert "error[E1209]: the project requires `torch==1.13.*`, and it is built with PyTorch 2" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_editable_install_reuses_objects(project: Project) -> None:
@@ -149,7 +211,8 @@ def test_editable_install_reuses_objects(project: Project) -> None:
     project.package("editable")
     assert project.compiler.calls() == [".so", "kernels.o", "register_0.o"]
     package = project.folder / "python" / "acme_ops"
-    assert {path.name for path in package.iterdir()} == {"_C.so", "__init__.py", "_ops.py", "include", "py.typed"}
+    names = {path.name for path in package.iterdir()}
+    assert names == {"_C.so", "__init__.py", "_load.py", "_ops.py", "include", "py.typed"}
     project.package("editable")
     assert "kernels.o" not in project.compiler.calls()
 

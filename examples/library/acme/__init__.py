@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
+from acme._load import load_library
 
-torch.ops.load_library(Path(__file__).with_name("_C.so"))  # type: ignore[no-untyped-call]
+load_library()
 
 from acme._ops import *  # noqa: E402, F403
 from acme._ops import __all__ as __all__  # noqa: E402

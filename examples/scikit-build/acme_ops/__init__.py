@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from acme_ops._load import load_library
 
-import torch
-
-torch.ops.load_library(Path(__file__).with_name("_C.so"))
+load_library()
 
 from acme_ops._ops import *  # noqa: E402, F403
 from acme_ops._ops import __all__ as __all__  # noqa: E402

@@ -321,6 +321,7 @@ _ROWS: Final = (
             ".library.headers",
             ".library.sources",
             ".library.python.module",
+            ".library.python.loader",
             ".library.operator_tests",
             ".library.c_shims",
             ".library.stable",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.extension.project_names import project_names
+from opwright.extension.requirements import torch_series
 from opwright.files.staging import staging_name
 from opwright.files.user_files import UserFiles
 from opwright.files.writer import file_holds, make_folder, write_fault
@@ -23,6 +24,7 @@ _SUFFIX: Final = ".in"
 def project_files(kind: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The files of a project of a kind, by their paths in it, with their texts."""
     top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "projects", kind)
+    names = {**names, "torch": torch_series()}
     for folder, _, files in sorted(os.walk(top)):
         for file in sorted(files):
             path = os.path.join(folder, file)

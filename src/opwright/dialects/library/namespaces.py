@@ -17,7 +17,14 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
-__all__ = ["NamespaceEntries", "NamespaceFacts", "entries_by_namespace", "library_names", "namespace_facts"]
+__all__ = [
+    "NamespaceEntries",
+    "NamespaceFacts",
+    "entries_by_namespace",
+    "library_names",
+    "namespace_facts",
+    "oldest_release",
+]
 
 
 #: The first release whose stable C++ API generated code uses.
@@ -126,7 +133,7 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
         _common_value("python_package", own, sink)[0],
         "\n\n".join([head.doc for head in own if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
-        _oldest_release(heads),
+        oldest_release(heads),
         includes,
         tuple(dict.fromkeys([device for head in own for device in head.c_shims])),
         kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None,
@@ -139,7 +146,7 @@ def _first_span(parts: Iterable[NamespaceEntries]) -> Span | None:
     return next((_namespace_of(item)[1] for part in parts for item in part.items), None)
 
 
-def _oldest_release(heads: Iterable[Head]) -> tuple[int, int]:
+def oldest_release(heads: Iterable[Head]) -> tuple[int, int]:
     """The oldest release with the stable C++ API in the ranges of the heads; the newest one if there is none."""
     versions = [release.version for release in RELEASES]
     stable = [version for version in versions if tuple(version[:2]) >= _STABLE_SINCE]

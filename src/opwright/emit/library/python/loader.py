@@ -1,0 +1,64 @@
+"""The module `_load.py` of a library's package: it loads the shared object, if that is for the PyTorch that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["emitters"]
+
+
+class _Binary(NamedTuple):
+    """What a package loads: `release` is the one that it is built for, or the first one if it is for later ones too."""
+
+    package: str
+    namespace: str
+    release: tuple[int, int]
+    is_for_later_ones: bool
+
+
+@per_job
+def _binaries(job: Job) -> Sequence[_Binary]:
+    """The shared object of each library of the run."""
+    return [
+        _Binary(
+            library.python_package,
+            library.library.namespace,
+            library.oldest_release if library.is_stable else job.rules.version[:2],
+            library.is_stable,
+        )
+        for library in job.libraries
+    ]
+
+
+def _module(binary: _Binary, context: FragmentContext) -> Slots:
+    """The text of the module."""
+    package, number = binary.package, ".".join(map(str, binary.release))
+    if binary.is_for_later_ones:
+        needs = f"`{package}` needs PyTorch {number} or newer"
+        remedy = f"install `torch>={number}`"
+    else:
+        needs = f"`{package}` was built for PyTorch {number}"
+        remedy = f"install `torch=={number}.*`, or build `{package}` again"
+    return {
+        "namespace": binary.namespace,
+        "is_other": f"release {'<' if binary.is_for_later_ones else '!='} {tuple(binary.release)}",
+        "mistake": f"{needs}, and PyTorch {{torch.__version__}} is installed: {remedy}",
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitter of the module."""
+    return [
+        Emitter(
+            name="library_load_modules",
+            family="library",
+            template="library/_load.py.in",
+            folder="python",
+            units=_binaries,
+            fragment=_module,
+            layout=FilePerUnit(lambda binary: f"{binary.package.replace('.', '/')}/_load.py"),
+        )
+    ]

@@ -1,0 +1,74 @@
+"""The releases of PyTorch that a built package is for, and what its metadata requires."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from opwright.dialects.library.head import read_head
+from opwright.dialects.library.namespaces import oldest_release
+from opwright.release.version import RELEASES
+from opwright.source import codes
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
+
+__all__ = ["is_torch_installed", "served_releases", "torch_series", "with_torch_releases"]
+
+_REQUIREMENT: Final = re.compile(r"^Requires-Dist: (.*)$", re.MULTILINE)
+
+
+def is_torch_installed() -> bool:
+    """Whether the environment has PyTorch, which is not imported."""
+    try:
+        return bool(version("torch"))
+    except PackageNotFoundError:
+        return False
+
+
+def torch_series() -> str:
+    """The series of the PyTorch that is installed, such as `2.13`, or the newest one that Opwright knows."""
+    newest = version("torch") if is_torch_installed() else str(RELEASES[-1].version)
+    return ".".join(newest.split(".")[:2])
+
+
+def served_releases(libraries: Sequence[SourceFile]) -> str:
+    """The releases of PyTorch that a build of library files is for, such as `==2.13.*`, or `>=2.10` if it is stable.
+
+    Raises Fault for a file without a head that can be read.
+    """
+    heads = [read_head(load_yaml(file), Diagnostics())[0] for file in libraries]
+    if heads and all(head.abi == "stable" for head in heads):
+        return ">=" + ".".join(map(str, oldest_release(heads)))
+    return f"=={torch_series()}.*"
+
+
+def with_torch_releases(metadata: str, releases: str) -> str:
+    """The metadata of a package, in which a requirement of PyTorch is one of these releases too.
+
+    Requirements of extras stay as they are. Raises Fault if the requirement leaves out the installed release (E1209).
+
+    >>> print(with_torch_releases("Name: acme\\nRequires-Dist: torch>=2.10\\n\\nRequires-Dist: torch", "==2.13.*"))
+    Name: acme
+    Requires-Dist: torch==2.13.*,>=2.10
+    <BLANKLINE>
+    Requires-Dist: torch
+    """
+    # setuptools brings this package.
+    from packaging.requirements import Requirement
+
+    def narrowed(match: re.Match[str]) -> str:
+        requirement = Requirement(match[1])
+        if requirement.name.lower() != "torch" or requirement.url or "extra ==" in str(requirement.marker):
+            return match[0]
+        if not requirement.specifier.contains(version("torch"), prereleases=True):
+            message = f"the project requires `{requirement}`, and it is built with PyTorch {version('torch')}"
+            help = "require the same releases in `build-system.requires` of pyproject.toml and as a dependency"
+            raise Fault.at(codes.BUILD_OTHER_TORCH, message, help=help)
+        requirement.specifier &= Requirement(f"torch{releases}").specifier
+        return f"Requires-Dist: {requirement}"
+
+    head, blank, rest = metadata.partition("\n\n")
+    return _REQUIREMENT.sub(narrowed, head) + blank + rest

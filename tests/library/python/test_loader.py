@@ -1,0 +1,78 @@
+"""The module `_load.py`: it loads the shared object for the PyTorch that this is for, and says so under others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.compile.compiler import Compiler
+from tests.library.conftest import INCLUDE, GenerateLibrary
+
+ENTRY = """\
+operators:
+- func: one() -> int
+"""
+NATIVE = "namespace: loaded\n"
+STABLE = 'namespace: loaded\nabi: stable\ntorch: ">=2.12"\n'
+KERNEL = "#include <loaded/kernels.h>\nint64_t loaded::native::one() { return 1; }\n"
+
+
+def load(folder: Path, **names: object) -> None:
+    """Run the module of a generated package, and load what is beside it."""
+    path = folder / "python" / "loaded" / "_load.py"
+    values = {"__file__": str(path), **names}
+    exec(compile(path.read_text(encoding="utf-8"), path, "exec"), values)
+    values["load_library"]()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("head", "release", "sentence"),
+    [
+        (NATIVE, "2.13.1+cpu", ""),
+        (NATIVE, "2.14.0a0+gitdeadbee", "`loaded` was built for PyTorch 2.13, and PyTorch 2.14.0a0+gitdeadbee is "),
+        (NATIVE, "3.13.0", "`loaded` was built for PyTorch 2.13, and PyTorch 3.13.0 is installed: install `torch==2.1"),
+        (STABLE, "2.12.0", ""),
+        (STABLE, "2.15.1+cu130", ""),
+        (
+            STABLE,
+            "2.9.1",
+            "`loaded` needs PyTorch 2.12 or newer, and PyTorch 2.9.1 is installed: install `torch>=2.12`",
+        ),
+    ],
+)
+def test_releases(
+    torch: ModuleType,
+    generate_library: GenerateLibrary,
+    monkeypatch: pytest.MonkeyPatch,
+    head: str,
+    release: str,
+    sentence: str,
+) -> None:
+    """Native libraries load under their own series, stable ones from their oldest release on, others say one thing."""
+    folder = generate_library(head + ENTRY)
+    paths: list[Path] = []
+    monkeypatch.setattr(torch.ops, "load_library", paths.append)
+    monkeypatch.setattr(torch, "__version__", release)
+    if sentence:
+        with pytest.raises(ImportError) as raised:
+            load(folder)
+        assert str(raised.value).startswith(sentence)
+        assert not paths
+    else:
+        load(folder)
+        assert paths == [folder / "python" / "loaded" / "_C.so"]
+
+
+@pytest.mark.thorough
+def test_library_is_loaded(program: str, torch: ModuleType, generate_library: GenerateLibrary, tmp_path: Path) -> None:
+    """The operators are there after a call without a path, whatever suffix the system gives shared objects."""
+    folder = generate_library(NATIVE + ENTRY)
+    compiler = Compiler(program, tmp_path, [folder / "include", INCLUDE])
+    (tmp_path / "kernels.cpp").write_text(KERNEL, encoding="utf-8")
+    sources = [folder / "src/loaded/register_0.cpp", tmp_path / "kernels.cpp"]
+    shared = Path(compiler.link("loaded", list(map(compiler.object, sources))))
+    shared.rename(folder / "python" / "loaded" / "_C.dylib")
+    load(folder)
+    assert torch.ops.loaded.one() == 1
