@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
 
 
+#: Where projects of kernel-builder have the code around operators.
+_KERNEL_FOLDERS: Final = {"include": "torch-ext/include", "source": "torch-ext/src", "python": "torch-ext"}
+
 #: The help shows what plug-ins add.
 LISTS_PLUGINS: Final = True
 
@@ -83,6 +86,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="prune",
         action="store_false",
         help="keep files that are no longer made",
+    )
+    output.add_argument(
+        "--layout",
+        choices=("build", "kernel"),
+        default="build",
+        help="where libraries get files below --out: `build`, the layout of a build, or `kernel`, that of projects of "
+        "Hugging Face's kernel-builder",
     )
     output.add_argument(
         "--shard",
@@ -275,7 +285,9 @@ def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
 
 
 def _folders(arguments: argparse.Namespace) -> dict[str, str]:
-    return build_folders(arguments.out, _families(arguments))
+    folders = build_folders(arguments.out, _families(arguments))
+    own = _KERNEL_FOLDERS if arguments.layout == "kernel" else {}
+    return {name: f"{arguments.out}/{own[name]}" if name in own else folder for name, folder in folders.items()}
 
 
 def _run(arguments: argparse.Namespace) -> Run:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    kinds = ("library", "backend")
-    parser.add_argument("kind", metavar="KIND", choices=kinds, help="`library`, a library of operators, or `backend`")
+    kinds = ("library", "backend", "kernel")
+    parser.add_argument("kind", metavar="KIND", choices=kinds, help="`library`, a library of operators, `backend`, or `kernel`")
     parser.add_argument("name", metavar="NAME", help="the name of the library or of the device")
     parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (default: this one)")
     parser.add_argument("--force", action="store_true", help="replace files that the folder has")

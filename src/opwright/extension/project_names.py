@@ -120,4 +120,8 @@ def _report(message: str, use: str, other: str) -> None:
 
 
 #: The kinds of projects, each with the function that makes the names in its files from that of the user.
-KINDS: Final[Mapping[str, Callable[[str], dict[str, str]]]] = {"library": _library_names, "backend": _backend_names}
+KINDS: Final[Mapping[str, Callable[[str], dict[str, str]]]] = {
+    "library": _library_names,
+    "backend": _backend_names,
+    "kernel": _library_names,
+}

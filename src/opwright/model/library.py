@@ -99,7 +99,11 @@ class LibraryFields(NamedTuple):
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.
 PYTORCH: Final = Library("aten", "at", "ATen/ops", "TORCH_API", graph="torch::autograd::generated")
 
+#: The namespace of a library that gets its namespace when it is compiled: the macro that names it. PyTorch's builds of
+#: extensions define it.
+BUILD_NAMESPACE: Final = "TORCH_EXTENSION_NAME"
+
 #: The fields of an entry that has none of them.
 NO_LIBRARY_FIELDS: Final = LibraryFields()
 
-__all__ = ["NO_LIBRARY_FIELDS", "PYTORCH", "Autocast", "Library", "LibraryFields"]
+__all__ = ["BUILD_NAMESPACE", "NO_LIBRARY_FIELDS", "PYTORCH", "Autocast", "Library", "LibraryFields"]

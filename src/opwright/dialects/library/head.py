@@ -7,10 +7,11 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema
+from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.sections import OPERATORS, section_entries
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import dispatch_keys
+from opwright.model.library import BUILD_NAMESPACE
 from opwright.release.tables import cpp_macros
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source import codes
@@ -48,9 +49,23 @@ KERNEL_SIGNATURES: Final = {
     "declared": "Kernels have the C++ signatures with which headers of the author declare them.",
 }
 
+#: The key of a namespace that a macro of the build names.
+FROM: Final = "from"
+
 #: The fields of a head, in the order of the documentation.
 HEAD_FIELDS: Final = (
-    Field("namespace", "text", TEXT, "The namespace of the operators, for entries that name none."),
+    Field(
+        "namespace",
+        "text or mapping",
+        {
+            "anyOf": [
+                TEXT,
+                mapping_schema((Field(FROM, "text", choice(BUILD_NAMESPACE), "A macro.", is_required=True),)),
+            ]
+        },
+        "The namespace of the operators, for entries that name none. "
+        f"`{{from: {BUILD_NAMESPACE}}}` leaves it to the [build](kernels.md).",
+    ),
     Field("doc", "text", TEXT, "What the library is for: the documentation of its Python module."),
     Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
     Field("abi", "text", choice(*ABIS), "The C++ interface of PyTorch that the library uses: `native` or `stable`."),
@@ -135,11 +150,36 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
                 _check_shim_devices(items, sink)
             elif key.value in _HEADERS:
                 _check_headers(items, sink)
+        elif key.value == "namespace" and isinstance(value, Mapping):
+            macro = _macro(value, sink)
+            if macro is not None:
+                texts[key.value] = macro
         elif key.value != OPERATORS:
             text = expect_string(value, f"`{key.value}`", sink)
             if text is not None:
                 texts[key.value] = text
     return _head(texts, lists, sink), _entries(root, sink)
+
+
+def _macro(node: Mapping, sink: Diagnostics) -> Scalar | None:
+    """The macro of a namespace that the build decides. Other ones go to `sink`."""
+    value = node.get(FROM)
+    if isinstance(value, Scalar) and value.value == BUILD_NAMESPACE and len(node.entries) == 1:
+        return value
+    help = f"write `{{{FROM}: {BUILD_NAMESPACE}}}`"
+    sink.error(codes.NAMESPACE_NAME, "the mapping does not say which namespace the build gives", node.span, help=help)
+    return None
+
+
+def _check_build_namespace(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: Diagnostics) -> None:
+    """Report what a library cannot say whose namespace only the build knows."""
+    at = texts["namespace"].span
+    if "cpp_namespace" not in texts:
+        help = "write for instance `cpp_namespace: acme`"
+        sink.error(codes.NAMESPACE_NAME, "a library that the build names has a C++ namespace of its own", at, help=help)
+    if "c_shims" in lists:
+        message = "C shims have names without a namespace, so that two builds of the library could not be loaded"
+        sink.error(codes.NAMESPACE_NAME, message, at, help="delete `c_shims`, or name the namespace")
 
 
 def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
@@ -156,7 +196,9 @@ def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
 def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: Diagnostics) -> Head:
     """The head of these fields; values with faults are left out."""
     values = {name: scalar.value for name, scalar in texts.items()}
-    if "namespace" in texts and not check_namespace(values["namespace"], texts["namespace"].span, sink):
+    if values.get("namespace") == BUILD_NAMESPACE:
+        _check_build_namespace(texts, lists, sink)
+    elif "namespace" in texts and not check_namespace(values["namespace"], texts["namespace"].span, sink):
         del values["namespace"]
     if "cpp_namespace" in texts and not _check_cpp_namespace(texts["cpp_namespace"], sink):
         del values["cpp_namespace"]

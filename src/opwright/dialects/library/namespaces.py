@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.library.head import GLOBAL, Head, check_namespace, check_outermost_namespace
-from opwright.model.library import Library
+from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.grammar import DISPATCHER
@@ -69,7 +69,8 @@ def library_names(namespace: str, cpp_namespace: str = "") -> Library:
     ('acme::_ops', 'acme/ops')
     """
     api = cpp_namespace or namespace
-    return Library(namespace, api, api.replace("::", "/"), f"{namespace.upper()}_API")
+    name = api.replace("::", "_") if namespace == BUILD_NAMESPACE else namespace
+    return Library(namespace, api, api.replace("::", "/"), f"{name.upper()}_API")
 
 
 def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
@@ -117,7 +118,7 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
     heads = [part.head for part in parts]
     own = [head for head in heads if head.namespace == namespace]
     cpp_namespace, cpp_span = _common_value("cpp_namespace", own, sink)
-    if not any("cpp_namespace" in head.spans for head in own):
+    if namespace != BUILD_NAMESPACE and not any("cpp_namespace" in head.spans for head in own):
         at = next((head.spans["namespace"] for head in own), None)
         check_outermost_namespace(namespace, at or _first_span(parts), sink)
     kernel_namespace, _ = _common_value("kernel_namespace", heads, sink)
@@ -130,7 +131,8 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
         namespace,
         cpp_namespace,
         cpp_span,
-        _common_value("python_package", own, sink)[0],
+        _common_value("python_package", own, sink)[0]
+        or (cpp_namespace.replace("::", ".") if namespace == BUILD_NAMESPACE else ""),
         "\n\n".join([head.doc for head in own if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
         oldest_release(heads),

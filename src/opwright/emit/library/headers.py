@@ -11,6 +11,7 @@ from opwright.emit.aten import functions, meta_headers, native_headers, operator
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.batching import rule_declarations
+from opwright.emit.library.build_namespace import cpp_text
 from opwright.emit.library.kernel_checks import author_kernels
 from opwright.emit.library.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
 from opwright.source.patterns import lazy_pattern
@@ -39,7 +40,7 @@ def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
         "export": library.export,
         "namespace": library.namespace,
         "includes": list(map(include_line, _type_headers(classes))),
-        "classes": enclose(library.operators, classes),
+        "classes": enclose(library.operators, cpp_text(classes)),
         "functions": enclose(library.api, definitions),
     }
 

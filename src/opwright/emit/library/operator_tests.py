@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from json import dumps
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.emit.library.build_namespace import operators_expression
 from opwright.emit.library.python.calls import calls_of
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument, SchemaKind
@@ -129,7 +131,13 @@ def _row(test: OperatorTest) -> str:
 
 def _tests(tests: LibraryTests, context: FragmentContext) -> Slots:
     rows = "\n".join(map(_row, tests.operators))
-    return {"package": tests.package, "namespace": tests.namespace, "operators": rows}
+    library = operators_expression(tests.package, tests.namespace)
+    return {"package": tests.package, "namespace": tests.namespace, "library": library, "operators": rows}
+
+
+def _path(tests: LibraryTests) -> str:
+    name = tests.package.replace(".", "_") if tests.namespace == BUILD_NAMESPACE else tests.namespace
+    return f"test_{name}.py"
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -142,6 +150,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             folder="tests",
             units=library_tests,
             fragment=_tests,
-            layout=FilePerUnit(lambda tests: f"test_{tests.namespace}.py"),
+            layout=FilePerUnit(_path),
         )
     ]

@@ -24,6 +24,7 @@ from opwright.emit.library import (
     kernels,
     meta_kernels,
 )
+from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.parts import LibraryPart, has_own_kernel, library_parts, parts_by_root
 from opwright.emit.library.section import MakeSection, Section
@@ -110,12 +111,13 @@ def _source(part: LibraryPart, context: FragmentContext) -> Slots:
     sections = source_sections(part, context)
     headers = dict.fromkeys([header for section in sections if section.text for header in section.includes])
     texts = [section.text for section in sections if section.text]
+    texts = [f"#if {part.condition}", *texts, "#endif"] if part.condition else texts
     return {
         "namespace": part.library.namespace,
         "ops_header": f"{part.path}/ops.h",
         "kernel_headers": list(map(include_line, (f"{part.path}/kernels.h", *part.includes))),
         "includes": list(map(include_line, headers)),
-        "sections": [f"#if {part.condition}", *texts, "#endif"] if part.condition else texts,
+        "sections": [*map(cpp_text, texts), *(() if part.number else module_text(part.library.namespace))],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["emitters"]
@@ -30,6 +31,8 @@ def _binaries(job: Job) -> Sequence[_Binary]:
             library.is_stable,
         )
         for library in job.libraries
+        # A build that gives the namespace writes a module that loads the operators.
+        if library.library.namespace != BUILD_NAMESPACE
     ]
 
 

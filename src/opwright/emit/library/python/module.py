@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.emit.library.build_namespace import functions_module, python_text
 from opwright.emit.library.python.autocasts import functions_with_autocast
 from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
@@ -111,7 +112,7 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     doc = docstring_text(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
     opening = _OPENING.format(namespace=package.namespace, doc=doc)
     head = f"{opening}{imports}\n\n__all__ = [\n{listed}]\n\n{namespace}\n"
-    return {"text": "\n\n".join([head, *[f"{text}\n" for text in texts]])}
+    return {"text": python_text("\n\n".join([head, *[f"{text}\n" for text in texts]]))}
 
 
 def _imports(package: LibraryPackage) -> list[str]:
@@ -131,7 +132,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=packages,
             fragment=_module,
             line_names=r"def (?P<operator>\w+)\(",
-            layout=FilePerUnit(lambda package: f"{package.folder}/_ops.py"),
+            layout=FilePerUnit(lambda package: f"{package.folder}/{functions_module(package.namespace)}.py"),
         ),
         Emitter(
             name="library_type_marks",

@@ -8,6 +8,7 @@ from textwrap import indent
 from typing import Protocol, TypeVar
 
 from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.library.build_namespace import python_text
 from opwright.emit.library.python.calls import literal
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -37,13 +38,17 @@ def module_emitter(
     name: str, units: Callable[[Job], Sequence[_Unit]], fragment: Callable[[_Unit, FragmentContext], Slots]
 ) -> Emitter[_Unit]:
     """The emitter of the module of that name, with an underscore before it, in each package."""
+
+    def with_build_namespace(unit: _Unit, context: FragmentContext) -> Slots:
+        return {slot: python_text(str(text)) for slot, text in fragment(unit, context).items()}
+
     return Emitter(
         name=f"library_{name}_modules",
         family="library",
         template=None,
         folder="python",
         units=units,
-        fragment=fragment,
+        fragment=with_build_namespace,
         layout=FilePerUnit(lambda unit: f"{unit.package.replace('.', '/')}/_{name}.py"),
     )
 
