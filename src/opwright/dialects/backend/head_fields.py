@@ -14,7 +14,7 @@ from opwright.dialects.backend.nodes import read_fields, read_word
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.head import HEAD_FIELDS as LIBRARY_HEAD_FIELDS
-from opwright.dialects.library.head import OPERATORS
+from opwright.dialects.library.head import NAMESPACE, OPERATORS
 from opwright.model.dispatch_key import Allocation
 from opwright.model.external_backend import Fallback, Guard
 from opwright.release.version_range import RangeFault, parse_version_range
@@ -46,8 +46,8 @@ _VIEWS: Final = {"copy": True, "error": False}
 _WARNINGS: Final = {"once": True, "never": False}
 
 #: The fields of the head that are those of a library file.
-_LIBRARY_NAMES: Final = ("namespace", "doc", "python_package", "derivatives", "derivative_includes", OPERATORS)
-LIBRARY_FIELDS: Final = tuple([field for field in LIBRARY_HEAD_FIELDS if field.name in _LIBRARY_NAMES])
+_LIBRARY_NAMES: Final = ("doc", "python_package", "derivatives", "derivative_includes", OPERATORS)
+LIBRARY_FIELDS: Final = (NAMESPACE, *[field for field in LIBRARY_HEAD_FIELDS if field.name in _LIBRARY_NAMES])
 
 GUARD_FIELDS: Final = (
     Field("type", "text", TEXT, "The C++ type of the guard, such as `acme::OptionalGuard`.", is_required=True),

@@ -27,6 +27,7 @@ __all__ = [
     "GLOBAL",
     "HEAD_FIELDS",
     "KERNEL_SIGNATURES",
+    "NAMESPACE",
     "OPERATORS",
     "Head",
     "check_namespace",
@@ -52,19 +53,15 @@ KERNEL_SIGNATURES: Final = {
 #: The key of a namespace that a macro of the build names.
 FROM: Final = "from"
 
+#: The namespace of the operators in a head.
+NAMESPACE: Final = Field("namespace", "text", TEXT, "The namespace of the operators, for entries that name none.")
+
 #: The fields of a head, in the order of the documentation.
 HEAD_FIELDS: Final = (
-    Field(
-        "namespace",
-        "text or mapping",
-        {
-            "anyOf": [
-                TEXT,
-                mapping_schema((Field(FROM, "text", choice(BUILD_NAMESPACE), "A macro.", is_required=True),)),
-            ]
-        },
-        "The namespace of the operators, for entries that name none. "
-        f"`{{from: {BUILD_NAMESPACE}}}` leaves it to the [build](kernels.md).",
+    NAMESPACE._replace(
+        values="text or mapping",
+        schema={"anyOf": [TEXT, mapping_schema((Field(FROM, "text", choice(BUILD_NAMESPACE), "", is_required=True),))]},
+        help=f"{NAMESPACE.help} `{{from: {BUILD_NAMESPACE}}}` leaves it to the [build](kernels.md).",
     ),
     Field("doc", "text", TEXT, "What the library is for: the documentation of its Python module."),
     Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
