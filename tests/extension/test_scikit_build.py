@@ -46,6 +46,30 @@ def test_wheel_and_edits(tmp_path: Path) -> None:
     assert "Restricts values" in next((project / "build").rglob("_ops.py")).read_text()
 
 
+def test_an_import_builds_what_an_edit_changed(tmp_path: Path) -> None:
+    """An editable install follows edits of the library file and of a kernel when it is imported, and is quiet."""
+    project = tmp_path / "project"
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns("build", "dist"))
+    run(tmp_path, sys.executable, "-m", "venv", "environment")
+    python = tmp_path / "environment" / "bin" / "python"
+    # The packages of this environment are in the new one too.
+    [folder] = (tmp_path / "environment").glob("lib/python*/site-packages")
+    (folder / "others.pth").write_text("".join([f"{path}\n" for path in sys.path if path]), encoding="utf-8")
+    run(project, python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "-e", ".")
+    program = (
+        "import acme_ops, torch; "
+        "print(acme_ops.soft_clip(torch.tensor([100.0])).item(), acme_ops.soft_clip.__doc__.split()[0])"
+    )
+    assert run(tmp_path, python, "-c", program) == "1.0 Limits\n"
+    for name, old, new in [
+        ("operators.yaml", "Limits values", "Restricts values"),
+        ("csrc/kernels.cpp", ".tanh() * limit", ".tanh() * (2 * limit)"),
+    ]:
+        path = project / name
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    assert run(tmp_path, python, "-c", program) == "2.0 Restricts\n"
+
+
 def test_missing_torch_is_an_error(tmp_path: Path) -> None:
     """A project that has not looked for PyTorch is told to; one without library files, too."""
     module = run(tmp_path, sys.executable, "-m", "opwright", "--cmake-dir").strip()
