@@ -14,7 +14,7 @@ from typing import Final
 from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, qualified_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library.build_namespace import module_text
+from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
@@ -143,7 +143,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
         "includes": list(map(include_line, unit.includes)),
         "checks": _checks(unit),
         "schemas": _schemas(unit),
-        "registrations": [*_registrations(unit), *module_text(unit.library.namespace)],
+        "registrations": [*map(cpp_text, _registrations(unit)), *module_text(unit.library.namespace)],
     }
 
 
