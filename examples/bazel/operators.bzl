@@ -44,7 +44,7 @@ ACTIONS = [
             "--shard",
             "1/2",
             "--declared",
-            "b83ae383d35dfe76",
+            "4f0c80d436c76861",
         ],
         srcs = [
             "operators.yaml",
@@ -55,6 +55,7 @@ ACTIONS = [
             "torchgen/packaged/autograd/derivatives.yaml",
         ],
         outs = [
+            "python/acme_ops/_load.py",
             "python/acme_ops/_ops.py",
         ],
     ),

@@ -24,6 +24,7 @@ USE = "import acme_ops, torch; print(acme_ops.soft_clip(torch.tensor([100.0]), l
 
 pytestmark = [
     pytest.mark.network,
+    pytest.mark.timeout(3600),
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="auditwheel is for Linux"),
     pytest.mark.skipif(sys.version_info < (3, 11), reason="cibuildwheel needs a newer Python"),
