@@ -1,5 +1,6 @@
 // The kernels of acme, with PyTorch's stable C++ API.
 #include <acme/kernels.h>
+#include <opwright/stable_call.h>
 #include <torch/csrc/stable/ops.h>
 #include <torch/headeronly/core/Dispatch_v2.h>
 
@@ -10,19 +11,12 @@
 #include <tuple>
 #include <vector>
 
+using opwright::call;
 using torch::headeronly::HeaderOnlyArrayRef;
 using torch::stable::Tensor;
 using Numbers = HeaderOnlyArrayRef<int64_t>;
 
 namespace {
-
-// Calls an operator through the dispatcher, with all its arguments; the stable API has functions for few of them.
-template <typename Result = Tensor, typename... Arguments>
-Result call(const char* name, const char* overload, const Arguments&... arguments) {
-  std::array<StableIValue, sizeof...(arguments)> stack{torch::stable::detail::from(arguments)...};
-  STABLE_TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(name, overload, stack.data(), TORCH_ABI_VERSION));
-  return torch::stable::detail::to<Result>(stack[0]);
-}
 
 Tensor product(const Tensor& left, const Tensor& right) {
   return call("aten::mul", "Tensor", left, right);

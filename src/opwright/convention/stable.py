@@ -17,9 +17,11 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.base_types import BASE_TYPE_ROWS
-from opwright.schema.types import BaseType, ListType, OptionalType, Type
+from opwright.schema.function import FunctionSchema, argument_list, make_argument, make_return
+from opwright.schema.names import operator_name
+from opwright.schema.types import BaseType, ListType, OptionalType, Type, base, optional
 
-__all__ = ["GENERATOR", "TENSOR", "argument_type", "return_type", "signature"]
+__all__ = ["GENERATOR", "TENSOR", "argument_type", "return_type", "rule_schema", "rule_signature", "signature"]
 
 #: The C++ type of each base type of the schema language that the stable API has. It lacks `Scalar`, for one.
 _BASE_TYPES: Final = {row.name: c_types.base(row.stable) for row in BASE_TYPE_ROWS if row.stable}
@@ -29,6 +31,9 @@ _RESULTS: Final = {row.name: c_types.base(row.stable_result or row.stable) for r
 _STRING_VIEW: Final = _BASE_TYPES["str"]
 TENSOR: Final = _BASE_TYPES["Tensor"]
 GENERATOR: Final = _BASE_TYPES["Generator"]
+
+#: The type of the index of a batch dimension.
+_DIMENSION: Final = optional(base("int"))
 
 
 def _list_of(item: CType) -> CType:
@@ -86,17 +91,44 @@ def return_type(type: Type) -> CType | None:
 @per_function
 def signature(function: NativeFunction) -> Signature:
     """The signature of a kernel. Raises ValueError for a type that the stable API lacks; checks report these first."""
-    bindings = []
+    return _signature(function.schema)
+
+
+@per_function
+def rule_schema(function: NativeFunction) -> FunctionSchema:
+    """The schema of the operator that is the batching rule of a function.
+
+    The index of the batch dimension follows each tensor. A rule of a function that writes returns nothing.
+    """
+    arguments, returns = [], []
     for argument in function.arguments.all:
+        arguments.append(make_argument(argument.name, argument.type, None, argument.annotation))
+        if argument.type.is_tensor_like:
+            arguments.append(make_argument(f"{argument.name}_bdim", _DIMENSION))
+    for result in () if function.arguments.writes else function.schema.returns:
+        returns += [make_return(None, result.type), make_return(None, _DIMENSION)]
+    name = operator_name(f"_{function.name.unambiguous}_batch_rule")
+    return FunctionSchema(name, argument_list(tuple(arguments)), tuple(returns))
+
+
+@per_function
+def rule_signature(function: NativeFunction) -> Signature:
+    """The signature of the author's batching rule of a function."""
+    return _signature(rule_schema(function))
+
+
+def _signature(schema: FunctionSchema) -> Signature:
+    bindings = []
+    for argument in schema.arguments.all:
         type = argument_type(argument.type, mutable=argument.is_write)
         if type is None:
             raise ValueError(f"the stable API has no `{argument.type}`")
         bindings.append(Binding(argument.name, argument.name, type, argument))
     results = []
-    for result in function.schema.returns:
+    for result in schema.returns:
         type = return_type(result.type)
         if type is None:
             raise ValueError(f"the stable API has no `{result.type}`")
         results.append(type)
     returns = c_types.VOID if not results else results[0] if len(results) == 1 else c_types.tuple_of(tuple(results))
-    return Signature(name(function.schema), returns, tuple(bindings))
+    return Signature(name(schema), returns, tuple(bindings))

@@ -138,6 +138,20 @@ def test_tags_of_the_form_are_not_registered(generate_library: GenerateLibrary) 
     assert 'm.def("f_(Tensor(a!) a) -> Tensor(a!)");' in source
 
 
+def test_batching_rules_are_operators(generate_library: GenerateLibrary) -> None:
+    """A rule takes and gives a batch dimension after each tensor, and the package registers it."""
+    entry = "{func: 'f(Tensor a, float? k=None) -> (Tensor, Tensor[])', batch_rule: 'm::rule', dispatch: {CPU: f}}"
+    out = generate_library(f"namespace: s\nabi: stable\noperators:\n- {entry}\n")
+    source = (out / "src/s/register_0.cpp").read_text()
+    schema = "_f_batch_rule(Tensor a, int? a_bdim, float? k) -> (Tensor, int?, Tensor[], int?)"
+    assert f'm.def("{schema}");' in source
+    assert 'm.impl("_f_batch_rule", TORCH_BOX(&::m::rule));' in source
+    assert "rule(const torch::stable::Tensor & a, ::std::optional<int64_t> a_bdim" in (
+        (out / "include/s/kernels.h").read_text()
+    )
+    assert 'register_vmap("s::f", _f_rule, lib=_library)' in (out / "python/s/_vmap.py").read_text()
+
+
 def test_composite_views_are_registered(generate_library: GenerateLibrary) -> None:
     """A view that calls other views needs nothing of the native interface, and runs below `vmap`."""
     text = "namespace: s\nabi: stable\noperators: [func: f(Tensor(a) self) -> Tensor(a)]\n"
@@ -172,7 +186,18 @@ REFUSED = {
     "func: f(Tensor self, Scalar value) -> Tensor": ("E1160", "the stable C++ API has no type for `Scalar`"),
     "func: f(Tensor self, complex z) -> Tensor": ("E1160", "the stable C++ API has no type for `complex`"),
     "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
-    "{func: f(Tensor self) -> Tensor, batch_rule: 'm::g'}": ("E1161", "the batching rule of `f` needs `abi: native`"),
+    "{func: 'f(Tensor[] all) -> Tensor', batch_rule: 'm::g'}": (
+        "E1161",
+        "the batching rule of `f`, which takes the list `all` of tensors, needs `abi: native`",
+    ),
+    "{func: 'f(Tensor a, *, Tensor b) -> Tensor', batch_rule: 'm::g'}": (
+        "E1161",
+        "the batching rule of `f`, which takes the tensor `b` by name alone, needs `abi: native`",
+    ),
+    "{func: 'f(Tensor a, int a_bdim) -> Tensor', batch_rule: 'm::g'}": (
+        "E1161",
+        "the batching rule of `f`, which has an argument with the name of the batch dimension of `a`, needs",
+    ),
     "{func: f(Tensor(a) self) -> Tensor(a), dispatch: {CPU: f}}\n"
     "- {func: f_copy(Tensor self) -> Tensor, tags: view_copy}": (
         "E1161",

@@ -2,6 +2,7 @@
 #include <trained/kernels.h>
 
 #ifdef TRAINED_STABLE
+#include <opwright/stable_call.h>
 #include <torch/csrc/stable/ops.h>
 using torch::stable::Tensor;
 using Tensors = torch::headeronly::HeaderOnlyArrayRef<Tensor>;
@@ -12,9 +13,19 @@ static Tensor packed(const Tensor& self) { return torch::stable::contiguous(self
 static Tensor part_of(Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return torch::stable::narrow(self, dim, start, length);
 }
+static Tensor moved(const Tensor& self, int64_t from, int64_t to) {
+  return opwright::call("aten::movedim", "int", self, from, to);
+}
+static Tensor expanded(const Tensor& self, const Tensor& like) {
+  return opwright::call("aten::expand_as", "", self, like);
+}
+static Tensor multiplied(const Tensor& self, const Tensor& other, bool negate) {
+  return opwright::call("trained::multiply", "", self, other, negate);
+}
 #else
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
+#include <trained/ops.h>
 using at::Tensor;
 using Tensors = at::TensorList;
 using Doubles = at::ArrayRef<double>;
@@ -23,6 +34,11 @@ static Tensor packed(const Tensor& self) { return self.contiguous(); }
 static Tensor empty_of(const Tensor& self) { return at::empty_like(self); }
 static Tensor part_of(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   return self.narrow(dim, start, length);
+}
+static Tensor moved(const Tensor& self, int64_t from, int64_t to) { return self.movedim(from, to); }
+static Tensor expanded(const Tensor& self, const Tensor& like) { return self.expand_as(like); }
+static Tensor multiplied(const Tensor& self, const Tensor& other, bool negate) {
+  return trained::multiply(self, other, negate);
 }
 #endif
 
@@ -79,6 +95,27 @@ Tensor& scale_(Tensor& self, double factor) { return scale_into(self, factor); }
 Tensor multiply(const Tensor& self, const Tensor& other, bool negate) {
   return mapped(self, other, [negate](double x, double y) { return negate ? -x * y : x * y; });
 }
+
+// How often the rule was called, in place of the operator for each example.
+static int64_t batches = 0;
+
+std::tuple<Tensor, std::optional<int64_t>> multiply_batch_rule(
+    const Tensor& self,
+    std::optional<int64_t> self_bdim,
+    const Tensor& other,
+    std::optional<int64_t> other_bdim,
+    bool negate) {
+  ++batches;
+  Tensor left = self_bdim.has_value() ? moved(self, *self_bdim, 0) : self;
+  Tensor right = other_bdim.has_value() ? moved(other, *other_bdim, 0) : other;
+  left = self_bdim.has_value() ? left : expanded(left, right);
+  right = other_bdim.has_value() ? right : expanded(right, left);
+  return {multiplied(left, right, negate), 0};
+}
+
+void scale_batch_rule(Tensor& self, std::optional<int64_t> self_bdim, double factor) { scale_(self, factor); }
+
+int64_t count_batches() { return batches; }
 
 Tensor squash(const Tensor& self) {
   return mapped(self, self, [](double x, double) { return std::tanh(x); });

@@ -194,3 +194,45 @@ def test_autocast(stable: ModuleType, torch: ModuleType) -> None:
     assert result.dtype == torch.float32
     result.sum().backward()
     torch.testing.assert_close(x.grad, torch.full((2, 2), 2.0))
+
+
+def test_batching_rules(stable: ModuleType, native: ModuleType, torch: ModuleType) -> None:
+    """`vmap` calls the rule once for all examples, and gives what the native build gives, whatever is batched."""
+    x, y = torch.randn(3, 4, 3).double(), torch.randn(4, 3).double()
+    before = stable.count_batches()
+    for dims in ((0, None), (None, 0), (0, 0)):
+        arguments = [x if dim == 0 else y for dim in dims]
+        found = torch.vmap(stable.multiply, dims)(*arguments)
+        torch.testing.assert_close(found, torch.vmap(native.multiply, dims)(*arguments))
+    assert stable.count_batches() == before + 3
+    moved = torch.vmap(lambda x: stable.multiply(y, x, negate=True), 2, 1)(x.permute(1, 2, 0))
+    torch.testing.assert_close(moved, (-x * y).transpose(0, 1))
+    nested = torch.vmap(torch.vmap(stable.multiply, (0, None)), (None, 0))(x, torch.stack([y, 2 * y]))
+    torch.testing.assert_close(nested, torch.stack([x * y, 2 * x * y]))
+    written = x.clone()
+    assert torch.vmap(stable.scale_)(written) is not None
+    torch.testing.assert_close(written, 2 * x)
+
+
+def test_batching_rules_with_gradients(stable: ModuleType, native: ModuleType, torch: ModuleType) -> None:
+    """Gradients of each example, of all, of nested calls, and compiled ones, are those of the native build."""
+    x, y = torch.randn(3, 4, 3).double(), torch.randn(4, 3).double()
+
+    def loss(operators: ModuleType) -> Callable[[Tensor, Tensor], Tensor]:
+        return lambda x, y: operators.multiply(x, y).square().sum()
+
+    func = torch.func
+    transforms: tuple[Callable[[Any], Any], ...] = (
+        lambda one: torch.vmap(func.grad(one, argnums=(0, 1)), (0, None)),
+        lambda one: func.grad(lambda x, y: torch.vmap(one, (0, None))(x, y).sum(), argnums=(0, 1)),
+        lambda one: torch.vmap(func.hessian(one), (0, None)),
+        lambda one: torch.vmap(lambda x, y: func.jvp(one, (x, y), (y, x)), (0, None)),
+    )
+    for transform in transforms:
+        torch.testing.assert_close(transform(loss(stable))(x, y), transform(loss(native))(x, y))
+    leaf = x.clone().requires_grad_()
+    torch.vmap(loss(stable), (0, None))(leaf, y).sum().backward()
+    torch.testing.assert_close(leaf.grad, 2 * x * y * y)
+    torch.compiler.reset()
+    compiled = torch.compile(torch.vmap(loss(stable), (0, None)), backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x, y), (x * y).square().sum((1, 2)))

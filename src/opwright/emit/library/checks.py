@@ -17,6 +17,7 @@ from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.name_checks import check_names
 from opwright.emit.library.passing_checks import check_alias_sets, check_passing, has_listed_values
 from opwright.emit.library.python.autocasts import PYTHON_POLICIES
+from opwright.emit.library.python.batch_rules import rule_refusal
 from opwright.emit.library.python.fakes import has_fake
 from opwright.emit.library.stable import TAGS_SINCE, registered_tags
 from opwright.model.derivatives import DifferentiableFunction
@@ -45,10 +46,11 @@ _GENERATORS_SINCE: Final = (2, 13)
 
 
 class _Feature(NamedTuple):
-    """Something that needs the native interface: where an entry asks for it, and what it is."""
+    """Something that needs the native interface: where an entry asks for it, what it is, and what the reason is."""
 
     word: str
     what: str
+    reason: str = ""
 
 
 def check_stable(job: Job, sink: Diagnostics) -> None:
@@ -103,14 +105,15 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
         yield _Feature(CONTRACTS_FIELD, "the field `contracts` of")
     if not PYTHON_POLICIES.keys() >= {policy for _, policy in autocast_policies(function)}:
         yield _Feature("autocast", "the autocast policy of")
-    if fields.batch_rule:
-        yield _Feature("batch_rule", "the batching rule of")
+    if fields.batch_rule and rule_refusal(function):
+        yield _Feature("batch_rule", "the batching rule of", rule_refusal(function))
     if function.is_view and not function.has_composite_implicit:
         yield _Feature("func", "the view")
 
 
 def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> None:
-    message = f"{feature.what} `{function.name}` needs `abi: native`"
+    reason = f", which {feature.reason}," if feature.reason else ""
+    message = f"{feature.what} `{function.name}`{reason} needs `abi: native`"
     sink.error(STABLE_FIELD, message, word_span(function, feature.word))
 
 

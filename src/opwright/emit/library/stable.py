@@ -56,6 +56,10 @@ class StableLibrary(NamedTuple):
             for kernel in function.kernels.values()
         ]
 
+    def functions_with_rules(self) -> list[NativeFunction]:
+        """The functions that have batching rules of the author's."""
+        return [function for function in self.functions if function.library_fields.batch_rule]
+
 
 def _libraries(job: Job) -> Sequence[StableLibrary]:
     return [
@@ -76,6 +80,10 @@ def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
     for function, kernel in () if unit.includes else unit.kernels():
         declared = f"{stable.signature(function).declaration(kernel.name)};"
         namespaces.setdefault(kernel.namespace, {})[guard(_condition(function, kernel), declared)] = None
+    for function in () if unit.includes else unit.functions_with_rules():
+        namespace, _, name = function.library_fields.batch_rule.rpartition("::")
+        declared = guard(function.library_fields.condition, f"{stable.rule_signature(function).declaration(name)};")
+        namespaces.setdefault(namespace, {})[declared] = None
     major, minor = unit.oldest_release
     return {
         "namespace": unit.library.namespace,
@@ -113,6 +121,9 @@ def _schemas(unit: StableLibrary) -> str:
         with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= TAGS_SINCE else ""
         statement = f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n"
         statements.append((function.library_fields.condition, statement))
+    for function in unit.functions_with_rules():
+        statement = f"  m.def({string_literal(str(stable.rule_schema(function)))});\n"
+        statements.append((function.library_fields.condition, statement))
     return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{_guarded_lines(statements)}}}"
 
 
@@ -128,12 +139,24 @@ def _registrations(unit: StableLibrary) -> list[str]:
             for function, kernel in unit.kernels()
             if kernel.key is key
         ]
+        statements += _rules(unit) if key is COMPOSITE_IMPLICIT else []
         # Below `vmap` too, the operators that a composite kernel calls have what it lacks.
         names = [key.name, *([_BATCHED] if key is COMPOSITE_IMPLICIT else [])]
         for name in names if statements else ():
             head = f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {name}, m)"
             texts.append(f"{head} {{\n{_guarded_lines(statements)}}}")
     return texts
+
+
+def _rules(unit: StableLibrary) -> list[tuple[str, str]]:
+    """The statements that register batching rules, which are composite: each level of `torch.func` runs them."""
+    return [
+        (
+            function.library_fields.condition,
+            f'  m.impl("{stable.rule_schema(function).name}", TORCH_BOX(&::{function.library_fields.batch_rule}));\n',
+        )
+        for function in unit.functions_with_rules()
+    ]
 
 
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:

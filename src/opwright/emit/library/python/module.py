@@ -9,6 +9,7 @@ from typing import Final
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.emit.library.build_namespace import functions_module, python_text
 from opwright.emit.library.python.autocasts import functions_with_autocast
+from opwright.emit.library.python.batch_rules import functions_with_rules
 from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.gradients import registered_gradients
@@ -52,6 +53,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
             "_fakes": functions_with_fakes(library),
             "_autograd": registered_gradients(library),
             "_autocast": functions_with_autocast(library),
+            "_vmap": functions_with_rules(library),
         }
         registering = tuple([module for module, functions in registered.items() if functions])
         units.append(
