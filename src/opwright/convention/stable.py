@@ -27,8 +27,6 @@ __all__ = ["GENERATOR", "TENSOR", "argument_type", "return_type", "rule_schema",
 _BASE_TYPES: Final = {row.name: c_types.base(row.stable) for row in BASE_TYPE_ROWS if row.stable}
 _RESULTS: Final = {row.name: c_types.base(row.stable_result or row.stable) for row in BASE_TYPE_ROWS if row.stable}
 
-#: Lists do not hold texts.
-_STRING_VIEW: Final = _BASE_TYPES["str"]
 TENSOR: Final = _BASE_TYPES["Tensor"]
 GENERATOR: Final = _BASE_TYPES["Generator"]
 
@@ -36,9 +34,12 @@ GENERATOR: Final = _BASE_TYPES["Generator"]
 _DIMENSION: Final = optional(base("int"))
 
 
-def _list_of(item: CType) -> CType:
-    """The type of a list; a vector of `bool` has no array that could be referred to."""
-    if item is c_types.BOOL:
+def _list_of(elem: Type) -> CType | None:
+    """The type of a list: a reference to an array where the items are there as one, else a vector that owns them."""
+    item = return_type(elem)
+    if item is None:
+        return None
+    if not isinstance(elem, BaseType) or item is c_types.BOOL or elem.name == "str":
         return c_types.vector(item)
     return c_types.base(f"torch::headeronly::HeaderOnlyArrayRef<{item.text}>")
 
@@ -51,10 +52,7 @@ def _value_type(type: Type) -> CType | None:
     if isinstance(type, OptionalType):
         inner = _value_type(type.elem)
         return None if inner is None else c_types.optional(inner)
-    if isinstance(type, ListType) and isinstance(type.elem, BaseType):
-        item = _BASE_TYPES.get(type.elem.name)
-        return None if item is None or item is _STRING_VIEW else _list_of(item)
-    return None
+    return _list_of(type.elem) if isinstance(type, ListType) else None
 
 
 @cache

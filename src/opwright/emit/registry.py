@@ -325,7 +325,10 @@ _ROWS: Final = (
             ".library.operator_tests",
             ".library.c_shims",
             ".library.stable",
-            *(f".library.python.{module}" for module in ("fakes", "gradients", "autocasts", "batch_rules")),
+            *(
+                f".library.python.{module}"
+                for module in ("fakes", "overloads", "gradients", "autocasts", "batch_rules")
+            ),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),

@@ -106,3 +106,25 @@ int64_t steady::native::counted(std::vector<bool> flags, std::optional<std::vect
   int64_t count = std::count(flags.begin(), flags.end(), true);
   return more ? count + std::count(more->begin(), more->end(), true) : count;
 }
+
+std::tuple<int64_t, std::vector<std::string>> steady::native::listed(
+    std::vector<std::optional<Tensor>> tensors,
+    std::vector<std::string> names,
+    std::vector<std::vector<int64_t>> groups,
+    std::vector<std::optional<int64_t>> sizes,
+    std::optional<std::vector<std::string>> more) {
+  int64_t sum = 0;
+  for (const auto& tensor : tensors) {
+    sum += tensor.has_value() ? tensor->numel() : 100;
+  }
+  for (const auto& group : groups) {
+    sum += group.size() * 1000;
+  }
+  for (const auto& size : sizes) {
+    sum += size.value_or(10000);
+  }
+  for (const auto& name : more.value_or(std::vector<std::string>())) {
+    names.push_back(name);
+  }
+  return {sum, names};
+}

@@ -66,6 +66,8 @@ def test_operators_of_every_type_run(steady: ModuleType, torch: ModuleType) -> N
     described = steady.described(torch.float32, layout=torch.strided, memory_format=torch.contiguous_format)
     assert described == "float layout format"
     assert (steady.counted([True, False, True]), steady.counted([True], [True, True])) == (2, 3)
+    assert steady.listed([row, None], ["a"], [[1, 2], []], [7, None], ["b"]) == (12110, ["a", "b"])
+    assert steady.listed([None], [], [], []) == (100, [])
 
 
 @pytest.mark.thorough
@@ -185,6 +187,8 @@ def test_tags_are_registered_where_the_oldest_release_can(generate_library: Gene
 REFUSED = {
     "func: f(Tensor self, Scalar value) -> Tensor": ("E1160", "the stable C++ API has no type for `Scalar`"),
     "func: f(Tensor self, complex z) -> Tensor": ("E1160", "the stable C++ API has no type for `complex`"),
+    "func: f(Tensor self, Scalar[] values) -> Tensor": ("E1160", "the stable C++ API has no type for `Scalar[]`"),
+    "func: f(Tensor self, SymBool flag) -> Tensor": ("E1160", "the stable C++ API has no type for `SymBool`"),
     "func: f(Tensor self) -> Scalar": ("E1160", "the stable C++ API has no type for a result `Scalar`"),
     "{func: 'f(Tensor[] all) -> Tensor', batch_rule: 'm::g'}": (
         "E1161",
@@ -207,7 +211,6 @@ REFUSED = {
         "E1161",
         "the autocast policy of `f` needs `abi: native`",
     ),
-    "{func: f(Tensor self) -> Tensor, autogen: f.out, dispatch: {CPU: f}}": ("E1161", "`f.out` is synthesized"),
     "{func: f(Tensor self) -> Tensor, tags: core}": ("E1162", "PyTorch 2.10 cannot register tags"),
     "{func: 'f(Tensor self, Generator? g) -> Tensor', tags: nondeterministic_seeded}": (
         "E1162",

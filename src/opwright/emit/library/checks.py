@@ -8,7 +8,6 @@ from typing import Final
 from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
-from opwright.dialects.library.contracts import FIELD as CONTRACTS_FIELD
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.autocast import autocast_policies
@@ -64,13 +63,7 @@ def check_stable(job: Job, sink: Diagnostics) -> None:
 
 
 def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
-    if function.library_fields.contract_of is not None:
-        return
     if function.is_synthesized:
-        message = f"`{function.name}` is synthesized from another overload, which needs `abi: native`"
-        sink.error(
-            STABLE_FIELD, message, word_span(function, "autogen"), help="remove it from `autogen`, or write a kernel"
-        )
         return
     for feature in _features(function):
         _report_field(function, feature, sink)
@@ -84,16 +77,30 @@ def _check_stable_types(function: NativeFunction, sink: Diagnostics) -> None:
     for argument in function.arguments.all:
         if stable.argument_type(argument.type) is None:
             message = f"the stable C++ API has no type for `{argument.type}`"
-            sink.error(
-                STABLE_TYPE, message, word_span(function, str(argument)), help=_TYPE_HELP.get(argument.type.text, "")
-            )
+            sink.error(STABLE_TYPE, message, word_span(function, str(argument)), help=_type_help(argument.type.text))
     for result in function.schema.returns:
         if stable.return_type(result.type) is None:
             message = f"the stable C++ API has no type for a result `{result.type}`"
-            sink.error(STABLE_TYPE, message, word_span(function, "func"))
+            sink.error(STABLE_TYPE, message, word_span(function, "func"), help=_type_help(result.type.text))
 
 
-_TYPE_HELP: Final = {"Scalar": "write `float` or `int`", "Scalar?": "write `float?` or `int?`"}
+#: What to take in place of a type that no release up to 2.15 has, by the words of the type.
+_TYPE_HELP: Final = {
+    "Scalar": ("float", "int"),
+    "complex": ("Tensor",),
+    "SymBool": ("bool",),
+    "Dimname": ("int", "str"),
+    "QScheme": ("int", "str"),
+    "Storage": ("Tensor",),
+}
+
+
+def _type_help(type: str) -> str:
+    """What to take in place of a type: the same one with other words in it."""
+    for word, others in _TYPE_HELP.items():
+        if word in type:
+            return "write " + " or ".join([f"`{type.replace(word, other)}`" for other in others])
+    return "take the current stream in the kernel" if "Stream" in type else ""
 
 
 def _features(function: NativeFunction) -> Iterator[_Feature]:
@@ -101,8 +108,6 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
     if function.structured or function.structured_delegate is not None:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
         yield _Feature(word, "the structured kernel of")
-    if fields.contracts:
-        yield _Feature(CONTRACTS_FIELD, "the field `contracts` of")
     if not PYTHON_POLICIES.keys() >= {policy for _, policy in autocast_policies(function)}:
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule and rule_refusal(function):

@@ -15,6 +15,7 @@ from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, qualified_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
+from opwright.emit.library.python.overloads import has_python_kernel
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
@@ -52,7 +53,7 @@ class StableLibrary(NamedTuple):
         return [
             (function, kernel)
             for function in self.functions
-            if not function.manual_kernel_registration
+            if not function.manual_kernel_registration and not has_python_kernel(function)
             for kernel in function.kernels.values()
         ]
 
@@ -114,9 +115,14 @@ def registered_tags(function: NativeFunction) -> list[str]:
 
 
 def _schemas(unit: StableLibrary) -> str:
-    """The registration of the schemas, with their tags if the oldest release can have any."""
+    """The registration of the schemas, with their tags if the oldest release can have any.
+
+    Python defines overloads that call other ones, with kernels in Python.
+    """
     statements = []
     for function in unit.functions:
+        if has_python_kernel(function):
+            continue
         tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in registered_tags(function)])
         with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= TAGS_SINCE else ""
         statement = f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n"

@@ -139,17 +139,20 @@ def _not_implemented(name, reason=""):
 
 def _module(unit: _Gradients, context: FragmentContext) -> Slots:
     operations = by_root(unit.functions)
-    texts = [
-        where_defined(gradient.function, _text(gradient, operations[gradient.function.root_name]))
-        for gradient in unit.gradients
-    ]
+    recorded = {gradient.function for gradient in unit.gradients if gradient.formulas}
+    texts = []
+    for gradient in unit.gradients:
+        function = gradient.function
+        functional = _copied_form(function, operations[function.root_name]) if not gradient.formulas else None
+        texts.append(where_defined(function, _text(gradient, functional, is_recorded=functional in recorded)))
     return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace), *texts])}
 
 
-def _text(gradient: PythonGradient, operation: Sequence[NativeFunction]) -> str:
+def _text(gradient: PythonGradient, functional: NativeFunction | None, *, is_recorded: bool) -> str:
     """The function that records an operator, its kernels, and their registrations.
 
-    `operation` has the functions with the same root name.
+    `functional` is the form whose result can be copied to the argument that the operator writes; `is_recorded` says
+    that it has a gradient.
     """
     function = gradient.function
     name = function.name.unambiguous
@@ -158,14 +161,15 @@ def _text(gradient: PythonGradient, operation: Sequence[NativeFunction]) -> str:
         lines += [*_Recorded(gradient).lines(), "", ""]
     parameters, renaming = parameters_of(function)
     lines += [f"def _{name}_kernel(_keyset, {parameters}):", *[line.rstrip() for line in renaming]]
-    lines += _kernel_body(gradient)
+    lines += _kernel_body(gradient, functional if is_recorded else None)
     lines += ["", "", f'_library.impl("{function.name.text}", _{name}_kernel, "Autograd", with_keyset=True)', ""]
-    if not gradient.formulas:
-        lines += _functionalized(function, operation)
+    if functional is not None:
+        lines += _functionalized(function, functional)
     return "\n".join(lines)
 
 
-def _kernel_body(gradient: PythonGradient) -> Iterator[str]:
+def _kernel_body(gradient: PythonGradient, functional: NativeFunction | None) -> Iterator[str]:
+    """The statements of the kernel. An in-place operator is recorded as a copy of what the functional form gives."""
     function = gradient.function
     tensors = tensor_variables(function)
     if gradient.formulas:
@@ -181,7 +185,10 @@ def _kernel_body(gradient: PythonGradient) -> Iterator[str]:
         written = [variable_name(argument.name) for argument in function.arguments.all if argument.is_write]
         checked = tensors if function.arguments.out or function.kind is SchemaKind.inplace else written
         yield f"    if _would_record({', '.join(checked)}):"
-        yield f"        raise RuntimeError({string_literal(_refusal(function))})"
+        if functional is not None and function.kind is SchemaKind.inplace:
+            yield f"        return {_copy_of(function, functional)}"
+        else:
+            yield f"        raise RuntimeError({string_literal(_refusal(function))})"
         yield from [f"    _changed({name})" for name in written]
     yield "    with _below_autograd():"
     yield f"        return {_redispatch(function, passed_arguments(function))}"
@@ -403,22 +410,33 @@ class _Recorded:
             yield f"*({name} if {name} is not None else {nothing})" if argument.name in derived else f"*({nothing})"
 
 
-def _functionalized(function: NativeFunction, operation: Sequence[NativeFunction]) -> Iterator[str]:
-    """The kernel that `torch.compile` calls: it copies what the functional form gives to the argument.
+def _copied_form(function: NativeFunction, operation: Sequence[NativeFunction]) -> NativeFunction | None:
+    """The functional form whose result can be copied to the argument that a function writes and returns.
 
-    PyTorch itself functionalizes what returns none of its arguments.
+    `operation` has the functions with the same root name.
     """
     functional = functional_form(function, operation)
     returned = returned_arguments(function.schema)
     if functional is None or len(functional.schema.returns) != 1 or len(returned) != 1 or returned[0] is None:
-        return
+        return None
+    return functional
+
+
+def _copy_of(function: NativeFunction, functional: NativeFunction) -> str:
+    """The expression that copies what the functional form gives to the argument."""
+    (written,) = returned_arguments(function.schema)
+    assert written is not None
+    passed = passed_arguments(function, only={argument.name for argument in functional.arguments.all})
+    return f"{variable_name(written)}.copy_({operator_expression(functional)}({', '.join(passed)}))"
+
+
+def _functionalized(function: NativeFunction, functional: NativeFunction) -> Iterator[str]:
+    """The kernel that `torch.compile` calls. PyTorch itself functionalizes what returns none of its arguments."""
     name = function.name.unambiguous
     parameters, renaming = parameters_of(function)
-    taken = {argument.name for argument in functional.arguments.all}
-    passed = passed_arguments(function, only=taken)
     yield f"def _{name}_functional({parameters}):"
     yield from [line.rstrip() for line in renaming]
-    yield f"    return {variable_name(returned[0])}.copy_({operator_expression(functional)}({', '.join(passed)}))"
+    yield f"    return {_copy_of(function, functional)}"
     yield ""
     yield ""
     yield f'_library.impl("{function.name.text}", _{name}_functional, "Functionalize")'

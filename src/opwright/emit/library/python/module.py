@@ -14,6 +14,7 @@ from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.gradients import registered_gradients
 from opwright.emit.library.python.names import ModuleNames, free_name
+from opwright.emit.library.python.overloads import functions_with_python_kernels
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import docstring_text
@@ -50,6 +51,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
         registered = {
+            "_overloads": functions_with_python_kernels(library),
             "_fakes": functions_with_fakes(library),
             "_autograd": registered_gradients(library),
             "_autocast": functions_with_autocast(library),

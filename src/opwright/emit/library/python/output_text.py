@@ -15,7 +15,7 @@ from opwright.model.declared_outputs import (
 )
 from opwright.syntax.python import variable_name
 
-__all__ = ["HELPERS", "allocation"]
+__all__ = ["HELPERS", "allocation", "wanted_output"]
 
 #: The functions that the text calls. They take what the arguments of a traced call are: tensors, symbols, numbers.
 HELPERS: Final = '''\
@@ -91,6 +91,11 @@ def allocation(output: DeclaredOutput) -> str:
     if output.like is not None:
         return f"_torch.empty_like({_text(output.like)}, {options})"
     return f"_torch.empty({_text(output.size)}, {options})"
+
+
+def wanted_output(output: DeclaredOutput, written: str) -> str:
+    """The arguments of a check that a tensor can hold a result: its variable, and the size, dtype and device."""
+    return f"{written}, {_text(output.size)}, {_text(output.dtype)}, {_text(output.device)}"
 
 
 def _text(expression: OutputExpression) -> str:
