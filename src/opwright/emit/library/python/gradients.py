@@ -68,7 +68,7 @@ _OPENING: Final = '''\
 # ruff: noqa
 
 import math as _math
-from contextlib import contextmanager as _contextmanager
+from contextlib import contextmanager as _contextmanager, nullcontext as _nullcontext
 
 import torch as _torch
 import torch.autograd.forward_ad as _forward_mode
@@ -79,6 +79,7 @@ _library = _torch.library.Library("{namespace}", "IMPL")
 _after_autograd = _C._after_autograd_keyset - _C.DispatchKeySet(_C.DispatchKey.ADInplaceOrView)
 _below_autograd = _C._AutoDispatchBelowADInplaceOrView
 _changed = _torch.autograd.graph.increment_version
+_as_it_is = _nullcontext()
 
 
 def _is_recorded(*arguments):
@@ -111,6 +112,13 @@ def _below_transformation():
 def _below_record():
     """What the call of an operator by the function that records it runs in."""
     return _below_transformation() if _C._are_functorch_transforms_active() else _below_autograd()
+
+
+def _below_formulas():
+    """What formulas run in: unless something records them too, the kernels for Autograd are left out."""
+    if _C.is_grad_enabled() or _forward_mode._current_level >= 0 or _C._are_functorch_transforms_active():
+        return _as_it_is
+    return _C._AutoDispatchBelowAutograd()
 
 
 def _recorder(function):
@@ -348,10 +356,12 @@ class _Recorded:
         for formula in self._gradient.formulas:
             for name in formula.arguments:
                 yield f"        _need_{name} = {self._needed(name)}"
+        yield "        with _below_formulas():"
+        for formula in self._gradient.formulas:
             targets = ", ".join([f"_gradient_of_{name}" for name in formula.arguments])
             needed = " or ".join([f"_need_{name}" for name in formula.arguments])
             nothing = "None" if len(formula.arguments) == 1 else f"({'None, ' * len(formula.arguments)})"
-            yield f"        {targets} = {formula.text} if {needed} else {nothing}"
+            yield f"            {targets} = {formula.text} if {needed} else {nothing}"
         yield f"        return {', '.join(['None', *self._returned_gradients()])}"
 
     def _variables(self) -> list[str]:
@@ -394,7 +404,7 @@ class _Recorded:
         if facts:
             yield f"        ({', '.join(facts)},) = _ctx.facts"
         if singles or lists:
-            yield f"        ({', '.join([*singles, '*_saved'])},) = _ctx.saved_tensors"
+            yield f"        ({', '.join([*singles, *(['*_saved'] if lists else [])])},) = _ctx.saved_tensors"
         for name in lists:
             yield f"        {name}, _saved = list(_saved[:_{name}_count]), _saved[_{name}_count:]"
 
