@@ -28,6 +28,7 @@ from opwright.extension.compiler_output import first_error, remembered_output
 from opwright.extension.generated import GeneratedCode, update_backend_code, update_code
 from opwright.extension.requirements import is_torch_installed, served_releases, with_torch_releases
 from opwright.extension.toolchain import DEFINITIONS, import_torch, include_folder
+from opwright.release.stable_headers import stable_headers
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
@@ -45,13 +46,15 @@ class OperatorExtension(Extension):
 
     `name` is that of the shared object, such as `acme_ops._C`; generated Python modules are installed beside it. `yaml`
     are the library files, and `backends` the backend files of a backend. `tests` is the folder for generated tests,
-    None for none. The other options are those of an extension module.
+    None for none. `stable_headers` is the version of PyTorch whose headers compile a library with `abi: stable`, from
+    its wheel at the package index; None for the installed one. The other options are those of an extension module.
     """
 
     def __init__(self, name: str, yaml: Iterable[str], sources: Sequence[str], **options: Any) -> None:  # noqa: ANN401
         self.yaml: Final = tuple(yaml)
         self.backends: Final[tuple[str, ...]] = tuple(options.pop("backends", ()))
         self.tests: Final[str | None] = options.pop("tests", None)
+        self.stable_headers: Final[str | None] = options.pop("stable_headers", None)
         self.code: GeneratedCode | None = None
         depends = [*self.yaml, *self.backends, *options.pop("depends", ())]
         super().__init__(name, list(sources), language="c++", depends=depends, **options)
@@ -287,7 +290,12 @@ def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -
     extension.sources += [os.path.relpath(source) for source in code.sources]
     # Ninja runs in another folder.
     folders = [os.path.abspath(folder) for folder in extension.include_dirs]
-    extension.include_dirs = [*folders, code.include, include_folder(), *own.include_dirs]
+    headers = own.include_dirs
+    if extension.stable_headers is not None:
+        root = os.path.dirname(import_torch().__file__ or "")
+        others = [folder for folder in headers if not folder.startswith(root)]
+        headers = [stable_headers(extension.stable_headers), *others]
+    extension.include_dirs = [*folders, code.include, include_folder(), *headers]
     extension.library_dirs += own.library_dirs
     extension.libraries += [library for library in own.libraries if library != "torch_python"]
     extension.define_macros += [*[(name, None) for name in DEFINITIONS], ("_GLIBCXX_USE_CXX11_ABI", str(abi))]

@@ -3,6 +3,8 @@
   opwright releases                 all known, offered or cached releases
   opwright releases 2.14            every behaviour of 2.14
   opwright releases 2.12 2.14       the differences between two releases
+  opwright releases --stable-headers 2.10.0
+                                    the folder of the headers of its stable C++ API, read from its wheel
 
 The package index is the one that pip uses."""
 
@@ -15,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from opwright.cli import console
 from opwright.release.fetch import cached_versions, offered_versions
 from opwright.release.rules import Change, Rules, series_followed
+from opwright.release.stable_headers import stable_headers
 from opwright.release.user_cache import cache_folder
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
 from opwright.source.codes import BAD_RELEASE
@@ -32,11 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="a release such as 2.14: list its rules; two releases: list what differs",
     )
+    parser.add_argument(
+        "--stable-headers",
+        metavar="VERSION",
+        help="print the folder of the headers of this version's stable C++ API, read from its wheel at the index",
+    )
     parser.add_argument("--offline", action="store_true", help="do not ask the package index")
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the list, or the rules of the releases that are named."""
+    if arguments.stable_headers is not None:
+        print(stable_headers(arguments.stable_headers))
+        return console.SUCCESS
     chosen = [check_supported(text, sink) for text in arguments.releases]
     if len(chosen) > 2:
         raise Fault.at(BAD_RELEASE, f"{len(chosen)} releases are named", help="name one, or two to compare")

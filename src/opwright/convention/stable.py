@@ -20,8 +20,22 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import FunctionSchema, argument_list, make_argument, make_return
 from opwright.schema.names import operator_name
 from opwright.schema.types import BaseType, ListType, OptionalType, Type, base, optional
+from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["GENERATOR", "TENSOR", "argument_type", "return_type", "rule_schema", "rule_signature", "signature"]
+__all__ = [
+    "FIRST_RELEASE",
+    "GENERATOR",
+    "TAGS_SINCE",
+    "TENSOR",
+    "Need",
+    "argument_type",
+    "needs",
+    "registered_tags",
+    "return_type",
+    "rule_schema",
+    "rule_signature",
+    "signature",
+]
 
 #: The C++ type of each base type of the schema language that the stable API has. It lacks `Scalar`, for one.
 _BASE_TYPES: Final = {row.name: c_types.base(row.stable) for row in BASE_TYPE_ROWS if row.stable}
@@ -29,6 +43,14 @@ _RESULTS: Final = {row.name: c_types.base(row.stable_result or row.stable) for r
 
 TENSOR: Final = _BASE_TYPES["Tensor"]
 GENERATOR: Final = _BASE_TYPES["Generator"]
+
+#: The first release whose stable API serves libraries, and those that brought tags and generators of random numbers.
+FIRST_RELEASE: Final = (2, 10)
+TAGS_SINCE: Final = (2, 12)
+_GENERATORS_SINCE: Final = (2, 13)
+
+#: The tags that loading gives an entry by the form of its schema. The stable API has no names for the first two.
+_TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
 
 #: The type of the index of a batch dimension.
 _DIMENSION: Final = optional(base("int"))
@@ -84,6 +106,28 @@ def return_type(type: Type) -> CType | None:
         item = return_type(type.elem)
         return None if item is None else c_types.vector(item)
     return None
+
+
+class Need(NamedTuple):
+    """What a function needs of the stable API: the release that brought it, what it is, and the word of the entry."""
+
+    release: tuple[int, int]
+    what: str
+    word: str
+
+
+def registered_tags(function: NativeFunction) -> list[str]:
+    """The tags of a function that are registered, sorted."""
+    return sorted(function.tags - _TAGS_BY_FORM)
+
+
+def needs(function: NativeFunction) -> list[Need]:
+    """What a function needs that the first release lacks."""
+    found = [Need(TAGS_SINCE, "tags", "tags")] if registered_tags(function) else []
+    for argument in function.arguments.all:
+        if argument.type.text.startswith("Generator"):
+            found.append(Need(_GENERATORS_SINCE, "generators", str(argument)))
+    return found
 
 
 @per_function

@@ -160,7 +160,15 @@ def _stable(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     except ValueError as error:
         yield SignatureRecord("stable", "", str(error))
     else:
-        yield SignatureRecord("stable", text)
+        yield SignatureRecord("stable", text, "" if function.library is PYTORCH else _served_releases(function))
+
+
+def _served_releases(function: NativeFunction) -> str:
+    """The releases that a binary with the operator can serve, and what keeps it from older ones."""
+    needs = stable.needs(function)
+    oldest = max([stable.FIRST_RELEASE, *[need.release for need in needs]])
+    reasons = " and ".join(dict.fromkeys([need.what for need in needs if need.release == oldest]))
+    return f"from PyTorch {oldest[0]}.{oldest[1]} on{f', for {reasons}' if reasons else ''}"
 
 
 def _lazy(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:

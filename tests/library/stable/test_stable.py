@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opwright.cli.main import main
+from opwright.release.stable_headers import stable_headers
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, GenerateLibrary, generated_code
 
@@ -91,6 +92,19 @@ def test_the_audit_finds_the_oldest_release(binary: Path) -> None:
     assert (found["stable"], found["unstable_symbols"], found["unknown_shim_symbols"]) == (True, [], [])
     assert found["stable_shim_count"] > 20
     assert found["min_torch_version"] == "2.10.0"
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("release", ["2.10.0", "2.11.0", "2.12.1", "2.15.0"])
+def test_headers_of_a_release_compile_the_library(program: str, generated: Path, tmp_path: Path, release: str) -> None:
+    """The headers of the oldest release, and of newer ones, are all of PyTorch's that the library reads."""
+    headers = Path(stable_headers(release))
+    compiler = Compiler(program, tmp_path, [generated / "include", INCLUDE, headers])
+    for source in (generated / "src/steady/register_0.cpp", HERE / "kernels.cpp"):
+        compiler.object(source)
+        read = [header for header in compiler.headers(source.stem) if "torch" in header.parts]
+        assert read
+        assert all(header.is_relative_to(headers.resolve()) for header in read)
 
 
 @pytest.mark.thorough
@@ -258,23 +272,38 @@ def test_formulas_that_python_cannot_compute_are_refused(
     assert f"d.yaml:2:{column}" in report
 
 
-def test_operators_are_those_of_the_oldest_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+#: A formula that calls what a release brought, that release, and the words of the report.
+NEWER = {
+    "at::_foreach_clone(grads)[0]": ("2.12", "PyTorch 2.10 has no operator `_foreach_clone` that takes"),
+    # The operator is older than this overload.
+    "std::get<0>(at::_scaled_dot_product_flash_attention(grad, grad, grad, self, self, self))": (
+        "2.11",
+        "PyTorch 2.10 has no operator `_scaled_dot_product_flash_attention.quantized` that takes",
+    ),
+}
+
+
+@pytest.mark.parametrize("formula", NEWER)
+def test_operators_are_those_of_the_oldest_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], formula: str
+) -> None:
     """A formula must run in the oldest release too; the help names the one that brought the operator."""
 
     def run(release: str) -> tuple[int, str]:
         head = f'namespace: s\nabi: stable\ntorch: "{release}"\nderivatives: d.yaml\n'
         entry = "{func: 'f(Tensor self) -> Tensor', outputs: like(self), dispatch: {CPU: f}}"
         (tmp_path / "s.yaml").write_text(f"{head}operators:\n- {entry}\n", encoding="utf-8")
-        (tmp_path / "d.yaml").write_text("- name: f(Tensor self) -> Tensor\n  self: at::_foreach_clone(grads)[0]\n")
+        (tmp_path / "d.yaml").write_text(f"- name: f(Tensor self) -> Tensor\n  self: {formula}\n")
         code = main(["generate", "--library", str(tmp_path / "s.yaml"), "--torch", "auto", "--out", str(tmp_path)])
         return code, capsys.readouterr().err
 
+    since, message = NEWER[formula]
     code, report = run(">=2.10")
     assert code == 1
-    assert "error[E1163]: PyTorch 2.10 has no operator `_foreach_clone`" in report
-    assert "d.yaml:2:9" in report
-    assert 'write `torch: ">=2.12"` in the head' in report
-    assert run(">=2.12")[0] == 0
+    assert f"error[E1163]: {message}" in report
+    assert f"d.yaml:2:{9 + formula.index('at::')}" in report
+    assert f'write `torch: ">={since}"` in the head' in report
+    assert run(f">={since}")[0] == 0
 
 
 def test_forward_formulas_that_python_cannot_compute_are_refused(

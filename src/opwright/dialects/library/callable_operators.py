@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, Generic, Protocol, TypeVar
 
+from opwright.release.operator_names.libraries import LATER_OVERLOADS, WHOLE_OVERLOAD
 from opwright.release.tables import operators
-from opwright.release.version import RELEASES
+from opwright.release.version import RELEASES, parse_version
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.source.diagnostic import Fault
@@ -137,14 +138,25 @@ class CallableOperators:
             return tuple(own)
         return self._of_pytorch(plain) if namespace == "aten" else ()
 
-    def missing_until(self, schema: FunctionSchema) -> tuple[int, int] | None:
-        """The release that brought an operator of PyTorch; None if the oldest one has it."""
+    def missing_until(self, choice: ChosenOverload) -> tuple[int, int] | None:
+        """The release that brought what a call of PyTorch's operator needs; None if the oldest one has it.
+
+        That is the operator, the overload, or an argument.
+        """
+        schema = choice.schema
         names = {schema.name.name, schema.name.base}
         if not names & operators(None):
             return None
         versions = [release.version for release in RELEASES if release.version[:2] >= self.oldest]
         first = next((version[:2] for version in versions if names & operators(version)), None)
-        return None if first == self.oldest else first
+        passed = {text.partition("=")[0] for text in choice.arguments} | {WHOLE_OVERLOAD}
+        later = [
+            parse_version(row.since)[:2]
+            for row in LATER_OVERLOADS.rows
+            if row.since is not None and schema.name.text in row.names and not passed.isdisjoint(row.value.split())
+        ]
+        newest = max([release for release in (first, *later) if release is not None], default=None)
+        return None if newest is None or newest <= self.oldest else newest
 
     def _of_pytorch(self, name: str) -> tuple[FunctionSchema, ...]:
         """The overloads of PyTorch, found in the text: loading all entries takes longer than the rest of the run."""

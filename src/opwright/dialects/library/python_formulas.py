@@ -254,9 +254,10 @@ class PythonTranslator:
             overloads = self._operators.named(namespace, name)
             help = " or ".join([f"`{schema.name.text}({schema.arguments})`" for schema in overloads[:3]])
             raise self._fault(at, f"no overload of `{namespace}::{name}` takes ({types})", f"it has {help}")
-        since = self._operators.missing_until(choice.schema) if namespace == "aten" else None
+        since = self._operators.missing_until(choice) if namespace == "aten" else None
         if since is not None:
-            message = "PyTorch {}.{} has no operator `{}`".format(*self._operators.oldest, name)
+            message = "PyTorch {}.{} has no operator `{}`".format(*self._operators.oldest, choice.schema.name.text)
+            message += f" that takes ({', '.join([value.type for value in values])})"
             raise self._fault(at, message, 'write `torch: ">={}.{}"` in the head'.format(*since))
         overload = choice.schema.name.overload or "default"
         called = f"_torch.ops.{namespace}.{choice.schema.name.name}.{overload}"

@@ -18,7 +18,6 @@ from opwright.emit.library.passing_checks import check_alias_sets, check_passing
 from opwright.emit.library.python.autocasts import PYTHON_POLICIES
 from opwright.emit.library.python.batch_rules import rule_refusal
 from opwright.emit.library.python.fakes import has_fake
-from opwright.emit.library.stable import TAGS_SINCE, registered_tags
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, TypeStyle
@@ -39,9 +38,6 @@ from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["check_shapes"]
-
-#: The first release whose stable API has generators of random numbers.
-_GENERATORS_SINCE: Final = (2, 13)
 
 
 class _Feature(NamedTuple):
@@ -124,13 +120,11 @@ def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics
 
 def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
     """Report what came after the oldest release that the library serves."""
-    if registered_tags(function) and oldest < TAGS_SINCE:
-        message = f"PyTorch {oldest[0]}.{oldest[1]} cannot register tags through the stable C++ API"
-        sink.error(STABLE_RELEASE, message, word_span(function, "tags"), help=_since(TAGS_SINCE))
-    for argument in function.arguments.all:
-        if argument.type.text.startswith("Generator") and oldest < _GENERATORS_SINCE:
-            message = f"PyTorch {oldest[0]}.{oldest[1]} has no generators in the stable C++ API"
-            sink.error(STABLE_RELEASE, message, word_span(function, str(argument)), help=_since(_GENERATORS_SINCE))
+    for need in stable.needs(function):
+        if oldest < need.release:
+            lack = "cannot register tags through" if need.what == "tags" else f"has no {need.what} in"
+            message = f"PyTorch {oldest[0]}.{oldest[1]} {lack} the stable C++ API"
+            sink.error(STABLE_RELEASE, message, word_span(function, need.word), help=_since(need.release))
 
 
 def _since(release: tuple[int, int]) -> str:

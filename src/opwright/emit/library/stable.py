@@ -22,16 +22,10 @@ from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
-__all__ = ["TAGS_SINCE", "emitters", "registered_tags"]
+__all__ = ["emitters"]
 
 #: The key of kernels that `vmap` runs on batched tensors; PyTorch adds composite ones of its own operators alone.
 _BATCHED: Final = "FuncTorchBatchedDecomposition"
-
-#: The first release whose stable API registers tags.
-TAGS_SINCE: Final = (2, 12)
-
-#: The tags that loading gives an entry by the form of its schema. The stable API has no names for the first two.
-_TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
 
 
 class StableLibrary(NamedTuple):
@@ -109,11 +103,6 @@ def _guarded_lines(lines: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def registered_tags(function: NativeFunction) -> list[str]:
-    """The tags of a function that are registered, sorted."""
-    return sorted(function.tags - _TAGS_BY_FORM)
-
-
 def _schemas(unit: StableLibrary) -> str:
     """The registration of the schemas, with their tags if the oldest release can have any.
 
@@ -123,8 +112,8 @@ def _schemas(unit: StableLibrary) -> str:
     for function in unit.functions:
         if has_python_kernel(function):
             continue
-        tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in registered_tags(function)])
-        with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= TAGS_SINCE else ""
+        tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in stable.registered_tags(function)])
+        with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= stable.TAGS_SINCE else ""
         statement = f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n"
         statements.append((function.library_fields.condition, statement))
     for function in unit.functions_with_rules():
