@@ -42,7 +42,9 @@ static Tensor multiplied(const Tensor& self, const Tensor& other, bool negate) {
 }
 #endif
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -166,6 +168,71 @@ std::vector<Tensor> halves(const Tensor& self) {
 Tensor first(const Tensor& self, int64_t length) {
   Tensor source = self;
   return clone_of(part_of(source, 0, 0, length));
+}
+
+namespace {
+
+const double* numbers(const Tensor& self) { return static_cast<const double*>(self.const_data_ptr()); }
+
+double product(const double* x, const double* y, int64_t count) {
+  return std::inner_product(x, x + count, y, 0.0);
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> attend(const Tensor& query, const Tensor& key, const Tensor& value, double scale) {
+  Tensor q = packed(query), k = packed(key), v = packed(value), out = empty_of(q);
+  Tensor logsumexp = empty_of(packed(part_of(q, 1, 0, 1)));
+  auto* results = static_cast<double*>(out.mutable_data_ptr());
+  auto* statistics = static_cast<double*>(logsumexp.mutable_data_ptr());
+  const int64_t width = q.size(1);
+  std::vector<double> weights(k.size(0));
+  for (int64_t row = 0; row < q.size(0); ++row) {
+    double sum = 0;
+    for (int64_t other = 0; other < k.size(0); ++other) {
+      weights[other] = std::exp(scale * product(numbers(q) + row * width, numbers(k) + other * width, width));
+      sum += weights[other];
+    }
+    statistics[row] = std::log(sum);
+    for (int64_t column = 0; column < width; ++column) {
+      double& result = results[row * width + column] = 0;
+      for (int64_t other = 0; other < k.size(0); ++other) {
+        result += weights[other] / sum * numbers(v)[other * width + column];
+      }
+    }
+  }
+  return {out, logsumexp};
+}
+
+// The weights are those of the forward call again, from the statistic, and the result saves a sum over them.
+std::tuple<Tensor, Tensor, Tensor> attend_backward(
+    const Tensor& grad, const Tensor& grad_logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+    const Tensor& out, const Tensor& logsumexp, double scale) {
+  const Tensor g = packed(grad), gl = packed(grad_logsumexp), q = packed(query), k = packed(key), v = packed(value);
+  const Tensor o = packed(out);
+  Tensor grad_q = empty_of(q), grad_k = empty_of(k), grad_v = empty_of(v);
+  auto* dq = static_cast<double*>(grad_q.mutable_data_ptr());
+  auto* dk = static_cast<double*>(grad_k.mutable_data_ptr());
+  auto* dv = static_cast<double*>(grad_v.mutable_data_ptr());
+  std::fill(dq, dq + q.numel(), 0.0);
+  std::fill(dk, dk + k.numel(), 0.0);
+  std::fill(dv, dv + v.numel(), 0.0);
+  const int64_t width = q.size(1);
+  for (int64_t row = 0; row < q.size(0); ++row) {
+    const double *a = numbers(q) + row * width, *rows = numbers(g) + row * width;
+    const double passed = product(rows, numbers(o) + row * width, width) - numbers(gl)[row];
+    for (int64_t other = 0; other < k.size(0); ++other) {
+      const double *b = numbers(k) + other * width, *c = numbers(v) + other * width;
+      const double weight = std::exp(scale * product(a, b, width) - numbers(logsumexp)[row]);
+      const double change = scale * weight * (product(rows, c, width) - passed);
+      for (int64_t column = 0; column < width; ++column) {
+        dq[row * width + column] += change * b[column];
+        dk[other * width + column] += change * a[column];
+        dv[other * width + column] += weight * rows[column];
+      }
+    }
+  }
+  return {grad_q, grad_k, grad_v};
 }
 
 }  // namespace trained::native

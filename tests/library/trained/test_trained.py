@@ -112,6 +112,34 @@ def test_gradients(
         torch.testing.assert_close(grad(compiled(*matrices), matrices, allow_unused=True), wanted)
 
 
+def test_saved_statistics(
+    stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
+) -> None:
+    """Attention that returns and saves a statistic has the gradients of PyTorch's, of both results."""
+    x, y = matrices
+    kept: list[Tensor] = []
+
+    def keep(one: Tensor) -> Tensor:
+        kept.append(one)
+        return one
+
+    def wanted(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        scores = x @ y.t() * 0.5
+        return scores.softmax(1) @ (x * y), scores.logsumexp(1, keepdim=True)
+
+    grads = torch.autograd.grad(_sum(wanted(x, y)), matrices)
+    for operators in (stable, native):
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda one: one):
+            found = operators.attend(x, y, x * y, 0.5)
+        torch.testing.assert_close(tuple(found), wanted(x, y))
+        torch.testing.assert_close(torch.autograd.grad(_sum(tuple(found)), matrices), grads)
+        for saved in found:
+            assert any(one.data_ptr() == saved.data_ptr() for one in kept)
+        assert torch.autograd.gradcheck(lambda x, y: operators.attend(x, y, y, 0.5), matrices)  # noqa: B023
+    first = torch.func.grad(lambda x: stable.attend(x, y.detach(), y.detach())[0].sum())(x.detach())
+    torch.testing.assert_close(first, torch.autograd.grad(native.attend(x, y.detach(), y.detach())[0].sum(), x)[0])
+
+
 def test_nothing_is_kept_or_computed_for_inputs_that_need_no_gradient(
     stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
 ) -> None:

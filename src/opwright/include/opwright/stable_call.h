@@ -64,7 +64,7 @@ template <typename Result = torch::stable::Tensor, typename... Arguments>
 Result call(const char* name, const char* overload, const Arguments&... arguments) {
   constexpr size_t size = std::max({sizeof...(Arguments), stable_call::Results<Result>::count, size_t(1)});
   std::array<StableIValue, size> stack{torch::stable::detail::from(stable_call::value(arguments))...};
-  STABLE_TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(name, overload, stack.data(), TORCH_ABI_VERSION));
+  TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(name, overload, stack.data(), TORCH_ABI_VERSION));
   return stable_call::Results<Result>::read(stack.data());
 }
 
