@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -148,6 +148,10 @@ field-replay: $(REFERENCE)
 port-replay: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.port_replay $(if $(ONLY),--only '$(ONLY)')
+# A library of others that trains, moved to the stable interface and built; its own tests run, which need numba.
+field-moved: $(REFERENCE)
+	$(PIP) --target $(FIELD) --upgrade setuptools numba
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.moved
 
 # The example for Bazel and all of PyTorch's files, built by a service for remote execution on this machine: BuildGrid,
 # which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/remote-execution.md.

@@ -111,7 +111,7 @@ def return_type(type: Type) -> CType | None:
 class Need(NamedTuple):
     """What a function needs of the stable API: the release that brought it, what it is, and the word of the entry."""
 
-    release: tuple[int, int]
+    since: tuple[int, int]
     what: str
     word: str
 
@@ -123,11 +123,11 @@ def registered_tags(function: NativeFunction) -> list[str]:
 
 def needs(function: NativeFunction) -> list[Need]:
     """What a function needs that the first release lacks."""
-    found = [Need(TAGS_SINCE, "tags", "tags")] if registered_tags(function) else []
+    needed = [Need(TAGS_SINCE, "tags", "tags")] if registered_tags(function) else []
     for argument in function.arguments.all:
         if argument.type.text.startswith("Generator"):
-            found.append(Need(_GENERATORS_SINCE, "generators", str(argument)))
-    return found
+            needed.append(Need(_GENERATORS_SINCE, "generators", str(argument)))
+    return needed
 
 
 @per_function

@@ -325,10 +325,7 @@ _ROWS: Final = (
             ".library.operator_tests",
             ".library.c_shims",
             ".library.stable",
-            *(
-                f".library.python.{module}"
-                for module in ("fakes", "overloads", "gradients", "autocasts", "batch_rules")
-            ),
+            *map(".library.python.{}".format, ("fakes", "overloads", "gradients", "autocasts", "batch_rules")),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),

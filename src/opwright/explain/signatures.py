@@ -166,8 +166,8 @@ def _stable(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
 def _served_releases(function: NativeFunction) -> str:
     """The releases that a binary with the operator can serve, and what keeps it from older ones."""
     needs = stable.needs(function)
-    oldest = max([stable.FIRST_RELEASE, *[need.release for need in needs]])
-    reasons = " and ".join(dict.fromkeys([need.what for need in needs if need.release == oldest]))
+    oldest = max([stable.FIRST_RELEASE, *[need.since for need in needs]])
+    reasons = " and ".join(dict.fromkeys([need.what for need in needs if need.since == oldest]))
     return f"from PyTorch {oldest[0]}.{oldest[1]} on{f', for {reasons}' if reasons else ''}"
 
 

@@ -121,10 +121,10 @@ def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics
 def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
     """Report what came after the oldest release that the library serves."""
     for need in stable.needs(function):
-        if oldest < need.release:
+        if oldest < need.since:
             lack = "cannot register tags through" if need.what == "tags" else f"has no {need.what} in"
             message = f"PyTorch {oldest[0]}.{oldest[1]} {lack} the stable C++ API"
-            sink.error(STABLE_RELEASE, message, word_span(function, need.word), help=_since(need.release))
+            sink.error(STABLE_RELEASE, message, word_span(function, need.word), help=_since(need.since))
 
 
 def _since(release: tuple[int, int]) -> str:
