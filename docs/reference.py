@@ -48,6 +48,7 @@ from opwright.dialects.field import Field
 from opwright.dialects.library.expression_functions import FUNCTIONS, MEMBERS, TensorMember
 from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
+from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
 from opwright.dialects.library.sections import COMMON_FIELDS, SECTION_FIELDS
 from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
@@ -371,6 +372,7 @@ _LIBRARY_FIELDS: Final = {
     "entry": COMMON_FIELDS,
     "library": LIBRARY_FIELDS,
     "section": SECTION_FIELDS,
+    "implementation": IMPLEMENTATION_FIELDS,
     "output": OUTPUT_FIELDS,
 }
 

@@ -191,6 +191,11 @@ def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
                 for name, expression in _REGISTERED.findall(statements):
                     if name in functions:
                         yield functions[name], key, _of_library(key, expression.strip())
+    for library in job.libraries:
+        for function in library.catalog.functions:
+            for kernel in function.kernels.values():
+                if kernel.python:
+                    yield function, kernel.key.name, RegisteredKernel(RegistrationKind.kernel, kernel.python)
 
 
 def _of_library(key: str, expression: str) -> RegisteredKernel:
@@ -262,7 +267,7 @@ def _callee(function: NativeFunction, backend: Backend) -> str:
 
 
 def _qualified_name(kernel: Kernel) -> str:
-    return f"{kernel.namespace}::{kernel.name}"
+    return kernel.python or f"{kernel.namespace}::{kernel.name}"
 
 
 def _functionalization(function: NativeFunction) -> RegisteredKernel:

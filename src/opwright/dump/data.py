@@ -85,7 +85,14 @@ def kernel_data(kernel: Kernel) -> JsonValue:
         "structured": kernel.structured,
         "symint": kernel.symint,
     }
-    return {**record, "condition": kernel.condition} if kernel.condition else record
+    if kernel.condition:
+        record["condition"] = kernel.condition
+    if kernel.implementations:
+        record["implementations"] = [
+            {**kernel_data(own.kernel), "when": own.when, "priority": own.priority, "python": own.python}
+            for own in kernel.implementations
+        ]
+    return record
 
 
 # Lists of arguments and returns are interned, so the data of each is made once and shared: nobody changes it.

@@ -326,6 +326,7 @@ _ROWS: Final = (
             ".library.c_shims",
             ".library.stable",
             *map(".library.python.{}".format, ("fakes", "overloads", "gradients", "autocasts", "batch_rules")),
+            *map(".library.python.{}".format, ("implementations", "kernels")),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),

@@ -14,7 +14,7 @@ from opwright.explain.gradients import derivative_record
 from opwright.explain.loading import Explained
 from opwright.explain.names import qualified_name
 from opwright.explain.python_calls import python_records
-from opwright.explain.records import SECTIONS, DispatchRecord, Explanation
+from opwright.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord
 from opwright.explain.schemas import operation_record, place_of, schema_record
 from opwright.explain.signatures import signature_records
 from opwright.explain.symbols import planned_symbols, written_symbols
@@ -64,6 +64,14 @@ def _records(rows: Iterable[TableRow], function: NativeFunction, dispatch: Dispa
         )
 
 
+def _implementations(function: NativeFunction) -> Iterator[ImplementationRecord]:
+    """The kernels for the keys that have several."""
+    for key, kernel in function.kernels.items():
+        for own, when, priority, python in kernel.implementations:
+            name = python or f"{own.namespace}::{own.name}".removeprefix("::")
+            yield ImplementationRecord(key.name, own.name, name, when, own.condition, priority)
+
+
 def explain(
     function: NativeFunction,
     explained: Explained,
@@ -103,7 +111,8 @@ def _add_section(
         case "operation":
             return explanation._replace(operation=operation_record(function))
         case "dispatch":
-            return explanation._replace(dispatch=dispatch_records(function, job))
+            records = dispatch_records(function, job)
+            return explanation._replace(dispatch=records, implementations=tuple(_implementations(function)))
         case "signatures":
             return explanation._replace(signatures=signature_records(function, job))
         case "derivative":

@@ -20,6 +20,7 @@ __all__ = [
     "FilePlace",
     "FormulaRecord",
     "GradientRecord",
+    "ImplementationRecord",
     "MemberRecord",
     "OperationRecord",
     "PythonRecord",
@@ -127,6 +128,21 @@ class DispatchRecord(NamedTuple):
     by_hand: tuple[str, ...]
 
 
+class ImplementationRecord(NamedTuple):
+    """One of several kernels for a dispatch key, in the order in which they are tried.
+
+    It serves calls for which the C++ expression `when` holds, all calls if that is empty. `condition` is what the
+    preprocessor tests.
+    """
+
+    key: str
+    name: str
+    kernel: str
+    when: str
+    condition: str
+    priority: int
+
+
 class SignatureRecord(NamedTuple):
     """A C++ signature; `text` is empty if the convention has none, and `note` then says why."""
 
@@ -205,6 +221,7 @@ class Explanation(NamedTuple):
     roles: SchemaRecord | None = None
     operation: OperationRecord | None = None
     dispatch: tuple[DispatchRecord, ...] | None = None
+    implementations: tuple[ImplementationRecord, ...] = ()
     signatures: tuple[SignatureRecord, ...] | None = None
     derivative: DerivativeRecord | None = None
     python: tuple[PythonRecord, ...] | None = None

@@ -69,7 +69,7 @@ def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     del job
     by_name: dict[str, tuple[Kernel, list[DispatchKey]]] = {}
     for key, kernel in function.kernels.items():
-        if not kernel.structured:
+        if not kernel.structured and not kernel.python:
             by_name.setdefault(f"{kernel.namespace}::{kernel.name}", (kernel, []))[1].append(key)
     for name, (kernel, keys) in by_name.items():
         signature = native.symint_signature(function) if kernel.symint else native.signature(function)

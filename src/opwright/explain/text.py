@@ -13,6 +13,7 @@ from opwright.explain.records import (
     Explanation,
     FormulaRecord,
     GradientRecord,
+    ImplementationRecord,
     MemberRecord,
     OperationRecord,
     PythonRecord,
@@ -63,6 +64,8 @@ def _lines(explanation: Explanation, painter: Painter) -> Iterator[str]:
         sections.append(("Operation", _operation(explanation.operation, painter)))
     if explanation.dispatch is not None:
         sections.append(("Dispatch", dispatch_lines(explanation.dispatch, painter)))
+    if explanation.implementations:
+        sections.append(("Implementations", _implementations(explanation.implementations, painter)))
     if explanation.signatures is not None:
         sections.append(("C++ signatures", _signatures(explanation.signatures, painter)))
     if explanation.derivative is not None:
@@ -105,6 +108,18 @@ _ROLES: Final = {
     "out": "receives a result",
     "option": "tensor option",
 }
+
+
+def _implementations(records: Sequence[ImplementationRecord], painter: Painter) -> Iterator[str]:
+    """The kernels of each key, in the order in which they are tried."""
+    width = max(len(record.name) for record in records)
+    for key, own in groupby(records, key=lambda record: record.key):
+        yield f"{_INDENT}{painter.key(key)}"
+        for record in own:
+            serves = f"when {record.when}" if record.when else "always"
+            built = f"; if {record.condition}" if record.condition else ""
+            priority = f"; priority {record.priority}" if record.priority else ""
+            yield from painter.wrap(f"{_INDENT * 2}{record.name:<{width}}  ", f"{serves}{built}{priority}", indent=8)
 
 
 def _operation(record: OperationRecord, painter: Painter) -> Iterator[str]:

@@ -33,10 +33,14 @@ DERIVATIVES_NAME: Final = "<inline derivatives>"
 
 
 class _Loaded(NamedTuple):
-    """A library in this process: the key of its texts, and the module that registered its fakes, if it has one."""
+    """A library in this process: the key of its texts, and the modules that registered something for it."""
 
     key: str
-    fakes: ModuleType | None
+    modules: dict[str, ModuleType]
+
+
+#: The modules of a library that register something.
+_REGISTERING: Final = ("_fakes", "_autograd", "_autocast", "_kernels")
 
 
 #: The libraries that this process has loaded, by namespace.
@@ -204,12 +208,13 @@ def _load(folder: str, key: str, name: str | None) -> ModuleType:
     name = name or namespace
     if loaded is None:
         torch.ops.load_library(os.path.join(folder, shared))
-        fakes = os.path.join(folder, "_fakes.py")
-        # Fakes can be registered once in a process, whatever names its modules get.
-        loaded = _Loaded(key, _module(fakes, f"{name}._fakes") if os.path.exists(fakes) else None)
+        # What Python registers can be registered once in a process, whatever names its modules get.
+        paths = {module: os.path.join(folder, f"{module}.py") for module in _REGISTERING}
+        modules = {module: _module(path, f"{name}.{module}") for module, path in paths.items() if os.path.exists(path)}
+        loaded = _Loaded(key, modules)
         _LOADED[namespace] = loaded
-    if loaded.fakes is not None:
-        sys.modules.setdefault(f"{name}._fakes", loaded.fakes)
+    for registering, loaded_module in loaded.modules.items():
+        sys.modules.setdefault(f"{name}.{registering}", loaded_module)
     return _module(os.path.join(folder, "_ops.py"), name, folder)
 
 

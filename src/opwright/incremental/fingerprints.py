@@ -124,7 +124,7 @@ class UnitFingerprints:
         if isinstance(unit, (tuple, list)):
             return self._row(unit)
         if isinstance(unit, Kernel):
-            return self._row((unit.key, unit.name, unit.namespace, unit.structured, unit.condition))
+            return fingerprint(repr(_kernel_row(unit)))
         if isinstance(unit, HasFingerprintKey):
             return self._row(unit.fingerprint_key)
         if isinstance(unit, DifferentiabilityInfo):
@@ -205,10 +205,7 @@ def _entry_text(function: NativeFunction) -> str:
 
 def _fields_text(function: NativeFunction) -> str:
     """All fields of a function, as one text."""
-    kernels = [
-        (key.name, kernel.name, kernel.namespace, kernel.structured, kernel.condition)
-        for key, kernel in function.kernels.items()
-    ]
+    kernels = list(map(_kernel_row, function.kernels.values()))
     loops = [(key.name, loop.name, loop.dtypes) for key, loop in function.ufunc.items()]
     flags = (
         function.function, function.method, function.structured, function.device_guard, function.manual_cpp_binding,
@@ -222,6 +219,13 @@ def _fields_text(function: NativeFunction) -> str:
         f"{sorted(function.tags)}|{list(map(str, function.autogen))}|{_precomputed_text(function.precomputed)}|"
         f"{tuple(function.library)}|{function.library_fields}"
     )
+
+
+def _kernel_row(kernel: Kernel) -> tuple[object, ...]:
+    """All of a kernel and of its implementations."""
+    row = (kernel.key.name, kernel.name, kernel.namespace, kernel.structured, kernel.condition)
+    implementations = [(_kernel_row(own), *rest) for own, *rest in kernel.implementations]
+    return (*row, implementations) if implementations else row
 
 
 def _derivatives_text(info: DifferentiabilityInfo) -> str:

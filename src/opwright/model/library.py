@@ -22,6 +22,7 @@ class _Names(NamedTuple):
     native: str
     meta: str
     functionalization: str
+    implementations: str
     unboxing: str
     graph: str
 
@@ -36,7 +37,8 @@ class Library(_Names):
     The other namespaces: `operators` has the operator classes, each with `call` and `redispatch`, and `redispatch` the
     functions that call an operator with a given set of dispatch keys. `native` has kernels whose entry names no
     namespace, and `meta` the shape functions of structured kernels. `functionalization` has the records of views and
-    the functions that invert views, `unboxing` the boxed functions, and `graph` the nodes of the backward graph.
+    the functions that invert views, `implementations` the functions that choose among the kernels for one dispatch key,
+    `unboxing` the boxed functions, and `graph` the nodes of the backward graph.
 
     >>> PYTORCH.operators, Library("acme", "acme", "acme/ops", "ACME_API").native
     ('at::_ops', 'acme::native')
@@ -58,6 +60,7 @@ class Library(_Names):
             native=inside("native"),
             meta=inside("meta"),
             functionalization=inside("functionalization"),
+            implementations=inside("implementations"),
             unboxing=inside("unboxing"),
             graph=graph or inside("autograd"),
         )
@@ -81,7 +84,9 @@ class LibraryFields(NamedTuple):
     `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make. The
     preprocessor tests `condition`, such as `!defined(USE_ROCM)`: the operator exists where it holds. `values` are those
     of the keys that plug-ins declare. `contracts` are the overloads that are made from the operator, and `made_tags`
-    their tags. An overload that is made so calls the operator `contract_of`.
+    their tags. An overload that is made so calls the operator `contract_of`. An operator that has `saved` results is
+    internal, and its entry has the schema `written`; the one with the name of the entry is `returned_from` it, and
+    `returned` are the places of its results.
     """
 
     doc: str = ""
@@ -94,6 +99,10 @@ class LibraryFields(NamedTuple):
     contracts: tuple[str, ...] = ()
     made_tags: frozenset[str] = frozenset()
     contract_of: FunctionSchema | None = None
+    saved: tuple[str, ...] = ()
+    written: FunctionSchema | None = None
+    returned_from: FunctionSchema | None = None
+    returned: tuple[int, ...] = ()
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -18,6 +18,7 @@ from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryF
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
 from opwright.source.copyable import Frozen
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -28,21 +29,57 @@ class Kernel:
     """The C++ function that implements an overload under a dispatch key.
 
     `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes symbolic
-    integers. The preprocessor tests `condition`, where it is not empty: the kernel exists where it holds.
+    integers. The preprocessor tests `condition`, where it is not empty: the kernel exists where it holds. A kernel with
+    `implementations` is a generated function that calls one of them.
     """
 
-    __slots__ = ("condition", "key", "name", "namespace", "structured", "symint")
+    __slots__ = ("condition", "implementations", "key", "name", "namespace", "structured", "symint")
 
-    def __init__(self, key: DispatchKey, name: str, namespace: str, structured: bool, condition: str = "") -> None:
+    def __init__(
+        self,
+        key: DispatchKey,
+        name: str,
+        namespace: str,
+        structured: bool,
+        condition: str = "",
+        implementations: tuple[KernelChoice, ...] = (),
+    ) -> None:
         self.key: Final = key
         self.name: Final = name
         self.namespace: Final = namespace
         self.structured: Final = structured
         self.symint: Final = "_symint" in name
         self.condition: Final = condition
+        self.implementations: Final = implementations
+
+    @property
+    def written(self) -> tuple[Kernel, ...]:
+        """The C++ functions that the author writes: the kernel itself, or its implementations."""
+        if not self.implementations:
+            return (self,)
+        return tuple([choice.kernel for choice in self.implementations if not choice.python])
+
+    @property
+    def python(self) -> str:
+        """The Python function that serves all calls, as `module:function`; empty if C++ serves some."""
+        return self.implementations[0].python if len(self.implementations) == 1 else ""
 
     def __repr__(self) -> str:
         return f"<kernel {self.namespace}::{self.name} for {self.key.name}>"
+
+
+class KernelChoice(NamedTuple):
+    """One of several kernels of an overload for a dispatch key.
+
+    It runs if the C++ expression `when` over the arguments holds, or always if that is empty, and if no implementation
+    before it runs. Those of a kernel are in the order of their priorities, the highest first. One in Python has the
+    text `python`, such as `acme.kernels:softmax`.
+    """
+
+    kernel: Kernel
+    when: str
+    priority: int
+    python: str = ""
 
 
 class DeviceCheck(enum.Enum):
@@ -465,6 +502,7 @@ def link_functions(
 __all__ = [
     "DeviceCheck",
     "Kernel",
+    "KernelChoice",
     "NativeFunction",
     "NativeFunctionsGroup",
     "Precomputed",

@@ -7,7 +7,7 @@ an expression, which can be checked without the parser. A strict run parses all 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
@@ -67,28 +67,35 @@ _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
 class FormulaScope(NamedTuple):
-    """The names that a formula can use besides functions: those of its own function, and all gradients."""
+    """The names that a formula can use besides functions: those of its own function, and all gradients.
+
+    `kinds` says in words what the names are.
+    """
 
     function: str
     names: frozenset[str]
+    kinds: str = "argument, result or gradient"
 
 
 class FormulaChecker:
     """Checks formulas one by one.
 
     What cannot compile is an error. Unknown names may be declared in headers that Opwright does not read, so they are a
-    warning, or an error in a strict run.
+    warning, or an error in a strict run. Without a catalog, no operators are known.
     """
 
     __slots__ = (
         "_apis", "_declarations", "_functions", "_is_strict", "_known", "_knows_all", "_may_lack", "_sink", "trusts",
     )  # fmt: skip
 
-    def __init__(self, catalog: Catalog, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False) -> None:
-        operators = {function.name.name for function in catalog.functions}
+    def __init__(
+        self, catalog: Catalog | None, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False
+    ) -> None:
+        functions = () if catalog is None else catalog.functions
+        operators = {function.name.name for function in functions}
         #: The C++ namespaces whose functions are known.
-        self._apis: Final = {PYTORCH.api, *[function.library.api for function in catalog.functions[:1]]}
-        self._may_lack: Final = catalog.may_lack
+        self._apis: Final = {PYTORCH.api, *[function.library.api for function in functions[:1]]}
+        self._may_lack: Final[Callable[[str], bool]] = (lambda _: False) if catalog is None else catalog.may_lack
         self._functions: Final = operators.union(helpers.names)
         self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
         # If a helper is named like an operator, the call may mean the operator.
@@ -202,7 +209,7 @@ class FormulaChecker:
             return codes.UNKNOWN_FUNCTION, message, did_you_mean(name, self._functions)
         if name in scope.names or name in _ALWAYS or name in _CONSTANTS:
             return None
-        message = f"`{name}` is not an argument, result or gradient of `{scope.function}`"
+        message = f"`{name}` is not an {scope.kinds} of `{scope.function}`"
         return codes.UNKNOWN_NAME, message, did_you_mean(name, sorted(scope.names | _ALWAYS))
 
     def _is_function(self, name: str) -> bool:

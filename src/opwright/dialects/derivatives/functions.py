@@ -26,18 +26,24 @@ class FunctionIndex:
     say that functions are.
     """
 
-    __slots__ = ("_by_name", "_by_root", "_own", "_place", "may_lack")
+    __slots__ = ("_by_name", "_by_root", "_own", "_place", "_written", "may_lack")
 
     def __init__(self, catalog: Catalog, *, own: str = "", place: str = "native_functions.yaml") -> None:
         self._own: Final = f"{own}::" if own else ""
         self._place: Final = place
         self.may_lack: Final = catalog.may_lack
         self._by_name: Final[dict[str, NativeFunction]] = {}
+        #: The schemas of the entries of functions that have another one.
+        self._written: Final[dict[NativeFunction, str]] = {}
         self._by_root: Final[dict[str, list[NativeFunction]]] = {}
         for group in catalog.view_groups:
             for function in group.functions() if isinstance(group, ViewGroup) else (group,):
                 self._by_root.setdefault(function.root_name, []).append(function)
-                self._by_name[function.name.text] = function
+                written = function.library_fields.written
+                if written is not None:
+                    self._written[function] = str(written)
+                if function.library_fields.returned_from is None:
+                    self._by_name[(written or function.schema).name.text] = function
 
     def find(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function whose schema is the text of a scalar; None if there is none, which is reported."""
@@ -47,7 +53,7 @@ class FunctionIndex:
         end = text.find("(")
         name = text if end < 0 else text[:end]
         function = self._by_name.get(name)
-        if function is not None and str(function.schema) == text:
+        if function is not None and self._written_schema(function) == text:
             return function
         if function is None and self.may_lack(name):
             # The fault follows from that of the function's entry, which is reported.
@@ -71,6 +77,9 @@ class FunctionIndex:
             self._report_difference(function, scalar, report)
         return None
 
+    def _written_schema(self, function: NativeFunction) -> str:
+        return self._written.get(function) or str(function.schema)
+
     def _in_namespace(self, namespace: str, name: str) -> bool:
         function = self._by_name.get(name)
         return function is not None and function.namespace == namespace
@@ -89,7 +98,7 @@ class FunctionIndex:
             message,
             scalar.span,
             label="here",
-            help=f"write `{function.schema}`",
+            help=f"write `{self._written_schema(function)}`",
             also=(Label(schema_span(function), f"in {self._place}", primary=False),),
         )
 

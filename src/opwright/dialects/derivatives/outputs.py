@@ -25,7 +25,10 @@ NOTHING_SAID: Final = Differentiability(None, None)
 def read_differentiability(
     node: Node | None, function: NativeFunction, report: EntryReport, checker: FormulaChecker
 ) -> Differentiability:
-    """What the field says of the outputs of a function."""
+    """What the field says of the outputs of a function. What an operator saves and does not return gets no gradient."""
+    saved = function.library_fields.saved
+    if node is None and saved:
+        return Differentiability(tuple([result.name not in saved for result in function.schema.returns]), None)
     if node is None:
         return NOTHING_SAID
     if not isinstance(node, Sequence):

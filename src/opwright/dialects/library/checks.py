@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from opwright.dialects.native_functions.report import CrossReport
@@ -34,7 +35,9 @@ def check_entries(
 ) -> None:
     """Report faults that concern several entries of a namespace."""
     written = [function for function in functions if not function.is_synthesized]
-    if not has_own_signatures:
+    if has_own_signatures:
+        _check_typed(written, report)
+    else:
         _check_kernels(written, report)
     _check_conditions(written, report)
     for function in written:
@@ -49,6 +52,16 @@ def check_entries(
         if _APPEND_DTYPE in policies and not any(_appends_dtype(other, function) for other in written):
             message = f"`{function.name}` has no overload that also takes a `ScalarType`"
             report.error(codes.AUTOCAST_SCHEMA, message, report.value(function, "autocast"))
+
+
+def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report several kernels for a key whose signatures generated code does not know."""
+    for function in functions:
+        for key, kernel in function.kernels.items():
+            if kernel.implementations:
+                message = f"the kernels of `{function.name}` have signatures of their own, so nothing can choose one"
+                help = "remove `kernel_signatures: declared`"
+                report.error(codes.IMPLEMENTATION, message, report.dispatch_key(function, key.name), help=help)
 
 
 def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) -> None:
@@ -154,7 +167,7 @@ def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> Non
 def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:
     """The different kernels that an entry names, or that it has by its name."""
     seen: set[tuple[str, str]] = set()
-    for kernel in function.kernels.values():
+    for kernel in chain.from_iterable([chosen.written for chosen in function.kernels.values()]):
         if (kernel.namespace, kernel.name) not in seen:
             seen.add((kernel.namespace, kernel.name))
             yield kernel

@@ -10,8 +10,10 @@ from opwright.dialects.conditions import read_condition
 from opwright.dialects.field import TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.dialects.library.head import HEAD_FIELDS
+from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.dialects.library.samples import check_sample
+from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
 from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
@@ -178,6 +180,10 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
         read_contracts,
     ),
     (
+        Field(SAVED, "text or list of texts", TEXTS, "Results that the operator does not return, see [saved](#saved)."),
+        read_saved,
+    ),
+    (
         Field(
             "autocast",
             "text or mapping",
@@ -224,6 +230,7 @@ def json_schema() -> dict[str, object]:
             "item": {"anyOf": [{"$ref": "#/$defs/entry"}, {"$ref": "#/$defs/section"}]},
             "entry": mapping_schema((*COMMON_FIELDS, *LIBRARY_FIELDS)),
             "section": mapping_schema(SECTION_FIELDS),
+            "implementation": {"anyOf": [TEXT, mapping_schema(IMPLEMENTATION_FIELDS)]},
             "outputs": _outputs(),
             "output": mapping_schema(OUTPUT_FIELDS),
             "expression": {

@@ -14,12 +14,14 @@ from opwright.dialects.library.contracts import contract_overloads
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import READERS
 from opwright.dialects.library.head import Head, read_head
+from opwright.dialects.library.implementations import read_implementations
 from opwright.dialects.library.namespaces import (
     NamespaceEntries,
     NamespaceFacts,
     entries_by_namespace,
     namespace_facts,
 )
+from opwright.dialects.library.saved import public_operators
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
@@ -138,9 +140,10 @@ def _load_namespace(
         releases=Releases(context.rules.version, VersionRange(), own),
         grammar=DISPATCHER,
         kernel_namespace=facts.kernel_namespace,
+        read_implementations=read_implementations,
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
-    functions += contract_overloads(functions)
+    functions += [*contract_overloads(functions), *public_operators(functions)]
     linked = link_entries(functions, report, tag_by_kind=False)
     is_stable = facts.abi == "stable"
     check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, is_stable=is_stable)

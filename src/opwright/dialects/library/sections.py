@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from opwright.dialects.field import TEXTS, Field, list_of_schema
+from opwright.dialects.field import TEXT, TEXTS, Field, list_of_schema, mapping_schema
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS, TAGS_FIELD
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -29,6 +29,8 @@ _KERNEL: Final = {
         },
     ]
 }
+_PYTHON: Final = mapping_schema((Field("python", "text", TEXT, "", is_required=True),))
+_KERNELS: Final = {"anyOf": [_KERNEL, _PYTHON, list_of_schema({"$ref": "#/$defs/implementation"})]}
 CONDITION_FIELD: Final = Field(
     _IF,
     "text or list of texts",
@@ -38,9 +40,9 @@ CONDITION_FIELD: Final = Field(
 DISPATCH_FIELD: Final = Field(
     "dispatch",
     "mapping or text",
-    {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": _KERNEL}]},
+    {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": _KERNELS}]},
     "The kernel for each dispatch key, or for several: `CPU, CUDA: scale`; or only the keys of a kernel that has the "
-    "name of the operator.",
+    "name of the operator. A key may have [several kernels](#several-implementations).",
 )
 
 #: The fields that entries have as those of PyTorch do; one of them has more forms in a library.

@@ -21,7 +21,7 @@ from opwright.model.native_function import Kernel
 from opwright.schema.function import FunctionSchema
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 
 #: The sets of composite keys that may have kernels together.
@@ -51,23 +51,38 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, builder)
         condition: str | None = ""
+        if builder.context.read_implementations is not None and _has_implementations(value):
+            for kernel_key in keys:
+                _add_key(kernel_key, key, seen, builder)
+            kernels.update({own.key: own for own in builder.context.read_implementations(value, keys, builder)})
+            continue
         if in_library and isinstance(value, Mapping):
             value, condition = _read_conditional(value, builder)
         if not isinstance(value, Scalar) or value.kind != "str" or condition is None:
             if condition is not None:
                 builder.fault(codes.NATIVE_KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
             continue
-        namespace, name = _read_kernel(value, builder)
+        namespace, name = read_kernel_name(value, builder)
         for kernel_key in keys:
-            builder.named_keys += 1
-            if kernel_key in seen:
-                builder.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
-            seen.add(kernel_key)
+            _add_key(kernel_key, key, seen, builder)
             if kernel_key not in ignored:
                 is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
                 kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured, condition)
             else:
                 builder.has_ignored_kernels = True
+
+
+def _has_implementations(value: Node) -> bool:
+    """Whether a value has several kernels, or one that is no C++ function."""
+    return isinstance(value, Sequence) or (isinstance(value, Mapping) and value.get("python") is not None)
+
+
+def _add_key(kernel_key: DispatchKey, key: Scalar, seen: set[DispatchKey], builder: EntryBuilder) -> None:
+    """Counts a key of the table, and reports one that has a kernel already."""
+    builder.named_keys += 1
+    if kernel_key in seen:
+        builder.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{kernel_key.name}`", key.span)
+    seen.add(kernel_key)
 
 
 def _read_keys_alone(scalar: Scalar, builder: EntryBuilder, kernels: dict[DispatchKey, Kernel]) -> None:
@@ -125,7 +140,7 @@ def _key_fault(name: str) -> tuple[str, str]:
     return codes.UNKNOWN_DISPATCH_KEY, f"unknown dispatch key `{name}`"
 
 
-def _read_kernel(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
+def read_kernel_name(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
     """The namespace and the name of a kernel."""
     text, library = scalar.value, builder.context.library
     if text.isidentifier() and text.isascii():

@@ -89,7 +89,7 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
     node = builder.node
     return UnlinkedFunction(
         namespace=builder.namespace,
-        schema=schema,
+        schema=builder.internal_schema or schema,
         entry=Span(node.file, node.start, node.end),
         function=builder.function,
         method=builder.method,

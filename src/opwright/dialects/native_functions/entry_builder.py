@@ -35,7 +35,7 @@ class EntryContext:
     `only_schemas`, other libraries define the operators, so entries need not say more than the schema. `extra_keys` are
     those that plug-ins declare, with the values that they have in the release of `releases`. `grammar` is the spelling
     of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none.
-    `unread_fields` are ignored with a note.
+    `unread_fields` are ignored with a note. `read_implementations` reads a list of kernels for one key.
     """
 
     __slots__ = (
@@ -49,6 +49,7 @@ class EntryContext:
         "keys_of",
         "library",
         "only_schemas",
+        "read_implementations",
         "readers",
         "releases",
         "sink",
@@ -73,6 +74,7 @@ class EntryContext:
         grammar: Grammar = STRICT,
         kernel_namespace: str | None = None,
         unread_fields: frozenset[str] = frozenset(),
+        read_implementations: ImplementationsReader | None = None,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -87,6 +89,7 @@ class EntryContext:
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
         self.unread_fields: Final = unread_fields
+        self.read_implementations: Final = read_implementations
         self._noted: Final[set[str]] = set()
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
@@ -102,9 +105,15 @@ class EntryContext:
 #: Reads the value of a field.
 Reader = Callable[[Node, "EntryBuilder"], None]
 
+#: Reads the kernels that a list has for keys; gives none if there is a fault.
+ImplementationsReader = Callable[[Node, Row[DispatchKey], "EntryBuilder"], list[Kernel]]
+
 
 class EntryBuilder:
-    """An entry while it is read: the values of its fields, and whether any has a fault."""
+    """An entry while it is read: the values of its fields, and whether any has a fault.
+
+    `internal_schema` is that of the operator with the entry's kernels, if it is not the one that the entry names.
+    """
 
     __slots__ = (
         "autogen",
@@ -117,6 +126,7 @@ class EntryBuilder:
         "failed",
         "function",
         "has_ignored_kernels",
+        "internal_schema",
         "kernels",
         "library_fields",
         "manual_cpp_binding",
@@ -141,6 +151,7 @@ class EntryBuilder:
         self.failed = False
         self.namespace = context.library.namespace
         self.schema: FunctionSchema | None = None
+        self.internal_schema: FunctionSchema | None = None
         self.function = True
         self.method = False
         self.kernels: dict[DispatchKey, Kernel] | None = None

@@ -108,8 +108,10 @@ class CrossReport:
         """The span of a kernel in a function's dispatch table; the name may lack the namespace."""
         table = self._entry(function).get("dispatch")
         for _, value in table.entries if isinstance(table, Mapping) else ():
-            if isinstance(value, Scalar) and name in (value.value, value.value.rpartition("::")[2]):
-                return value.span
+            for item in value.items if isinstance(value, Sequence) else [value]:
+                named = item.get("kernel") if isinstance(item, Mapping) else item
+                if isinstance(named, Scalar) and name in (named.value, named.value.rpartition("::")[2]):
+                    return named.span
         return self.name(function)
 
     def returns(self, function: UnlinkedFunction) -> Span:

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
+from opwright.dialects.library.saved import SAVED
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.emitter import Job
 from opwright.emit.library.autocast import autocast_policies
@@ -59,6 +60,8 @@ def check_stable(job: Job, sink: Diagnostics) -> None:
 
 
 def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
+    if function.library_fields.returned_from is not None:
+        return
     if function.is_synthesized:
         return
     for feature in _features(function):
@@ -104,6 +107,10 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
     if function.structured or function.structured_delegate is not None:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
         yield _Feature(word, "the structured kernel of")
+    if any(choice.python and not own.python for own in function.kernels.values() for choice in own.implementations):
+        yield _Feature("python", "a Python kernel beside others of")
+    if fields.saved:
+        yield _Feature(SAVED, "the field `saved` of")
     if not PYTHON_POLICIES.keys() >= {policy for _, policy in autocast_policies(function)}:
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule and rule_refusal(function):

@@ -11,7 +11,7 @@ from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
 from opwright.emit.library.parts import LibraryPart
 from opwright.emit.library.section import Section
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import FunctionSchema, SchemaKind
 
@@ -50,10 +50,27 @@ def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
     return f"\n{signature.definition(function.name.unambiguous + suffix)} {{\n{body}\n}}\n"
 
 
+def _returning_kernel(function: NativeFunction, internal: FunctionSchema) -> str:
+    """The kernel of an operator that returns some results of the operator `internal`. Raises Untranslatable."""
+    signature = dispatcher.signature(function)
+    name = function.kernels[COMPOSITE_IMPLICIT].name
+    call = f"{function.library.operators}::{internal.name.unambiguous}::call({signature.arguments})"
+    results = "opwright_results"
+    values = [f"std::get<{place}>(std::move({results}))" for place in function.library_fields.returned]
+    returned = dispatcher.return_statement(function.schema.returns, values, function.style)
+    return f"\n{signature.definition(name)} {{\n  auto {results} = {call};\n  {returned}\n}}\n"
+
+
+def _calls_operator(function: NativeFunction) -> bool:
+    """Whether an entry says that the function calls another operator: one that it is a contract or a part of."""
+    fields = function.library_fields
+    return fields.contract_of is not None or fields.returned_from is not None
+
+
 def has_generated_kernel(function: NativeFunction) -> bool:
     """Whether the kernel of a function is generated, because it calls another form of its operator."""
     group, views = function.group, function.view_group
-    if function.library_fields.contract_of is not None:
+    if _calls_operator(function):
         return True
     if isinstance(group, NativeFunctionsGroup) and function.is_synthesized:
         return function is group.out or group.functional.is_synthesized
@@ -67,6 +84,8 @@ def _generated_kernel(function: NativeFunction) -> str | None:
     group = function.group
     if function.library_fields.contract_of is not None:
         return _contract_kernel(function, function.library_fields.contract_of)
+    if function.library_fields.returned_from is not None:
+        return _returning_kernel(function, function.library_fields.returned_from)
     if isinstance(group, NativeFunctionsGroup) and function.is_synthesized:
         return out_kernel(group) if function is group.out else functional_kernel(group)
     assert isinstance(function.view_group, ViewGroup)

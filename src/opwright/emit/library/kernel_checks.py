@@ -20,9 +20,10 @@ def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]
     for function in part.functions:
         if function.manual_kernel_registration or has_generated_kernel(function):
             continue
-        for kernel in function.kernels.values():
-            if not kernel.structured:
-                yield function, kernel
+        for chosen in function.kernels.values():
+            for kernel in chosen.written:
+                if not kernel.structured:
+                    yield function, kernel
 
 
 def checked_kernels(part: LibraryPart) -> Mapping[tuple[NativeFunction, Kernel], str]:

@@ -69,7 +69,8 @@ def _kernels_by_key(part: LibraryPart) -> dict[DispatchKey, dict[NativeFunction,
     kernels: dict[DispatchKey, dict[NativeFunction, Kernel]] = {}
     for function in part.functions:
         for key, kernel in function.kernels.items():
-            kernels.setdefault(key, {})[function] = kernel
+            if not kernel.python:
+                kernels.setdefault(key, {})[function] = kernel
     return kernels
 
 

@@ -50,17 +50,20 @@ def library_tests(job: Job) -> Sequence[LibraryTests]:
 
 
 def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
-    derivatives = {item.function: item for item in library.derivatives.matched.functions}
+    # The derivative of an operator that saves results is that of the internal one which it calls.
+    derivatives = {item.function.schema: item for item in library.derivatives.matched.functions}
     operators: dict[str, list[NativeFunction]] = {}
     for function in library.catalog.functions:
-        operators.setdefault(function.name.name, []).append(function)
+        if not function.library_fields.saved:
+            operators.setdefault(function.name.name, []).append(function)
     tests = []
     for name, overloads in operators.items():
         for call in calls_of(overloads):
             # Samples have no outputs, which are made like the results of the overload without them.
             if call.plain is not None and call.plain.library_fields.samples:
                 inplace = _inplace(call.plain, operators.get(f"{name}_", ()))
-                tests.append(_test(call.plain, inplace, call.out, derivatives.get(call.plain)))
+                differentiated = call.plain.library_fields.returned_from or call.plain.schema
+                tests.append(_test(call.plain, inplace, call.out, derivatives.get(differentiated)))
     return tests
 
 

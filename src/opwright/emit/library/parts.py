@@ -54,7 +54,8 @@ class LibraryPart(NamedTuple):
     `number` is None for the library as a whole. `includes` are the headers that declare the author's kernels; without
     any, generated code declares them. `units` are groups, and functions without a group. The library as a whole is for
     files without derivatives. With `has_own_signatures`, kernels have the C++ signatures with which the author's
-    headers declare them. The operators of a part with a `condition` exist where that holds.
+    headers declare them. The operators of a part with a `condition` exist where that holds. One part of a library with
+    several kernels for a key `forces_implementations`.
     """
 
     library: Library
@@ -64,6 +65,7 @@ class LibraryPart(NamedTuple):
     derivatives: PartDerivatives = _NO_DERIVATIVES
     has_own_signatures: bool = False
     condition: str = ""
+    forces_implementations: bool = False
 
     @property
     def functions(self) -> list[NativeFunction]:
@@ -118,8 +120,15 @@ def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
     conditions = sorted(set(map(_condition_of, library.catalog.groups)) - {""})
     parts += [[unit for unit in library.catalog.groups if _condition_of(unit) == condition] for condition in conditions]
     derivatives = _derivatives_by_part(library.derivatives, parts)
+    are_chosen = any(
+        kernel.implementations for function in library.catalog.functions for kernel in function.kernels.values()
+    )
     return [
-        _part(library, number, units)._replace(derivatives=derivatives[number], condition=condition)
+        _part(library, number, units)._replace(
+            derivatives=derivatives[number],
+            condition=condition,
+            forces_implementations=are_chosen and number == 0,
+        )
         for number, (units, condition) in enumerate(zip(parts, [*[""] * count, *conditions], strict=True))
     ]
 

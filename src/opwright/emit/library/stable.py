@@ -15,7 +15,8 @@ from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, qualified_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
-from opwright.emit.library.python.overloads import has_python_kernel
+from opwright.emit.library.python.overloads import calls_another_form
+from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, stable_text
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
@@ -43,17 +44,22 @@ class StableLibrary(NamedTuple):
         return self.library.headers
 
     def kernels(self) -> list[tuple[NativeFunction, Kernel]]:
-        """The kernels that the author writes, each with its overload."""
+        """The kernels that are registered, each with its overload."""
         return [
             (function, kernel)
             for function in self.functions
-            if not function.manual_kernel_registration and not has_python_kernel(function)
+            if not function.manual_kernel_registration and not calls_another_form(function)
             for kernel in function.kernels.values()
+            if not kernel.python
         ]
 
     def functions_with_rules(self) -> list[NativeFunction]:
         """The functions that have batching rules of the author's."""
         return [function for function in self.functions if function.library_fields.batch_rule]
+
+    def written_kernels(self) -> list[tuple[NativeFunction, Kernel]]:
+        """The kernels that the author writes, each with its overload."""
+        return [(function, own) for function, kernel in self.kernels() for own in kernel.written]
 
 
 def _libraries(job: Job) -> Sequence[StableLibrary]:
@@ -72,7 +78,7 @@ def _libraries(job: Job) -> Sequence[StableLibrary]:
 
 def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
     namespaces: dict[str, dict[str, None]] = {}
-    for function, kernel in () if unit.includes else unit.kernels():
+    for function, kernel in () if unit.includes else unit.written_kernels():
         declared = f"{stable.signature(function).declaration(kernel.name)};"
         namespaces.setdefault(kernel.namespace, {})[guard(_condition(function, kernel), declared)] = None
     for function in () if unit.includes else unit.functions_with_rules():
@@ -110,7 +116,7 @@ def _schemas(unit: StableLibrary) -> str:
     """
     statements = []
     for function in unit.functions:
-        if has_python_kernel(function):
+        if calls_another_form(function):
             continue
         tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in stable.registered_tags(function)])
         with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= stable.TAGS_SINCE else ""
@@ -155,12 +161,14 @@ def _rules(unit: StableLibrary) -> list[tuple[str, str]]:
 
 
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
+    chosen = stable_text(unit.library, unit.functions)
+    headers = (*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else []))
     return {
         "namespace": unit.library.namespace,
         "kernels_header": f"{unit.path}/kernels.h",
-        "includes": list(map(include_line, unit.includes)),
+        "includes": list(map(include_line, headers)),
         "checks": _checks(unit),
-        "schemas": _schemas(unit),
+        "schemas": [*([cpp_text(chosen)] if chosen else []), _schemas(unit)],
         "registrations": [*map(cpp_text, _registrations(unit)), *module_text(unit.library.namespace)],
     }
 
@@ -170,7 +178,7 @@ def _checks(unit: StableLibrary) -> list[str]:
     is_checked = unit.includes and not unit.has_own_signatures
     return [
         guard(_condition(function, kernel), _check(function, kernel))
-        for function, kernel in (unit.kernels() if is_checked else ())
+        for function, kernel in (unit.written_kernels() if is_checked else ())
     ]
 
 

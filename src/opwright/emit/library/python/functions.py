@@ -10,8 +10,9 @@ from typing import Final
 from opwright.convention.stub_types import argument_type, return_type
 from opwright.emit.library.python.calls import OperatorCall, calls_of, field_names, literal, out_names
 from opwright.emit.library.python.names import ModuleNames, free_name
+from opwright.emit.library.python.output_text import described_output
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import Argument
+from opwright.schema.function import Argument, SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import docstring_text, string_literal
 
@@ -19,13 +20,36 @@ __all__ = ["FunctionNames", "OperatorFunction", "function_name", "function_text"
 
 
 def docstring(calls: Sequence[OperatorCall]) -> list[str]:
-    """The lines of the docstring of a function: the texts of its entries, each once, then the schemas."""
+    """The lines of the docstring of a function: the texts of its entries, each once, then what it takes and gives."""
     overloads = [overload for call in calls for overload in call.overloads]
     texts = dict.fromkeys([text for overload in overloads if (text := dedent(overload.library_fields.doc).strip())])
     paragraphs = list(texts) or [_default_text(overloads[0])]
     schemas = "\n".join([f"{overload.namespace}::{overload.schema}" for overload in overloads])
-    text = "\n\n".join([*paragraphs, f"Operators::\n\n{_indent(schemas)}"])
+    sections = [
+        f"{title}:\n{_indent(lines)}"
+        for title, lines in (("Args", _described_arguments(overloads)), ("Returns", _described_results(overloads)))
+        if lines
+    ]
+    text = "\n\n".join([*paragraphs, *sections, f"Operators::\n\n{_indent(schemas)}"])
     return [*_indent(f'"""{docstring_text(text)}').splitlines(), '    """']
+
+
+def _described_arguments(overloads: Sequence[NativeFunction]) -> str:
+    """A line for each argument, with the type and the default that it has in the first overload that takes it."""
+    arguments: dict[str, str] = {}
+    for argument in [argument for overload in overloads for argument in overload.arguments.all]:
+        default = f", {argument.default} by default" if argument.default is not None else ""
+        written = ", is written" if argument.is_write else ""
+        arguments.setdefault(argument.name, f"{argument.name}: {argument.type}{default}{written}")
+    return "\n".join(arguments.values())
+
+
+def _described_results(overloads: Sequence[NativeFunction]) -> str:
+    """A line for each result, from the outputs that the first functional overload declares."""
+    declaring = [own for own in overloads if own.declared_outputs and own.kind is SchemaKind.functional][:1]
+    outputs = [output for overload in declaring for output in overload.declared_outputs]
+    lines = [f"{f'{output.name}: ' if output.name else ''}{described_output(output)}" for output in outputs]
+    return "\n".join(lines)
 
 
 def _indent(text: str) -> str:
@@ -45,6 +69,7 @@ class FunctionNames(NamedTuple):
 
     module: ModuleNames
     namespace: str
+    is_scripting: str
 
 
 class OperatorFunction(NamedTuple):
@@ -155,7 +180,12 @@ def _out_parameters(call: OperatorCall, function: OperatorFunction, names: Funct
 def _direct_body(call: OperatorCall, function: OperatorFunction, names: FunctionNames) -> list[str]:
     """The statements of a function with one way to be called: it calls the overload itself."""
     if call.out is None or call.plain is None:
-        return [f"    return {_overload_call(call.overload, function, names)}"]
+        scripted = []
+        if is_scriptable(call.overload):
+            packet = _attribute(names.namespace, function.operator, names)
+            passed = ", ".join(_passed(call.overload))
+            scripted = [f"    if {names.is_scripting}():", f"        return {packet}({passed})"]
+        return [*scripted, f"    return {_overload_call(call.overload, function, names)}"]
     condition = "out is not None" if function.outs else f"{call.out.arguments.out[0].name} is not None"
     return [
         f"    if {condition}:",
@@ -164,11 +194,36 @@ def _direct_body(call: OperatorCall, function: OperatorFunction, names: Function
     ]
 
 
+def _passed(overload: NativeFunction) -> list[str]:
+    """The arguments of a call that passes the parameters on, without outputs."""
+    arguments = overload.arguments
+    passed = [argument.name for argument in arguments.positional]
+    return passed + [f"{argument.name}={argument.name}" for argument in arguments.keyword_only]
+
+
+#: The types of schemas whose annotations mean the same to `torch.jit.script`, also if they are optional.
+_SCRIPTABLE: Final = frozenset(("Tensor", "int", "float", "bool", "str"))
+
+
+def is_scriptable(overload: NativeFunction) -> bool:
+    """Whether `torch.jit.script` takes a function that calls an overload and has its parameters.
+
+    It knows no symbolic integers, no sequences, and no parameters by name with defaults. Named tuples are left out.
+    """
+    returns = overload.schema.returns
+    types = [argument.type for argument in overload.arguments.all] + [result.type for result in returns]
+    return (
+        all(type.text.removesuffix("?") in _SCRIPTABLE for type in types)
+        and all(argument.default is None for argument in overload.arguments.keyword_only)
+        and not overload.arguments.out
+        and (len(returns) == 1 or all(result.name is None for result in returns))
+    )
+
+
 def _overload_call(overload: NativeFunction, function: OperatorFunction, names: FunctionNames) -> str:
     """The call of an overload with the parameters of the function."""
     arguments = overload.arguments
-    passed = [argument.name for argument in arguments.positional]
-    passed += [f"{argument.name}={argument.name}" for argument in arguments.keyword_only]
+    passed = _passed(overload)
     for index, out in enumerate(arguments.out):
         value = f"out[{index}]" if len(function.outs) > 1 else "out"
         passed.append(f"{out.name}={value if function.outs else out.name}")

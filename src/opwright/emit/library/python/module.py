@@ -13,8 +13,10 @@ from opwright.emit.library.python.batch_rules import functions_with_rules
 from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.gradients import registered_gradients
+from opwright.emit.library.python.implementations import IMPLEMENTATION, has_implementations
+from opwright.emit.library.python.kernels import functions_with_python_kernels
 from opwright.emit.library.python.names import ModuleNames, free_name
-from opwright.emit.library.python.overloads import functions_with_python_kernels
+from opwright.emit.library.python.overloads import functions_of_other_forms
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import docstring_text
@@ -26,7 +28,7 @@ class LibraryPackage(NamedTuple):
     """The Python package of a library: its name, the namespace of the operators, and their overloads by operator.
 
     `doc` says what the library is for. `registering` are the modules of the package that register what Python adds to
-    the operators.
+    the operators. With `has_implementations`, a module of the package forces one of several kernels.
     """
 
     package: str
@@ -34,6 +36,7 @@ class LibraryPackage(NamedTuple):
     doc: str
     operators: tuple[tuple[str, tuple[NativeFunction, ...]], ...]
     registering: tuple[str, ...]
+    has_implementations: bool = False
 
     @property
     def folder(self) -> str:
@@ -48,19 +51,21 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
     for library in job.libraries:
         operators: dict[str, list[NativeFunction]] = {}
         for function in library.catalog.functions:
+            if function.library_fields.saved:
+                continue
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
         registered = {
-            "_overloads": functions_with_python_kernels(library),
+            "_overloads": functions_of_other_forms(library),
             "_fakes": functions_with_fakes(library),
             "_autograd": registered_gradients(library),
             "_autocast": functions_with_autocast(library),
             "_vmap": functions_with_rules(library),
+            "_kernels": functions_with_python_kernels(library),
         }
         registering = tuple([module for module, functions in registered.items() if functions])
-        units.append(
-            LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, registering)
-        )
+        package = LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, registering)
+        units.append(package._replace(has_implementations=has_implementations(library)))
     return units
 
 
@@ -100,7 +105,8 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
         arg.name for overloads in operators.values() for overload in overloads for arg in overload.arguments.all
     ]
     taken = {*functions, *parameters, "args", "kwargs", "out"}
-    names = FunctionNames(ModuleNames(set(functions)), free_name("_library", taken))
+    module = ModuleNames(set(functions))
+    names = FunctionNames(module, free_name("_library", taken), free_name("_is_scripting", taken))
     texts: list[str] = []
     results: list[str] = []
     for name, (operator, overloads) in zip(functions, operators.items(), strict=True):
@@ -109,19 +115,45 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
         if function.result:
             taken.add(function.result)
             results.append(function.result)
+    forces = package.has_implementations and IMPLEMENTATION not in taken
     public = sorted([name for name in (*functions, *results) if not name.startswith("_")])
+    public += [IMPLEMENTATION] if forces else []
     listed = "".join([f'    "{name}",\n' for name in public])
-    namespace = f"{names.namespace} = {names.module.torch}.ops.{package.namespace}"
-    imports = "\n".join([*names.module.opening(), *_imports(package)])
+    namespace = f"{names.namespace} = {module.torch}.ops.{package.namespace}"
+    scripting = f"{names.is_scripting} = {module.torch}.jit.is_scripting"
+    builtins = _builtins(dict(zip(functions, operators, strict=True)), package.namespace, names)
+    imports = "\n".join([*module.opening(), *_imports(package, forces)])
     doc = docstring_text(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
     opening = _OPENING.format(namespace=package.namespace, doc=doc)
-    head = f"{opening}{imports}\n\n__all__ = [\n{listed}]\n\n{namespace}\n"
-    return {"text": python_text("\n\n".join([head, *[f"{text}\n" for text in texts]]))}
+    head = f"{opening}{imports}\n\n__all__ = [\n{listed}]\n\n{namespace}\n{scripting}\n"
+    return {"text": python_text("\n\n".join([head, *[f"{text}\n" for text in (*texts, builtins)]]))}
 
 
-def _imports(package: LibraryPackage) -> list[str]:
-    """The imports of the modules that register something."""
+def _builtins(operators: dict[str, str], namespace: str, names: FunctionNames) -> str:
+    """The statements that tell TorchScript which operators the functions are.
+
+    Functions that it cannot compile, because of their types or because they choose among overloads, can then be called
+    in code that it compiles.
+    """
+    getattr_, torch = names.module.of("getattr"), names.module.torch
+    register, pair = free_name("_register", operators), free_name("_pair", operators)
+    rows = [f'        ({function}, "{namespace}::{operator}"),' for function, operator in operators.items()]
+    return "\n".join(
+        [
+            f'{register} = {getattr_}({getattr_}({torch}.jit, "_builtins", None), "_register_builtin", None)',
+            f"if {register} is not None:",
+            f"    for {pair} in (",
+            *rows,
+            "    ):",
+            f"        {register}(*{pair})",
+        ]
+    )
+
+
+def _imports(package: LibraryPackage, forces: bool) -> list[str]:
+    """The imports of the modules that register something, and of the context manager that forces a kernel."""
     lines = [f"from . import {module} as {module}" for module in package.registering]
+    lines += [f"from ._implementations import {IMPLEMENTATION} as {IMPLEMENTATION}"] if forces else []
     return ["", *lines] if lines else []
 
 

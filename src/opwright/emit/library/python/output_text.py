@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -15,7 +16,7 @@ from opwright.model.declared_outputs import (
 )
 from opwright.syntax.python import variable_name
 
-__all__ = ["HELPERS", "allocation", "wanted_output"]
+__all__ = ["HELPERS", "allocation", "described_output", "wanted_output"]
 
 #: The functions that the text calls. They take what the arguments of a traced call are: tensors, symbols, numbers.
 HELPERS: Final = '''\
@@ -96,6 +97,21 @@ def allocation(output: DeclaredOutput) -> str:
 def wanted_output(output: DeclaredOutput, written: str) -> str:
     """The arguments of a check that a tensor can hold a result: its variable, and the size, dtype and device."""
     return f"{written}, {_text(output.size)}, {_text(output.dtype)}, {_text(output.device)}"
+
+
+#: The names of helpers, and what documentation calls them.
+_HELPER: Final = re.compile(r"\b_(torch|sizes|reduced|joined|dynamic|promoted)\b")
+_SIZES: Final = re.compile(r"\b_sizes\((\w+)\)")
+_DESCRIBED: Final = {"reduced": "reduce", "joined": "cat", "promoted": "promote"}
+
+
+def described_output(output: DeclaredOutput) -> str:
+    """What documentation says of a result: its size and dtype, as expressions over the arguments."""
+    size, dtype = [
+        _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), _SIZES.sub(r"\1.shape", _text(expression)))
+        for expression in (output.size, output.dtype)
+    ]
+    return f"a tensor of size `{size}` and dtype `{dtype}`"
 
 
 def _text(expression: OutputExpression) -> str:

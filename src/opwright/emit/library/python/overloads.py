@@ -25,27 +25,27 @@ from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-__all__ = ["emitters", "functions_with_python_kernels", "has_python_kernel"]
+__all__ = ["emitters", "functions_of_other_forms", "calls_another_form"]
 
 
 class _Overloads(NamedTuple):
-    """The overloads of a package whose kernels are Python, each with the form that it calls."""
+    """The overloads of a package that call another form, each with this form."""
 
     package: str
     namespace: str
     overloads: tuple[tuple[NativeFunction, NativeFunction], ...]
 
 
-def has_python_kernel(function: NativeFunction) -> bool:
-    """Whether an overload of a stable library is made of another one."""
+def calls_another_form(function: NativeFunction) -> bool:
+    """Whether an overload of a stable library calls another form of its operator."""
     return function.library_fields.contract_of is not None or function.is_synthesized
 
 
-def functions_with_python_kernels(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """The functions of a library whose kernels are Python."""
+def functions_of_other_forms(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
+    """The functions of a library that call another form of their operator, in Python."""
     if not library.is_stable:
         return ()
-    return tuple([function for function in library.catalog.functions if has_python_kernel(function)])
+    return tuple([function for function in library.catalog.functions if calls_another_form(function)])
 
 
 def _packages(job: Job) -> Sequence[_Overloads]:
@@ -53,12 +53,12 @@ def _packages(job: Job) -> Sequence[_Overloads]:
     for library in job.libraries:
         written = {function.schema: function for function in library.catalog.functions}
         overloads = []
-        for function in functions_with_python_kernels(library):
+        for function in functions_of_other_forms(library):
             contract_of = function.library_fields.contract_of
             called = written[contract_of] if contract_of is not None else _called(function)
             overloads.append((function, called))
         if overloads:
-            overloads.sort(key=lambda pair: has_python_kernel(pair[1]))
+            overloads.sort(key=lambda pair: calls_another_form(pair[1]))
             units.append(_Overloads(library.python_package, library.library.namespace, tuple(overloads)))
     return units
 

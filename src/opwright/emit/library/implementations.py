@@ -1,0 +1,201 @@
+"""The functions that choose among several kernels of an operator for one dispatch key, in each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from opwright.convention import dispatcher, stable
+from opwright.cpp.namespaces import enclose, qualified_name
+from opwright.cpp.signature import Signature
+from opwright.cpp.translation import translated_call
+from opwright.emit.aten.backend import kernel_signature
+from opwright.emit.emitter import FragmentContext
+from opwright.emit.library.kernel_checks import checked_kernels
+from opwright.emit.library.parts import LibraryPart
+from opwright.emit.library.section import Section
+from opwright.model.library import Library
+from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
+from opwright.schema.function import FunctionSchema
+from opwright.schema.names import whole_operator_name
+from opwright.syntax.cpp import guard, string_literal
+
+__all__ = ["IMPLEMENTATIONS_HEADER", "chosen_kernels", "place_of", "python_operator", "section", "stable_text"]
+
+#: What chooses, and the header with it.
+IMPLEMENTATIONS_HEADER: Final = "opwright/implementations.h"
+
+#: The kernels of a function for one key, and the call of each as an expression.
+_Calls: TypeAlias = Callable[[KernelChoice], str]
+
+
+def chosen_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, Kernel]]:
+    """The functions with several kernels for a key, each with the kernel that chooses."""
+    for function in functions:
+        for kernel in function.kernels.values():
+            if kernel.implementations and not kernel.python and not function.manual_kernel_registration:
+                yield function, kernel
+
+
+def python_operator(function: NativeFunction, choice: KernelChoice) -> str:
+    """The name of the operator by which C++ calls a Python function.
+
+    >>> from opwright.model.dispatch_key import CPU
+    >>> import opwright
+    >>> python_operator(opwright.load()["add.Tensor"], KernelChoice(Kernel(CPU, "fast", "", False), "", 0, "m:fast"))
+    '_add_Tensor_CPU_fast'
+    """
+    return f"_{function.name.unambiguous}_{choice.kernel.key.name}_{choice.kernel.name}"
+
+
+def _python_choices(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, KernelChoice]]:
+    """The Python functions that C++ chooses, each with its overload."""
+    for function, kernel in chosen_kernels(functions):
+        for choice in kernel.implementations:
+            if choice.python:
+                yield function, choice
+
+
+def place_of(function: NativeFunction, kernel: Kernel) -> str:
+    """What the implementations for a key of an overload are called where one of them is forced."""
+    return f"{function.name.text}/{kernel.key.name}"
+
+
+def section(part: LibraryPart, context: FragmentContext) -> Section:
+    """The functions that choose; and in the first part of a library the operator that forces a kernel."""
+    checked = checked_kernels(part)
+    in_python = list(_python_choices(part.functions))
+    texts = [_python_call(function, choice) for function, choice in in_python]
+    for function, kernel in chosen_kernels(part.functions):
+        texts += _native_texts(function, kernel, checked)
+    if not texts and not part.forces_implementations:
+        return Section()
+    force = _FORCE if part.forces_implementations else ""
+    text = _in_namespace(part.library, texts, force) + _python_definitions(part.library, in_python)
+    return Section((IMPLEMENTATIONS_HEADER, *(["c10/core/DispatchKeySet.h"] if in_python else [])), text)
+
+
+def _python_call(function: NativeFunction, choice: KernelChoice) -> str:
+    """The function that calls a Python function. The operator has a kernel for this key, whatever came before it."""
+    signature, operator = dispatcher.signature(function), python_operator(function, choice)
+    # A composite kernel runs under any key of a device.
+    key = choice.kernel.key.name if choice.kernel.key.device is not None else "CPU"
+    passed = ", ".join([f"c10::DispatchKeySet(c10::DispatchKey::{key})", *[own.name for own in signature.bindings]])
+    return "\n".join(
+        [
+            f"{signature.definition(operator)} {{",
+            "  static auto op = c10::Dispatcher::singleton()",
+            f'      .findSchemaOrThrow("{function.namespace}::{operator}", "")',
+            f"      .typed<{function.library.operators}::{function.name.unambiguous}::schema>();",
+            f"  return op.redispatch({passed});",
+            "}",
+        ]
+    )
+
+
+def _python_definitions(library: Library, in_python: list[tuple[NativeFunction, KernelChoice]]) -> str:
+    """The operators by which C++ calls Python functions; Python registers their kernels."""
+    lines = []
+    for function, choice in in_python:
+        name = whole_operator_name(python_operator(function, choice), "")
+        schema = FunctionSchema(name, function.arguments, function.schema.returns)
+        lines.append(f"  m.def({string_literal(str(schema))});\n")
+    return f"\nTORCH_LIBRARY_FRAGMENT({library.namespace}, m) {{\n{''.join(lines)}}}\n" if lines else ""
+
+
+def _in_namespace(library: Library, texts: list[str], force: str) -> str:
+    """The functions of a source file, and what one of the files has for all: the operator that forces a kernel."""
+    own = ["std::vector<::opwright::Implementations*>& all_implementations();"]
+    own += ["namespace {", *texts, "} // namespace"] if texts else []
+    own += [_ALL] if force else []
+    forced = force.format(namespace=library.namespace, scope=library.implementations)
+    return enclose(library.implementations, "\n".join(own)) + f"\n{forced}"
+
+
+_ALL: Final = """\
+std::vector<::opwright::Implementations*>& all_implementations() {
+  static std::vector<::opwright::Implementations*> all;
+  return all;
+}"""
+
+_FORCE: Final = """
+TORCH_LIBRARY_FRAGMENT({namespace}, m) {{
+  m.def("_force_implementation(str place, int number) -> int", [](std::string place, int64_t number) {{
+    return ::opwright::Implementations::force(::{scope}::all_implementations(), place, number);
+  }});
+}}
+"""
+
+_FORCE_STABLE: Final = """
+namespace {{
+int64_t opwright_force_implementation(std::string place, int64_t number) {{
+  return ::opwright::Implementations::force(::{scope}::all_implementations(), place, number);
+}}
+}} // namespace
+STABLE_TORCH_LIBRARY_FRAGMENT({namespace}, m) {{
+  m.def("_force_implementation(str place, int number) -> int");
+}}
+STABLE_TORCH_LIBRARY_IMPL({namespace}, CompositeImplicitAutograd, m) {{
+  m.impl("_force_implementation", TORCH_BOX(&opwright_force_implementation));
+}}
+"""
+
+
+def _native_texts(
+    function: NativeFunction, kernel: Kernel, checked: Mapping[tuple[NativeFunction, Kernel], str]
+) -> list[str]:
+    signature = kernel_signature(function, kernel)
+
+    def call(choice: KernelChoice) -> str:
+        own = choice.kernel
+        if choice.python:
+            wanted = dispatcher.signature(function).bindings
+            return translated_call(python_operator(function, choice), signature.bindings, wanted)
+        callee = checked.get((function, own)) or qualified_name(own.namespace, own.name)
+        return translated_call(callee, signature.bindings, kernel_signature(function, own).bindings)
+
+    return _texts(function, kernel, signature, call)
+
+
+def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
+    """The functions that choose, for a library with the stable interface; empty if it has none."""
+    texts = []
+    for function, kernel in chosen_kernels(functions):
+        signature = stable.signature(function)
+        passed = ", ".join([binding.name for binding in signature.bindings])
+        calls = {
+            own: f"{qualified_name(own.kernel.namespace, own.kernel.name)}({passed})" for own in kernel.implementations
+        }
+        texts += _texts(function, kernel, signature, calls.__getitem__)
+    return _in_namespace(library, texts, _FORCE_STABLE) if texts else ""
+
+
+def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call: _Calls) -> list[str]:
+    """The object that knows which kernel is forced, and the function that chooses."""
+    choice = f"{kernel.name}_choice"
+    names = ", ".join([string_literal(own.kernel.name) for own in kernel.implementations])
+    operator = string_literal(f"{function.namespace}::{function.name.name}")
+    place = string_literal(place_of(function, kernel))
+    steps = [
+        guard(own.kernel.condition if own.kernel.condition != kernel.condition else "", _step(number, own, call))
+        for number, own in enumerate(kernel.implementations)
+    ]
+    definition = "\n".join(
+        [
+            f"::opwright::Implementations {choice}(all_implementations(), {operator}, {place}, {{{names}}});",
+            f"{signature.definition(kernel.name)} {{",
+            f"  const int64_t opwright_forced = {choice}.forced();",
+            *steps,
+            f"  {choice}.refuse(opwright_forced);",
+            "}",
+        ]
+    )
+    return [guard(kernel.condition, definition)]
+
+
+def _step(number: int, choice: KernelChoice, call: _Calls) -> str:
+    """The statement that calls a kernel if it serves the call."""
+    forced = f"opwright_forced == {number}"
+    serves = f"opwright_forced < 0 ? bool({choice.when}) : {forced}"
+    condition = serves if choice.when else f"opwright_forced < 0 || {forced}"
+    return f"  if ({condition}) {{\n    return {call(choice)};\n  }}"

@@ -1,0 +1,184 @@
+"""Several implementations of an operator for one dispatch key: compiled, loaded, chosen by arguments and by force."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from opwright.cli.main import main
+from tests.compile.compiler import Compiler
+from tests.library.conftest import INCLUDE, GenerateLibrary, generated_code
+
+HERE = Path(__file__).parent
+
+STABLE = """\
+namespace: firm
+abi: stable
+operators:
+- func: pick(Tensor self) -> Tensor
+  outputs: like(self)
+  dispatch: {CPU: [{kernel: same, when: "self.dim() == 1", priority: 1}, zeros]}
+"""
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated code of the library."""
+    return generated_code(HERE / "operators.yaml", tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def shared_object(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled library."""
+    compiler = Compiler(program, tmp_path_factory.mktemp("chosen_build"), [generated / "include", INCLUDE])
+    return compiler.library("chosen", [generated / "src/chosen/register_0.cpp", HERE / "kernels.cpp"])
+
+
+@pytest.fixture(scope="module")
+def chosen(torch: ModuleType, shared_object: Path, generated: Path) -> Any:  # noqa: ANN401
+    """The Python module of the library, which is loaded."""
+    torch.ops.load_library(shared_object)
+    sys.path.insert(0, str(generated / "python"))
+    return importlib.import_module("chosen._ops")
+
+
+@pytest.mark.thorough
+def test_arguments_choose(chosen: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """The conditions are tried in the order of the priorities; the last implementation serves all other calls."""
+    row, table = torch.zeros(4), torch.zeros(2, 2)
+    assert chosen.mark(row, 128).tolist() == [10] * 4
+    assert chosen.mark(row, 129).tolist() == [20] * 4
+    assert chosen.mark(row[::2], 1).tolist() == [20] * 2
+    assert chosen.mark(table.t(), 200).tolist() == [[30] * 2] * 2
+    assert chosen.built(row[:1]).item() == 30
+    assert chosen.built(row[:1], mode="other").item() == 20
+    assert chosen.built(row[:1], mode="absent").item() == 30
+    for value, filled in ((11, 11), (10, -10)):
+        chosen.fill(row, value)
+        assert row.tolist() == [filled] * 4
+
+
+@pytest.mark.thorough
+def test_a_context_manager_forces_one(chosen: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """A forced implementation runs whatever its condition says; at the end the arguments choose again."""
+    row = torch.zeros(1)
+    with chosen.implementation("mark", "plain"):
+        assert chosen.mark(row, 1).item() == 30
+        with chosen.implementation("chosen::mark", "small"):
+            assert chosen.mark(row, 1).item() == 20
+        assert chosen.mark(row, 1).item() == 30
+        assert torch.compile(lambda x: chosen.mark(x, 1) + 1, backend="aot_eager", fullgraph=True)(row).item() == 31
+    assert chosen.mark(row, 1).item() == 10
+    with chosen.implementation("built", "absent"), pytest.raises(RuntimeError, match="lacks the implementation"):
+        chosen.built(row)
+    with pytest.raises(ValueError, match="no implementation `quick`; there are: fast, small, plain"):
+        chosen.implementation("mark", "quick").__enter__()
+    with pytest.raises(ValueError, match="`marc` has no implementations to choose from; there are: mark, built"):
+        chosen.implementation("marc", "fast").__enter__()
+
+
+@pytest.mark.thorough
+def test_the_environment_forces_one(shared_object: Path, generated: Path) -> None:
+    """The variable names operators and implementations; what it names and nobody has is a warning."""
+    script = (
+        "import torch, warnings; torch.ops.load_library(%r); warnings.simplefilter('always')\n"
+        "import chosen._ops as chosen; one = torch.zeros(1)\n"
+        "print(chosen.mark(one, 1).item(), chosen.built(one).item())"
+    )
+    variables = {"OPWRIGHT_IMPLEMENTATION": "chosen::mark=small,other::x=y,chosen::built=bilt"}
+    run = subprocess.run(
+        [sys.executable, "-c", script % str(shared_object)],
+        env={"PYTHONPATH": str(generated / "python"), **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.split() == ["20.0", "30.0"]
+    assert "`built` has no implementation `bilt`; there are: absent, other, always" in run.stderr
+
+
+@pytest.mark.thorough
+def test_python_functions_are_kernels(chosen: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """A Python function serves a key, alone or beside C++; its module is imported at the first call."""
+    sys.path.insert(0, str(HERE))
+    assert "chosen_kernels" not in sys.modules
+    assert chosen.scaled(torch.ones(2)).tolist() == [2, 2]
+    assert "chosen_kernels" in sys.modules
+    row, table = torch.full((2,), 3.0), torch.full((1, 1), 3.0)
+    assert chosen.mixed(row, more=2).tolist() == [8, 8]
+    assert chosen.mixed(table).item() == 27
+    with chosen.implementation("mixed", "cubic"):
+        assert chosen.mixed(row).tolist() == [27, 27]
+    compiled = torch.compile(lambda x: chosen.mixed(x) + chosen.scaled(x, by=1.0), backend="aot_eager", fullgraph=True)
+    assert compiled(row).tolist() == [10, 10]
+    for operator in (torch.ops.chosen.mixed.default, torch.ops.chosen.scaled.default):
+        assert set(torch.library.opcheck(operator, (row,)).values()) == {"SUCCESS"}
+
+
+@pytest.mark.thorough
+def test_operators_pass_opcheck(chosen: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """What PyTorch asks of custom operators holds for those with several kernels."""
+    for arguments in ((torch.randn(3), 1), (torch.randn(3, 2).t(), 200)):
+        assert set(torch.library.opcheck(torch.ops.chosen.mark.default, arguments).values()) == {"SUCCESS"}
+
+
+@pytest.mark.thorough
+def test_stable_libraries_choose(
+    program: str, torch: ModuleType, tmp_path: Path, generate_library: GenerateLibrary
+) -> None:
+    """The stable interface has the same choice, and the same ways to force one."""
+    out = generate_library(STABLE)
+    compiler = Compiler(program, tmp_path, [out / "include", INCLUDE])
+    torch.ops.load_library(compiler.library("firm", [out / "src/firm/register_0.cpp", HERE / "stable.cpp"]))
+    sys.path.insert(0, str(out / "python"))
+    firm: Any = importlib.import_module("firm._ops")
+    assert firm.pick(torch.ones(1)).tolist() == [1]
+    assert firm.pick(torch.ones(1, 1)).tolist() == [[0]]
+    with firm.implementation("pick", "zeros"):
+        assert firm.pick(torch.ones(1)).tolist() == [0]
+
+
+def test_python_kernels_are_alone_in_stable_libraries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The stable interface cannot call a Python function from C++; one that serves all calls needs no C++."""
+    file = tmp_path / "acme.yaml"
+    for value, status in (('{python: "m:f"}', 0), ('[{python: "m:g", when: "x.dim() == 1", priority: 1}, f]', 1)):
+        entry = f"func: f(Tensor x) -> Tensor\n  outputs: like(x)\n  dispatch:\n    CPU: {value}"
+        file.write_text(f"namespace: acme\nabi: stable\noperators:\n- {entry}\n", encoding="utf-8")
+        assert main(["check", "--torch", "auto", "--library", str(file)]) == status
+    assert "a Python kernel beside others of `f` needs `abi: native`" in capsys.readouterr().out
+
+
+def test_explain_and_dump_list_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """`explain` has a table of the implementations in their order, and a dump has all of them."""
+    library = ["--library", str(HERE / "operators.yaml")]
+    assert main(["explain", "chosen::mark", "--section", "dispatch", *library]) == 0
+    printed = capsys.readouterr().out
+    assert printed.endswith(
+        "Implementations\n  CPU\n"
+        "    fast   when self.is_contiguous() && head_dim <= 128; priority 2\n"
+        "    small  when self.dim() <= 1; priority 1\n"
+        "    plain  always\n"
+    )
+    assert main(["dump", *library, "--torch", "auto"]) == 0
+    kernels = [
+        kernel for operator in json.loads(capsys.readouterr().out)["operators"] for kernel in operator["kernels"]
+    ]
+    assert [[own["name"] for own in kernel["implementations"]] for kernel in kernels][:2] == [
+        ["fast", "small", "plain"],
+        ["absent", "other", "always"],
+    ]
+
+
+def test_a_changed_condition_is_generated(generate_library: GenerateLibrary) -> None:
+    """A second run into the same folder writes the new condition."""
+    before = generate_library(STABLE)
+    after = generate_library(STABLE.replace("self.dim() == 1", "self.dim() == 2"))
+    assert before == after
+    assert "bool(self.dim() == 2)" in (after / "src/firm/register_0.cpp").read_text()
