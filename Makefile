@@ -93,6 +93,7 @@ example-library: $(REFERENCE)
 # What a call of an operator of the example and its gradient cost, with each C++ interface and with custom_op.
 bench-calls: example-library
 	for abi in native stable; do (cd $(EXAMPLE)/$$abi && $(CURDIR)/$(VENV)/bin/python $(CURDIR)/bench/library/calls.py); done
+	$(VENV)/bin/python -m bench.library.contracts
 
 # The example of a backend, likewise.
 BACKEND := build/example-backend

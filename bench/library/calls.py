@@ -10,6 +10,7 @@ import importlib
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -45,7 +46,7 @@ def _custom(operator: Callable[..., Any], backward: Callable[..., Any]) -> Calla
     return custom  # type: ignore[no-any-return]
 
 
-def _microseconds(call: Callable[[], object]) -> float:
+def processor_microseconds(call: Callable[[], object]) -> float:
     """The processor time of one call."""
     begin = time.process_time()
     for _ in range(CALLS):
@@ -77,8 +78,9 @@ def main() -> None:
     for name, (kernel, call) in measured.items():
         rounds = []
         for _ in range(ROUNDS):
-            base = _microseconds(kernel)
-            rounds.append((_microseconds(lambda: call(own)) - base, _microseconds(lambda: call(custom)) - base))  # noqa: B023
+            base = processor_microseconds(kernel)
+            mine, other = [processor_microseconds(partial(call, operator)) for operator in (own, custom)]
+            rounds.append((mine - base, other - base))
         ours, theirs = [median(times) for times in zip(*rounds, strict=True)]
         ratio = median([mine / other for mine, other in rounds])
         print(f"{name}: {ours:.1f} us above the kernels, custom_op {theirs:.1f} us, ratio {ratio:.2f}")

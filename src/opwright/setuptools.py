@@ -56,6 +56,8 @@ class OperatorExtension(Extension):
         self.tests: Final[str | None] = options.pop("tests", None)
         self.stable_headers: Final[str | None] = options.pop("stable_headers", None)
         self.code: GeneratedCode | None = None
+        #: The packages of CMake.
+        self.packages: list[str] = []
         depends = [*self.yaml, *self.backends, *options.pop("depends", ())]
         super().__init__(name, list(sources), language="c++", depends=depends, **options)
 
@@ -67,19 +69,34 @@ class OperatorExtension(Extension):
     def installed_files(self) -> Iterator[tuple[str, str]]:
         """The generated files that are installed, each with its path below the package.
 
-        They are Python files, of which the only library's are in the package, and the headers of the operators, which
-        other libraries include.
+        They are Python files, of which the only library's are in the package, and for other libraries the headers of
+        the operators and the packages of CMake.
         """
         if self.code is None:
             return
         for path in self.code.headers:
             if os.path.basename(path) == _PUBLIC_HEADER:
                 yield path, os.path.join("include", os.path.relpath(path, self.code.include))
+        for path in self.packages:
+            yield path, os.path.join("cmake", os.path.basename(path))
         paths = self.code.modules
         folders = sorted({os.path.dirname(path) for path in paths})
         for path in paths:
             folder, name = os.path.split(path)
             yield path, name if len(folders) == 1 else os.path.join(os.path.basename(folder), name)
+
+
+def _cmake_package(header: str, include: str) -> str:
+    """The path of the CMake package for the operators of a header, which is written beside it."""
+    folder = os.path.dirname(header)
+    namespace = os.path.relpath(folder, include).replace(os.sep, "_")
+    package = os.path.join(folder, f"{namespace}-config.cmake")
+    template = os.path.join(os.path.dirname(__file__), "cmake", "library-config.cmake.in")
+    with open(template, encoding="utf-8") as file:
+        text = file.read().replace("@NAMESPACE@", namespace)
+    with open(package, "w", encoding="utf-8") as file:
+        file.write(text)
+    return package
 
 
 def operator_library(
@@ -93,9 +110,10 @@ def operator_library(
 
     `yaml` names the library files and `sources` the author's C++ (or CUDA) sources, relative to `setup.py`; `options`
     are those of `setuptools.Extension`. The build generates code into the build folder, compiles it with the sources
-    for the installed PyTorch, and puts a shared object `_C.so`, the generated Python modules and the header
-    `include/NAMESPACE/ops.h` into the package, or beside its sources for an editable install; that also puts generated
-    tests into the folder `tests`, if it is an option. PyTorch is imported when something is compiled.
+    for the installed PyTorch, and puts a shared object `_C.so`, the generated Python modules, the header
+    `include/NAMESPACE/ops.h` and the CMake package `cmake/NAMESPACE-config.cmake` into the package, or beside its
+    sources for an editable install; that also puts generated tests into the folder `tests`, if it is an option. PyTorch
+    is imported when something is compiled.
 
     >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
     >>> [extension.name for extension in arguments["ext_modules"]], sorted(arguments["cmdclass"])
@@ -198,6 +216,8 @@ class BuildOperators(build_ext):
             extension.code = code = _generated_code(extension, self.build_temp, sink)
         if len(sink):
             self.warn(_report(sink))
+        headers = [header for header in code.headers if os.path.basename(header) == _PUBLIC_HEADER]
+        extension.packages = [_cmake_package(header, code.include) for header in headers]
         _add_flags(extension, code, abi=int(torch.compiled_with_cxx11_abi()))
 
     def copy_extensions_to_source(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,15 +40,61 @@ def run(folder: Path, *words: str, **variables: str) -> str:
     return done.stdout
 
 
-def test_new_project_is_green(tmp_path: Path) -> None:
-    """A new project builds, and its own tests and the generated ones pass."""
-    run(tmp_path, "-m", "opwright", "new", "library", "acme-ops", ".")
-    run(tmp_path, "setup.py", "build_ext", "--inplace")
-    path = os.pathsep.join([str(tmp_path / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    report = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", PYTHONPATH=path)
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new project of a library, which is built."""
+    folder = tmp_path_factory.mktemp("project")
+    run(folder, "-m", "opwright", "new", "library", "acme-ops", ".")
+    run(folder, "setup.py", "build_ext", "--inplace")
+    return folder
+
+
+def test_new_project_is_green(project: Path) -> None:
+    """The own tests of a new project and the generated ones pass, without warnings."""
+    path = os.pathsep.join([str(project / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    report = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", PYTHONPATH=path)
     assert " passed" in report
     assert "skipped" not in report
-    assert (tmp_path / "tests" / "test_acme_ops.py").exists()
+    assert "warning" not in report
+    assert (project / "tests" / "test_acme_ops.py").exists()
+
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.21)
+project(second CXX)
+find_package(acme_ops REQUIRED)
+add_library(second SHARED second.cpp)
+target_link_libraries(second PRIVATE acme_ops::operators)
+"""
+
+SECOND = """\
+#include <acme_ops/ops.h>
+#include <torch/library.h>
+
+TORCH_LIBRARY(second, m) {
+  m.def("clipped_twice(Tensor x) -> Tensor", [](const at::Tensor& x) {
+    return acme_ops::soft_clip(acme_ops::soft_clip(x, 3.0), 3.0);
+  });
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no CMake here")
+def test_cmake_links_the_operators(project: Path, tmp_path: Path) -> None:
+    """Another library finds the package by the folder that Python names, and calls its operators from C++."""
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    (tmp_path / "second.cpp").write_text(SECOND)
+    script = "import acme_ops, torch; print(acme_ops.get_cmake_dir(), torch.utils.cmake_prefix_path)"
+    folder, prefix = run(tmp_path, "-c", script, PYTHONPATH=str(project / "src")).split()
+    options = [f"-Dacme_ops_DIR={folder}", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    for words in (["-B", "build", *options], ["--build", "build"]):
+        done = subprocess.run(["cmake", *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    call = (
+        "import acme_ops, torch; torch.ops.load_library('build/libsecond.so'); x = torch.ones(2)\n"
+        "assert torch.ops.second.clipped_twice(x).equal(acme_ops.soft_clip(acme_ops.soft_clip(x, 3.0), 3.0))"
+    )
+    run(tmp_path, "-c", call, PYTHONPATH=str(project / "src"))
 
 
 def test_new_backend_is_green(tmp_path: Path) -> None:

@@ -15,3 +15,8 @@ from acme._ops import __all__ as __all__  # noqa: E402
 def get_include() -> str:
     """The folder of the headers, for C++ that calls these operators."""
     return str(Path(__file__).with_name("include"))
+
+
+def get_cmake_dir() -> str:
+    """The folder of the CMake package, for `-Dacme_DIR=`."""
+    return str(Path(__file__).with_name("cmake"))

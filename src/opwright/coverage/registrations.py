@@ -263,7 +263,7 @@ def _callee(function: NativeFunction, backend: Backend) -> str:
     kernel = backend.kernels.get(function)
     if kernel is None:
         return ""
-    return backend.callees.get(function) or f"{backend.owner(kernel)}::{kernel.name}"
+    return backend.callees.get(function) or kernel.python or f"{backend.owner(kernel)}::{kernel.name}"
 
 
 def _qualified_name(kernel: Kernel) -> str:
