@@ -94,6 +94,7 @@ example-library: $(REFERENCE)
 bench-calls: example-library
 	for abi in native stable; do (cd $(EXAMPLE)/$$abi && $(CURDIR)/$(VENV)/bin/python $(CURDIR)/bench/library/calls.py); done
 	$(VENV)/bin/python -m bench.library.contracts
+	$(VENV)/bin/python -m bench.library.planned
 
 # The example of a backend, likewise.
 BACKEND := build/example-backend

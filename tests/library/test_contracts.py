@@ -148,6 +148,16 @@ def test_compiled_programs_write_into_planned_memory(
     torch.testing.assert_close(result, program(*arguments))
     assert f"{contracted.__name__}.rms_norm.out(" in code
 
+    def chain(input: Tensor, weight: Tensor, eps: float) -> Tensor:
+        for _ in range(4):
+            input = contracted.rms_norm.functional(input, weight, eps)
+        return input
+
+    with torch._inductor.config.patch(force_disable_caches=True):
+        result, (code,) = run_and_get_code(torch.compile(chain, fullgraph=True, dynamic=False), *arguments)
+    torch.testing.assert_close(result, chain(*arguments))
+    assert (code.count(".rms_norm.out("), code.count("empty_strided_cpu("), code.count("# reuse")) == (4, 2, 2)
+
     def writing(input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         out = torch.empty_like(input)
         contracted.halve.out(input, out=out)

@@ -327,30 +327,6 @@ def test_wrong_calls(wrong: Callable[[], object], error: type[Exception], messag
 # Calls from C++.
 
 
-_CMAKE = """
-cmake_minimum_required(VERSION 3.21)
-project(acme_calls CXX)
-find_package(acme REQUIRED)
-add_library(acme_calls SHARED ${SOURCE})
-target_link_libraries(acme_calls PRIVATE acme::operators)
-"""
-
-
-@pytest.mark.skipif(STABLE, reason="functions of C++ that call operators are part of the native interface")
-@pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no CMake here")
-def test_cmake_links_the_operators(tmp_path: Path) -> None:
-    """Another library finds the package by its folder alone, and calls the operators."""
-    (tmp_path / "CMakeLists.txt").write_text(_CMAKE)
-    text = (HERE / "calls.cpp").read_text().replace("acme_calls", "acme_linked")
-    (tmp_path / "calls.cpp").write_text(text)
-    options = [f"-Dacme_DIR={acme.get_cmake_dir()}", f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}"]
-    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), "-DSOURCE=calls.cpp", *options]
-    subprocess.run(command, check=True, capture_output=True)
-    subprocess.run(["cmake", "--build", str(tmp_path / "build")], check=True, capture_output=True)
-    torch.ops.load_library(tmp_path / "build" / "libacme_calls.so")
-    torch.testing.assert_close(torch.ops.acme_linked.all(numbers(2, 3))[0], acme.gamma(numbers(2, 3), 2.0))
-
-
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The operators of `calls.cpp`, which call those of acme from another library."""
@@ -374,22 +350,6 @@ def test_calls_from_cpp(calls: Any) -> None:
     results = calls.all(image)
     expected = [acme.gamma(image, 2.0), acme.mix(image, image + 1), acme.rows(image, 0, 1), image.mean(-1), image]
     torch.testing.assert_close(results, expected)
-
-
-# TorchScript.
-
-
-@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
-def test_functions_can_be_scripted() -> None:
-    """Compiled code calls every function as an operator, and compiles a function itself where its types allow."""
-
-    def program(image: torch.Tensor) -> torch.Tensor:
-        mean, _ = acme.moments(image, -1)
-        return acme.mix(acme.gamma(image, exponent=2.0), image, weight=0.25) + mean[0] + acme.rows(image, 0, 1)
-
-    image = numbers(2, 3)
-    torch.testing.assert_close(torch.jit.script(program)(image), program(image))
-    torch.testing.assert_close(torch.jit.script(acme.gamma_)(image.clone(), 2.0), acme.gamma(image, 2.0))
 
 
 # Types.

@@ -78,6 +78,16 @@ def _rare_fields(
 
 def kernel_data(kernel: Kernel) -> JsonValue:
     """The record of a kernel."""
+    record = _kernel_record(kernel)
+    if kernel.implementations:
+        record["implementations"] = [
+            {**_kernel_record(own), "when": when, "priority": priority, "python": python}
+            for own, when, priority, python in kernel.implementations
+        ]
+    return record
+
+
+def _kernel_record(kernel: Kernel) -> dict[str, JsonValue]:
     record: dict[str, JsonValue] = {
         "key": kernel.key.name,
         "name": kernel.name,
@@ -85,14 +95,7 @@ def kernel_data(kernel: Kernel) -> JsonValue:
         "structured": kernel.structured,
         "symint": kernel.symint,
     }
-    if kernel.condition:
-        record["condition"] = kernel.condition
-    if kernel.implementations:
-        record["implementations"] = [
-            {**kernel_data(own.kernel), "when": own.when, "priority": own.priority, "python": own.python}
-            for own in kernel.implementations
-        ]
-    return record
+    return {**record, "condition": kernel.condition} if kernel.condition else record
 
 
 # Lists of arguments and returns are interned, so the data of each is made once and shared: nobody changes it.

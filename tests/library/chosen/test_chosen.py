@@ -8,13 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from opwright.cli.main import main
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, GenerateLibrary, generated_code
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 HERE = Path(__file__).parent
 
@@ -120,6 +123,19 @@ def test_python_functions_are_kernels(chosen: Any, torch: ModuleType) -> None:  
     assert compiled(row).tolist() == [10, 10]
     for operator in (torch.ops.chosen.mixed.default, torch.ops.chosen.scaled.default):
         assert set(torch.library.opcheck(operator, (row,)).values()) == {"SUCCESS"}
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+def test_functions_can_be_scripted(chosen: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """Compiled code calls every function as an operator, and compiles a function itself where its types allow."""
+
+    def program(x: Tensor) -> Tensor:
+        return chosen.mark(x, head_dim=1) + chosen.built(x, mode="other")
+
+    row = torch.zeros(2)
+    assert torch.jit.script(program)(row).tolist() == program(row).tolist() == [30, 30]
+    assert torch.jit.script(chosen.mark)(row, 129).tolist() == [20, 20]
 
 
 @pytest.mark.thorough

@@ -89,6 +89,7 @@ def test_docstrings_say_what_the_file_says(package: Path) -> None:
     }
     assert shown["scale"][:2] == ["Multiplies a tensor by a factor.", 'The path "C:\\new" and a quote: """.']
     assert shown["scale"][2:] == [
+        "Args:\n    self: Tensor\n    factor: float, 1.0 by default\n    out: Tensor, is written",
         "Operators::",
         "    acme::scale(Tensor self, float factor=1.0) -> Tensor\n"
         "    acme::scale.out(Tensor self, float factor=1.0, *, Tensor(a!) out) -> Tensor(a!)",

@@ -120,7 +120,8 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     public += [IMPLEMENTATION] if forces else []
     listed = "".join([f'    "{name}",\n' for name in public])
     namespace = f"{names.namespace} = {module.torch}.ops.{package.namespace}"
-    scripting = f"{names.is_scripting} = {module.torch}.jit.is_scripting"
+    # Type checkers find no such name in that module.
+    scripting = f'{names.is_scripting} = {module.of("getattr")}({module.torch}.jit, "is_scripting")'
     builtins = _builtins(dict(zip(functions, operators, strict=True)), package.namespace, names)
     imports = "\n".join([*module.opening(), *_imports(package, forces)])
     doc = docstring_text(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
