@@ -91,6 +91,7 @@ class _Reader:
         self._headers: dict[str, None] = {}
         self._unread: list[tuple[SourcePlace, str]] = []
         self._unknown: dict[str, str] = {}
+        self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
         self._aliases: dict[str, str] = {}
         for source in headers_too:
             for statement in statements(source):
@@ -105,7 +106,7 @@ class _Reader:
 
     def read(self) -> SourceRegistrations:
         read = [registration for source in self._sources for registration in self._read_source(source)]
-        return SourceRegistrations(read, [*self._headers], self._unread, self._unknown)
+        return SourceRegistrations(read, [*self._headers], self._unread, self._unknown, self._wholes)
 
     def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
         for statement in statements(source):
@@ -116,10 +117,19 @@ class _Reader:
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
                     if block is not None:
-                        for call in _calls(statement.body, text_of(given[-1]), source):
+                        calls = [*_calls(statement.body, text_of(given[-1]), source)]
+                        if sum(token.text == ";" for token in statement.body) == len(calls):
+                            self._add_whole(statement, [call.place for call in calls])
+                        for call in calls:
                             yield from self._registration(call, block)
                 elif token.text == "RegisterOperators":
-                    yield from self._read_chain(statement, index, source)
+                    rows = [*self._read_chain(statement, index, source)]
+                    self._add_whole(statement, [row.place for row in rows])
+                    yield from rows
+
+    def _add_whole(self, statement: Statement, places: list[SourcePlace]) -> None:
+        if places:
+            self._wholes.append((SourcePlace(places[0].path, statement.head[0].line, statement.last_line), places))
 
     def _block(self, statement: Statement, given: Sequence[Sequence[Token]], macro: re.Match[str]) -> _Block | None:
         if len(given) not in (2, 3):
@@ -194,7 +204,7 @@ class _Reader:
     def _with_kernel(
         self, row: RegistrationStatement, keys: list[str], kernel: Sequence[Token], block: _Block
     ) -> RegistrationStatement:
-        name = _function_name(kernel)
+        name = _function_name(kernel) or _forwarded_name(kernel)
         row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
         if name is None:
             return row._replace(by_hand=shorten(text_of(kernel)))
@@ -339,6 +349,26 @@ def _dispatch_parts(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str]
         if len(given) == 2 and (key := _key_of(given[0])):
             return [key], given[1]
     return keys, tokens
+
+
+def _forwarded_name(tokens: Sequence[Token]) -> str | None:
+    """The name of the function to which a lambda only hands its arguments; None for anything else."""
+    texts = [token.text for token in tokens]
+    if texts[:2] != ["[", "]"] or "{" not in texts:
+        return None
+    opening = texts.index("{")
+    parameters = arguments(tokens, 2) if texts[2] == "(" else []
+    body = tokens[opening + 1 : -1]
+    call = next((index for index, token in enumerate(body) if token.text == "("), 0)
+    if (
+        call < 2
+        or body[0].text != "return"
+        or [token.text for token in body[closing_index(body, call) :]] != [")", ";"]
+    ):
+        return None
+    given = [text_of(argument) for argument in arguments(body, call)]
+    names = [parameter[-1].text if parameter else "" for parameter in parameters]
+    return _function_name(body[1:call]) if given == names else None
 
 
 def _function_name(tokens: Sequence[Token]) -> str | None:

@@ -46,10 +46,12 @@ class RegistrationStatement(NamedTuple):
 class SourceRegistrations(NamedTuple):
     """What sources register, the headers that declare the kernels, and what was not understood, by its place.
 
-    `unknown_macros` are those that the names of namespaces need, by the namespace.
+    `unknown_macros` are those that the names of namespaces need, by the namespace. `wholes` are statements and blocks
+    that only register, each with the places inside: without these nothing of it is needed.
     """
 
     statements: Sequence[RegistrationStatement]
     headers: Sequence[str] = ()
     unread: Sequence[tuple[SourcePlace, str]] = ()
     unknown_macros: Mapping[str, str] = MappingProxyType({})
+    wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]] = ()

@@ -46,6 +46,7 @@ class ReadOperators(NamedTuple):
     """What was read: the statements, the operators that they register, and the head of the file."""
 
     statements: Sequence[RegistrationStatement]
+    wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]]
     imported: ImportedOperators
     head: LibraryHead
 
@@ -82,6 +83,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
     return ReadOperators(
         statements,
+        read.wholes,
         imported._replace(left=left),
         LibraryHead(headers or (f"{stem}_kernels.h",), (*shown, *request.modules)),
     )
@@ -107,7 +109,7 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
         raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file, or replace it with `--force`")
     read = read_operators(request)
     write_file(request.out, library_text(read.imported, read.head).encode())
-    return Written(len(read.imported.operators), _ranges(read.imported.taken), read.imported.left)
+    return Written(len(read.imported.operators), _ranges(_deletable(read)), read.imported.left)
 
 
 def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> RegistrationComparison:
@@ -115,6 +117,13 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Regis
     read = read_operators(request)
     generated = generated_operators(SourceFile.read(request.out), torch, sink)
     return compare_registrations(read.imported.operators, generated)
+
+
+def _deletable(read: ReadOperators) -> Iterator[SourcePlace]:
+    """The statements that a library file takes the place of, and what stood only around them."""
+    taken = set(read.imported.taken)
+    yield from read.imported.taken
+    yield from [whole for whole, places in read.wholes if taken.issuperset(places)]
 
 
 def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:

@@ -165,7 +165,9 @@ def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[Dispatc
     if kernels is None:
         if builder.structured or builder.structured_delegate is not None:
             return {}
-        if not builder.context.only_schemas:
+        # A library may register the kernels of a factory by hand, with the keys that it needs.
+        is_by_hand = builder.manual_kernel_registration and builder.context.library is not PYTORCH
+        if not builder.context.only_schemas and not is_by_hand:
             _check_factory(builder, schema)
         name, namespace = default_kernel_name(schema), builder.context.kernel_namespace
         return {COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, name, namespace, False)}

@@ -10,10 +10,21 @@
 
 namespace opwright {
 
+// The type of a function without `noexcept`, which c10 knows no functions with.
+template <class Function>
+struct plain {
+  using type = Function;
+};
+template <class Result, class... Arguments>
+struct plain<Result(Arguments...) noexcept> {
+  using type = Result(Arguments...);
+};
+
 // Takes the arguments of a kernel from the stack, and leaves its results there.
 template <auto Kernel>
 void call_boxed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  using pointer = c10::CompileTimeFunctionPointer<std::remove_pointer_t<decltype(Kernel)>, Kernel>;
+  using function = typename plain<std::remove_pointer_t<decltype(Kernel)>>::type;
+  using pointer = c10::CompileTimeFunctionPointer<function, Kernel>;
   using functor = typename c10::impl::WrapFunctionIntoFunctor<pointer>::type;
   functor kernel;
   c10::impl::make_boxed_from_unboxed_functor<functor, false>::call(&kernel, op, keys, stack);
