@@ -37,6 +37,8 @@ __all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "backend", "oper
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
+#: What PyTorch's command defines, so that `<torch/torch.h>` includes what Python modules in C++ need.
+_WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
 _PUBLIC_HEADER: Final = "ops.h"
 
@@ -201,6 +203,7 @@ class BuildOperators(build_ext):
             self.distribution, no_python_abi_suffix=True
         )
         vars(command).update({name: value for name, value in vars(self).items() if name != "force"})
+        _leave_out_python(command)
         # Ninja knows better what is up to date.
         command.force = self.force or command.use_ninja
         _compile(command)
@@ -274,6 +277,17 @@ def _reported_mistakes(message: str) -> Iterator[Diagnostics]:
         raise CompileError(f"{message}\n\n{_report(sink)}") from None
 
 
+def _leave_out_python(command: build_ext) -> None:
+    """Let `<torch/torch.h>` leave out Python's interface in shared objects of operators, which link nothing of it."""
+    add_flag = getattr(command, "_add_compile_flag", None)
+
+    def add(extension: Extension, flag: str) -> None:
+        if add_flag is not None and not (isinstance(extension, OperatorExtension) and flag == _WITH_PYTHON):
+            add_flag(extension, flag)
+
+    vars(command)["_add_compile_flag"] = add
+
+
 def _compile(command: build_ext) -> None:
     """Compile and link. The first error of the compiler ends the build, not the traceback of those that called it."""
     pieces: list[bytes] = []
@@ -301,16 +315,27 @@ def _report(sink: Diagnostics) -> str:
     return render_report(sink.sorted(), color=False)
 
 
+def _own_extension(extension: OperatorExtension) -> Extension:
+    """What PyTorch would make of the sources: with CUDA ones, its libraries; for ROCm, the sources translated."""
+    torch = import_module("torch.utils.cpp_extension")
+    cuda = [source for source in extension.sources if source.endswith(".cu")]
+    if not cuda:
+        return torch.CppExtension(extension.name, extension.sources)
+    try:
+        return torch.CUDAExtension(extension.name, extension.sources, include_dirs=[*extension.include_dirs])
+    except OSError as error:
+        message = f"{cuda[0]} is compiled where CUDA is: set CUDA_HOME to its folder, or leave the source out"
+        raise CompileError(f"{message} ({' '.join(str(error).split())})") from None
+
+
 def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -> None:
     """Add the generated sources to an extension, and what compiles and links them for the installed PyTorch."""
-    torch = import_module("torch.utils.cpp_extension")
-    is_cuda = any(source.endswith(".cu") for source in extension.sources)
-    # What PyTorch would add to an extension of its own.
-    own = (torch.CUDAExtension if is_cuda else torch.CppExtension)(extension.name, [])
-    extension.sources += [os.path.relpath(source) for source in code.sources]
+    own = _own_extension(extension)
+    extension.sources = [*own.sources, *[os.path.relpath(source) for source in code.sources]]
     # Ninja runs in another folder.
     folders = [os.path.abspath(folder) for folder in extension.include_dirs]
-    headers = own.include_dirs
+    given = [*extension.include_dirs]
+    headers = [folder for folder in own.include_dirs if folder not in given]
     if extension.stable_headers is not None:
         root = os.path.dirname(import_torch().__file__ or "")
         others = [folder for folder in headers if not folder.startswith(root)]

@@ -12,9 +12,11 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from setuptools import Distribution, Extension
+from setuptools.errors import CompileError
 
 from opwright.extension.generated import GeneratedCode
-from opwright.setuptools import OperatorExtension, _add_flags
+from opwright.setuptools import OperatorExtension, _add_flags, _leave_out_python
 from tests.extension.compiler import FakeCompiler
 
 pytestmark = pytest.mark.thorough
@@ -319,3 +321,48 @@ def test_folders_of_headers_are_those_of_the_project() -> None:
     extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/kernels.cpp"], include_dirs=["csrc"])
     _add_flags(extension, GeneratedCode("include", (), (), (), ()), abi=1)
     assert extension.include_dirs[0] == str(Path("csrc").resolve())
+
+
+CODE = GeneratedCode("include", (), (), (), ())
+
+
+def test_cuda_sources_need_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without CUDA, a build with a CUDA source ends with one sentence about what to do."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+    monkeypatch.setattr(torch, "CUDA_HOME", None)
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"])
+    with pytest.raises(CompileError, match=r"csrc/scale\.cu is compiled where CUDA is: set CUDA_HOME"):
+        _add_flags(extension, CODE, abi=1)
+
+
+def test_cuda_sources_are_those_that_pytorch_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch gets the sources and the folders of headers, and may give others: for ROCm, it translates them."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+
+    def translated(name: str, sources: list[str], include_dirs: list[str]) -> Extension:
+        assert include_dirs == ["csrc"]
+        hip = [source.replace(".cu", ".hip") for source in sources]
+        return Extension(name, hip, include_dirs=[*include_dirs, "/rocm"], libraries=["c10_hip", "torch_python"])
+
+    monkeypatch.setattr(torch, "CUDAExtension", translated)
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"], include_dirs=["csrc"])
+    _add_flags(extension, CODE, abi=1)
+    assert extension.sources == ["csrc/a.cpp", "csrc/scale.hip"]
+    assert extension.libraries == ["c10_hip"]
+    assert extension.include_dirs[0] == os.path.abspath("csrc")
+    assert extension.include_dirs[-1] == "/rocm"
+    assert "csrc" not in extension.include_dirs
+
+
+def test_python_is_left_out_of_shared_objects() -> None:
+    """`<torch/torch.h>` includes nothing of Python in sources of operators, and does in those of Python modules."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+    command = torch.BuildExtension(Distribution())
+    _leave_out_python(command)
+    operators = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp"])
+    module = Extension("acme_ops.module", ["csrc/module.cpp"])
+    for extension in (operators, module):
+        command._add_compile_flag(extension, "-DTORCH_API_INCLUDE_EXTENSION_H")
+        command._add_compile_flag(extension, "-O1")
+    assert operators.extra_compile_args == ["-O1"]
+    assert module.extra_compile_args == ["-DTORCH_API_INCLUDE_EXTENSION_H", "-O1"]

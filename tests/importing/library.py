@@ -84,6 +84,7 @@ operators:
 - func: older(Tensor x) -> Tensor
   if: defined(WITH_MORE) && !(VERSION >= 12)
   dispatch: {CompositeImplicitAutograd: old::older}
+# bindings.cpp:32: no header declares `mine::count`: declare it in one of `includes`
 # bindings.cpp:32: the schema is the one that PyTorch infers
 - func: count(Tensor _0, str? _1) -> int _0
   dispatch: {CompositeImplicitAutograd: mine::count}

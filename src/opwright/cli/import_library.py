@@ -3,6 +3,8 @@
   opwright import csrc --out acme.yaml             from C++ and Python sources: files, or folders with them
   opwright import csrc --out acme.yaml --check     compare: does acme.yaml register what the sources register?
   opwright import --module acme._C --out acme.yaml from a process that imports the module
+  opwright import csrc --out acme.yaml --derivatives derivatives.yaml
+                                                   with formulas from the classes of autograd
 
 The file has comments where something is uncertain. The program prints which lines the file takes the place of."""
 
@@ -38,6 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="import this module in a process of its own, and read what it registers (may be repeated); "
         "this runs the code of the module",
     )
+    parser.add_argument(
+        "--derivatives",
+        metavar="FILE",
+        type=not_empty,
+        help="write drafts of derivatives from `torch::autograd::Function` classes to this file",
+    )
+    parser.add_argument(
+        "--outputs-from",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="import this module in a process of its own, call its kernels for Meta on samples, and declare `outputs` "
+        "where they do the same (may be repeated); this runs the code of the module",
+    )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     parser.add_argument(
         "--check",
@@ -55,7 +71,14 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.importing.run import ImportRequest, check_import, write_import
 
     macros = dict(word.partition("=")[::2] for word in arguments.define)
-    request = ImportRequest(tuple(arguments.sources), tuple(arguments.module), macros, arguments.out)
+    request = ImportRequest(
+        tuple(arguments.sources),
+        tuple(arguments.module),
+        macros,
+        arguments.out,
+        arguments.derivatives or "",
+        tuple(arguments.outputs_from),
+    )
     if arguments.check:
         comparison = check_import(request, arguments.torch, sink)
         for difference in comparison.differences:

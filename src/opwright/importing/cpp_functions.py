@@ -9,7 +9,7 @@ from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_i
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["CppFunction", "Statement", "function_of", "statements"]
+__all__ = ["CppFunction", "Statement", "function_of", "parameters_of", "statements"]
 
 #: A word that only macros have, in place of `static` or `inline`.
 _MACRO: Final = lazy_pattern(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*|__\w+")
@@ -106,10 +106,24 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
     return CppFunction(
         "::".join([*scope, named]),
         text_of(typed),
-        tuple(map(_type_of, arguments(head, opening))),
+        tuple(map(_type_of, parameters_of(head, opening))),
         path,
         "" in statement.scope or "static" in texts,
     )
+
+
+def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:
+    """The parameters of a function. A comma between the angle brackets of a type divides none."""
+    parameters: list[Sequence[Token]] = []
+    depth = 0
+    for part in arguments(head, opening):
+        if depth:
+            start = head.index(parameters[-1][0])
+            parameters[-1] = head[start : head.index(part[-1]) + 1]
+        else:
+            parameters.append(part)
+        depth += sum((token.text == "<") - (token.text == ">") for token in part)
+    return parameters
 
 
 def _type_of(parameter: Sequence[Token]) -> str:

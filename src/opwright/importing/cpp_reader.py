@@ -8,20 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from opwright.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
 from opwright.importing.cpp_functions import CppFunction, Statement, function_of, statements
 from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_index, read_cpp, text_of
 from opwright.importing.cpp_types import inferred_schema
-from opwright.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
+from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.runtime_keys import runtime_keys
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["CPP_SUFFIXES", "read_cpp_sources"]
+__all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "read_cpp_sources"]
 
 CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h", ".hpp", ".cuh")
-_HEADERS: Final = (".h", ".hpp", ".cuh")
+CPP_HEADERS: Final = (".h", ".hpp", ".cuh")
 
 _BLOCK: Final = re.compile(r"(STABLE_)?TORCH_LIBRARY(?:_FRAGMENT|_IMPL|_EXPAND|_THREAD_UNSAFE_LAZY_INIT)*")
 #: The names of keys that libraries write as constants of devices, such as `torch::kCUDA`.
@@ -34,6 +35,24 @@ _WRAPPERS: Final = frozenset(
 _ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 _MOST_HEADERS: Final = 2000
+
+
+class CppRegistrations(NamedTuple):
+    """What C++ sources register, and what else they say about it.
+
+    `headers` declare the kernels. `unknown_macros` are those that the names of namespaces need, by the namespace.
+    `wholes` are statements and blocks that only register, each with the places inside: without these nothing of it is
+    needed. `classes` are those of autograd, with the functions that apply them. `declared` are the functions of headers
+    with their paths.
+    """
+
+    statements: Sequence[RegistrationStatement]
+    unread: Sequence[tuple[SourcePlace, str]]
+    headers: Sequence[str]
+    unknown_macros: Mapping[str, str]
+    wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]]
+    classes: Sequence[tuple[AppliedClass, AutogradClass]]
+    declared: Mapping[str, str]
 
 
 class _Statement(NamedTuple):
@@ -55,13 +74,16 @@ class _Block(NamedTuple):
     tags: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def read_cpp_sources(files: Sequence[SourceFile], macros: Mapping[str, str]) -> SourceRegistrations:
+def read_cpp_sources(
+    files: Sequence[SourceFile], macros: Mapping[str, str], headers: Sequence[SourceFile] = ()
+) -> CppRegistrations:
     """What sources register. Macros are those of the compiler's command line.
 
-    Headers that the sources include by a relative path are read too, for the functions and macros that they have.
+    Headers that the sources include by a relative path are read too, for the functions and macros that they have. Other
+    `headers` are read if they may declare a kernel that no other declares.
     """
     sources = [read_cpp(file.path, file.text) for file in files]
-    return _Reader(sources, [*sources, *_headers_of(sources)], macros).read()
+    return _Reader(sources, [*sources, *_headers_of(sources)], macros, headers).read()
 
 
 def _headers_of(sources: Sequence[CppSource]) -> Iterator[CppSource]:
@@ -82,9 +104,15 @@ def _headers_of(sources: Sequence[CppSource]) -> Iterator[CppSource]:
 
 class _Reader:
     def __init__(
-        self, sources: Sequence[CppSource], headers_too: Sequence[CppSource], macros: Mapping[str, str]
+        self,
+        sources: Sequence[CppSource],
+        headers_too: Sequence[CppSource],
+        macros: Mapping[str, str],
+        more_headers: Sequence[SourceFile],
     ) -> None:
         self._sources = sources
+        seen = {os.path.realpath(source.path) for source in headers_too}
+        self._more_headers = [file for file in more_headers if os.path.realpath(file.path) not in seen]
         self._macros = {name: text for source in reversed(headers_too) for name, text in source.macros.items()}
         self._macros.update(macros)
         self._functions: dict[str, list[CppFunction]] = {}
@@ -100,13 +128,23 @@ class _Reader:
                     self._aliases[texts[1]] = text_of(statement.head[3:])
                 elif texts[:1] == ["typedef"] and len(texts) > 2:
                     self._aliases[texts[-1]] = text_of(statement.head[1:-1])
-                function = function_of(statement, source.path)
-                if function is not None:
-                    self._functions.setdefault(function.name.rpartition("::")[2], []).append(function)
+                self._add_function(statement, source)
 
-    def read(self) -> SourceRegistrations:
+    def _add_function(self, statement: Statement, source: CppSource) -> None:
+        function = function_of(statement, source.path)
+        if function is not None:
+            self._functions.setdefault(function.name.rpartition("::")[2], []).append(function)
+
+    def read(self) -> CppRegistrations:
         read = [registration for source in self._sources for registration in self._read_source(source)]
-        return SourceRegistrations(read, [*self._headers], self._unread, self._unknown, self._wholes)
+        classes = {given.name: given for source in self._sources for given in autograd_classes(source)}
+        applied = [
+            (function, classes[name]) for source in self._sources for name, function in applied_classes(source, classes)
+        ]
+        declared = {
+            own.name: own.path for named in self._functions.values() for own in named if own.path.endswith(CPP_HEADERS)
+        }
+        return CppRegistrations(read, self._unread, [*self._headers], self._unknown, self._wholes, applied, declared)
 
     def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
         for statement in statements(source):
@@ -208,19 +246,41 @@ class _Reader:
         row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
         if name is None:
             return row._replace(by_hand=shorten(text_of(kernel)))
-        function = self._find(name, block.scope)
+        function = self._find(name, block.scope, row.place.path)
         if function is None:
             scope = [] if name.startswith("::") else [part for part in block.scope if part]
             return row._replace(kernel="::".join([*scope, name.removeprefix("::")]))
         if function.is_hidden:
             note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
             row = row._replace(notes=(note,))
-        if function.path.endswith(_HEADERS):
-            self._headers[function.path] = None
+        header = self._header_of(function)
+        if header is not None and header.parameters == function.parameters:
+            self._headers[header.path] = None
+        elif header is None and not function.is_hidden:
+            note = f"no header declares `{function.name}`: declare it in one of `includes`"
+            row = row._replace(notes=(*row.notes, note))
+        elif header is not None:
+            where = os.path.relpath(header.path, os.path.dirname(row.place.path) or ".")
+            note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
+            row = row._replace(notes=(*row.notes, note))
         return row._replace(kernel=function.name)
 
-    def _find(self, name: str, scope: Sequence[str]) -> CppFunction | None:
-        """The function that a name means in a scope; one that is declared in a header, if it is."""
+    def _header_of(self, function: CppFunction) -> CppFunction | None:
+        """The declaration of a function in a header, with the same types if there is one."""
+        plain = function.name.rpartition("::")[2]
+        declared = [own for own in self._functions[plain] if own.path.endswith(CPP_HEADERS)]
+        if not any(own.name == function.name for own in declared):
+            for file in [file for file in self._more_headers if plain in file.text]:
+                self._more_headers.remove(file)
+                header = read_cpp(file.path, file.text)
+                for statement in statements(header):
+                    self._add_function(statement, header)
+            declared = [own for own in self._functions[plain] if own.path.endswith(CPP_HEADERS)]
+        declared = [own for own in declared if own.name == function.name]
+        return next((own for own in declared if own.parameters == function.parameters), next(iter(declared), None))
+
+    def _find(self, name: str, scope: Sequence[str], path: str) -> CppFunction | None:
+        """The function that a name means in a scope of a file, which may have others of the name than headers."""
         wanted = name.removeprefix("::")
         named = self._functions.get(wanted.rpartition("::")[2], [])
         levels = [part for part in scope if part]
@@ -228,12 +288,15 @@ class _Reader:
             full = "::".join([*levels[:depth], wanted])
             same = [function for function in named if function.name == full]
             if same:
-                return next((function for function in same if function.path.endswith(_HEADERS)), same[0])
+                order = {
+                    function: (function.path != path, not function.path.endswith(CPP_HEADERS)) for function in same
+                }
+                return min(same, key=lambda function: order[function])
         return None
 
     def _with_inferred_schema(self, row: RegistrationStatement) -> RegistrationStatement:
         """A registration without a schema, with the one that PyTorch infers from the kernel."""
-        function = self._find(f"::{row.kernel}", ()) if row.kernel else None
+        function = self._find(f"::{row.kernel}", (), row.place.path) if row.kernel else None
         schema = (
             None if function is None else inferred_schema(row.name, function.result, function.parameters, self._aliases)
         )

@@ -13,7 +13,7 @@ from opwright.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["LibraryHead", "library_text"]
+__all__ = ["LibraryHead", "library_text", "scalar"]
 
 #: A text that YAML reads as itself without quotes, also inside brackets.
 _PLAIN: Final = re.compile(r"[A-Za-z_][\w ()]*")
@@ -25,6 +25,8 @@ class LibraryHead(NamedTuple):
 
     headers: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    derivatives: str = ""
+    derivative_headers: tuple[str, ...] = ()
 
 
 #: Stands for the keys of an entry that needs no `dispatch`.
@@ -53,8 +55,12 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     if kernels:
         lines.append(f"kernel_namespace: {place}" if place else 'kernel_namespace: "::"')
         lines.append("kernel_signatures: declared")
-        lines += ["includes:", *[f"- {_scalar(header)}" for header in head.headers]]
+        lines += ["includes:", *[f"- {scalar(header)}" for header in head.headers]]
         lines[-len(head.headers) - 1] += "  # their folders have to be on the include path"
+    if head.derivatives:
+        lines.append(f"derivatives: {scalar(head.derivatives)}")
+    if head.derivative_headers:
+        lines += ["derivative_includes:", *[f"- {scalar(header)}" for header in head.derivative_headers]]
     lines.append("operators:")
     for section, own in _sections(operators, place).items():
         entries = [line for operator in own for line in _entry(operator, section, namespace, place)]
@@ -103,7 +109,7 @@ def _plain_keys(operator: ImportedOperator, place: str) -> str:
 def _section_lines(section: _Section, entries: list[str]) -> list[str]:
     if section == _Section("", "", ()):
         return entries
-    fields = [f"if: {_scalar(section.condition)}"] if section.condition else []
+    fields = [f"if: {scalar(section.condition)}"] if section.condition else []
     fields += [f"dispatch: {section.keys}"] if section.keys.strip() else []
     fields += [f"tags: [{', '.join(section.tags)}]"] if section.tags else []
     head = [f"- {fields[0]}", *[f"  {field}" for field in fields[1:]], "  operators:"]
@@ -117,11 +123,13 @@ def _comment(place: SourcePlace, text: str) -> str:
 def _entry(operator: ImportedOperator, section: _Section, namespace: str, place: str) -> list[str]:
     prefix = "" if operator.namespace == namespace else f"{operator.namespace}::"
     lines = [_comment(where, note) for where, note in operator.notes]
-    lines.append(f"- func: {_scalar(prefix + operator.text)}")
+    lines.append(f"- func: {scalar(prefix + operator.text)}")
     if operator.condition != section.condition:
-        lines.append(f"  if: {_scalar(operator.condition)}")
+        lines.append(f"  if: {scalar(operator.condition)}")
     if operator.tags != section.tags:
         lines.append(f"  tags: [{', '.join(operator.tags)}]")
+    if operator.outputs:
+        lines.append(f"  outputs: {operator.outputs}")
     keys = _plain_keys(operator, place)
     if operator.by_hand:
         lines.append("  manual_kernel_registration: True")
@@ -143,7 +151,7 @@ def _kernel(name: str, condition: str, place: str) -> str:
     return f"{{kernel: {shown}, if: {_quotation(condition)}}}" if condition else shown
 
 
-def _scalar(text: str) -> str:
+def scalar(text: str) -> str:
     """A text as a scalar of YAML in a block."""
     return _quotation(text) if _FLOW_ENDS.search(text) or text in ("1", "0") else text
 

@@ -40,6 +40,7 @@ class ImportedOperator(NamedTuple):
     kernels: tuple[ImportedKernel, ...]
     by_hand: bool
     notes: tuple[tuple[SourcePlace, str], ...]
+    outputs: str = ""
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 
-__all__ = ["read_modules"]
+__all__ = ["answer_of", "read_modules"]
 
 #: How many seconds the process may take.
 _TIME_LIMIT: Final = 600
@@ -56,8 +56,17 @@ def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
     """
     from opwright.model.dispatch_key import LIBRARY_KEYS
 
-    keys = json.dumps([key.name for key in LIBRARY_KEYS.values()])
-    command = [sys.executable, "-c", _PROGRAM, keys, *modules]
+    answer = answer_of(_PROGRAM, json.dumps([key.name for key in LIBRARY_KEYS.values()]), modules)
+    assert isinstance(answer, list)
+    return list(map(_registration, answer))
+
+
+def answer_of(program: str, argument: str, modules: Sequence[str]) -> object:
+    """What a program prints behind the mark that runs with an argument and names of modules, in a process of its own.
+
+    Raises Fault if it fails.
+    """
+    command = [sys.executable, "-c", program, argument, *modules]
     shown = ", ".join(f"`{module}`" for module in modules)
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT)
@@ -67,7 +76,8 @@ def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
     if done.returncode or not marked:
         lines = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
         raise Fault.at(MODULE_NOT_READ, f"importing {shown} failed: {lines or f'exit status {done.returncode}'}")
-    return [_registration(row) for row in json.loads(marked[-1].removeprefix(_MARK))]
+    answer: object = json.loads(marked[-1].removeprefix(_MARK))
+    return answer
 
 
 def _registration(row: tuple[str, str, list[str], list[str]]) -> RegistrationStatement:

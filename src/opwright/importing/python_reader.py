@@ -53,7 +53,7 @@ def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
         reader.read(tree)
         statements += reader.statements
         unread += reader.unread
-    return SourceRegistrations(statements, (), unread)
+    return SourceRegistrations(statements, unread)
 
 
 class _Reader:

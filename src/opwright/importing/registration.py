@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from opwright.source.named_tuple import NamedTuple
 
@@ -44,14 +43,7 @@ class RegistrationStatement(NamedTuple):
 
 
 class SourceRegistrations(NamedTuple):
-    """What sources register, the headers that declare the kernels, and what was not understood, by its place.
-
-    `unknown_macros` are those that the names of namespaces need, by the namespace. `wholes` are statements and blocks
-    that only register, each with the places inside: without these nothing of it is needed.
-    """
+    """What sources register, and what was not understood, by its place."""
 
     statements: Sequence[RegistrationStatement]
-    headers: Sequence[str] = ()
     unread: Sequence[tuple[SourcePlace, str]] = ()
-    unknown_macros: Mapping[str, str] = MappingProxyType({})
-    wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]] = ()

@@ -8,11 +8,13 @@ from typing import Final
 
 from opwright.files.writer import write_file
 from opwright.importing.comparison import RegistrationComparison, compare_registrations, generated_operators
-from opwright.importing.cpp_reader import CPP_SUFFIXES, read_cpp_sources
+from opwright.importing.cpp_reader import CPP_HEADERS, CPP_SUFFIXES, read_cpp_sources
+from opwright.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
 from opwright.importing.library_file import LibraryHead, library_text
 from opwright.importing.operators import ImportedOperators, import_operators
 from opwright.importing.python_reader import read_python_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
+from opwright.model.dispatch_key import META
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
@@ -26,12 +28,17 @@ _PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
 
 
 class ImportRequest(NamedTuple):
-    """What is imported: files and folders, modules, macros of the build; and the library file."""
+    """What is imported: files and folders, modules, macros of the build; and the library file.
+
+    `derivatives` is the file for drafts of derivatives, empty for none. `fakes` are modules whose kernels for Meta run.
+    """
 
     sources: tuple[str, ...]
     modules: tuple[str, ...]
     macros: Mapping[str, str]
     out: str
+    derivatives: str = ""
+    fakes: tuple[str, ...] = ()
 
 
 class Written(NamedTuple):
@@ -43,12 +50,16 @@ class Written(NamedTuple):
 
 
 class ReadOperators(NamedTuple):
-    """What was read: the statements, the operators that they register, and the head of the file."""
+    """What was read: the statements, the operators that they register, the head of the file, and the derivatives.
+
+    `deletable` are the places that the files take the place of.
+    """
 
     statements: Sequence[RegistrationStatement]
-    wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]]
     imported: ImportedOperators
     head: LibraryHead
+    derivatives: DraftedDerivatives
+    deletable: Sequence[SourcePlace]
 
 
 def read_operators(request: ImportRequest) -> ReadOperators:
@@ -56,14 +67,16 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     files = [SourceFile.read(path) for path in _paths(request.sources)]
     cpp = [file for file in files if file.path.endswith(CPP_SUFFIXES) and any(word in file.text for word in _WORDS)]
     python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
-    read = read_cpp_sources(cpp, request.macros)
+    headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
+    read = read_cpp_sources(cpp, request.macros, headers)
     from_python = read_python_sources(python)
     statements = [*read.statements, *from_python.statements]
     if request.modules:
         from opwright.importing.process import read_modules
 
         statements += read_modules(request.modules)
-    imported = import_operators(statements)
+    drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
+    imported = _with_outputs([row for row in statements if row not in drafts.taken], request.fakes)
     if not imported.operators:
         names = ", ".join([*request.sources, *request.modules])
         help = "name sources with `TORCH_LIBRARY` or `torch.library`"
@@ -77,16 +90,45 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     left = (*imported.left, *imported.refused, *read.unread, *from_python.unread)
     top = os.path.dirname(os.path.abspath(request.sources[0])) if request.sources else ""
     base = os.path.abspath(request.sources[0]) if request.sources and os.path.isdir(request.sources[0]) else top
-    headers = tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in read.headers])
+    includes = tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in read.headers])
     stem = os.path.splitext(os.path.basename(request.out))[0]
     places = [statement.place for statement in statements if statement.schema and statement.place.first]
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
-    return ReadOperators(
-        statements,
-        read.wholes,
-        imported._replace(left=left),
-        LibraryHead(headers or (f"{stem}_kernels.h",), (*shown, *request.modules)),
-    )
+    head = LibraryHead(includes or (f"{stem}_kernels.h",), (*shown, *request.modules))
+    if drafts.taken:
+        folder = os.path.dirname(os.path.abspath(request.out))
+        called = headers_of(drafts.called, read.declared)
+        head = head._replace(
+            derivatives=os.path.relpath(request.derivatives, folder).replace(os.sep, "/"),
+            derivative_headers=tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in called]),
+        )
+    taken = [*imported.taken, *[row.place for row in drafts.taken]]
+    wholes = [whole for whole, inside in read.wholes if set(taken).issuperset(inside)]
+    deletable = [*taken, *wholes, *drafts.deletable]
+    return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable)
+
+
+def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence[str]) -> ImportedOperators:
+    """The operators, with declared outputs in place of kernels for Meta that modules prove to be these."""
+    imported = import_operators(statements)
+    if not modules:
+        return imported
+    from opwright.importing.fakes import proven_outputs
+
+    faked = {(row.namespace, row.name) for row in statements if row.keys == (META.name,)}
+    proven = proven_outputs(modules, sorted(f"{namespace}::{name}" for namespace, name in faked))
+    declared = {key: proven["::".join(key)] for key in faked if "::".join(key) in proven}
+    others = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in declared]
+    by_hand = {(own.namespace, own.name) for own in import_operators(others).operators if own.by_hand}
+    replaced = {key for key in declared if key not in by_hand}
+    places = [row.place for row in statements if row.keys == (META.name,) and (row.namespace, row.name) in replaced]
+    kept = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in replaced]
+    imported = import_operators(kept)
+    operators = [
+        own._replace(outputs=declared[own.namespace, own.name]) if (own.namespace, own.name) in replaced else own
+        for own in imported.operators
+    ]
+    return imported._replace(operators=tuple(operators), taken=(*imported.taken, *places))
 
 
 def _paths(sources: Iterable[str]) -> Iterator[str]:
@@ -104,12 +146,15 @@ def _paths(sources: Iterable[str]) -> Iterator[str]:
 
 def write_import(request: ImportRequest, *, force: bool) -> Written:
     """Write the library file. Raises Fault if it exists, unless the run may replace it."""
-    if os.path.lexists(request.out) and not force:
-        message = f"`{request.out}` exists"
-        raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file, or replace it with `--force`")
+    for path in filter(os.path.lexists, (request.out, request.derivatives)):
+        if not force:
+            message = f"`{path}` exists"
+            raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file, or replace it with `--force`")
     read = read_operators(request)
     write_file(request.out, library_text(read.imported, read.head).encode())
-    return Written(len(read.imported.operators), _ranges(_deletable(read)), read.imported.left)
+    if request.derivatives:
+        write_file(request.derivatives, read.derivatives.text.encode())
+    return Written(len(read.imported.operators), _ranges(read.deletable), read.imported.left)
 
 
 def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> RegistrationComparison:
@@ -117,13 +162,6 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Regis
     read = read_operators(request)
     generated = generated_operators(SourceFile.read(request.out), torch, sink)
     return compare_registrations(read.imported.operators, generated)
-
-
-def _deletable(read: ReadOperators) -> Iterator[SourcePlace]:
-    """The statements that a library file takes the place of, and what stood only around them."""
-    taken = set(read.imported.taken)
-    yield from read.imported.taken
-    yield from [whole for whole, places in read.wholes if taken.issuperset(places)]
 
 
 def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
