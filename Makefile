@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved field-port clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -141,7 +141,7 @@ vendor-replay: $(REFERENCE)
 
 # Operator libraries of others, from the package index: imported, checked, generated, and compared. What their metadata
 # needs is installed beside.
-FIELD := .cache/field-tools
+FIELD := $(CURDIR)/.cache/field-tools
 field-replay: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)')
@@ -154,6 +154,13 @@ port-replay: $(REFERENCE)
 field-moved: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools numba
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.moved
+# Libraries of others built with Opwright by the steps of docs/from-torch-scatter.md, beside the originals: results,
+# gradients and schemas are compared. TESTS is a folder with a library's own tests, which its distribution lacks.
+#   make field-port ONLY=torch-scatter TESTS=path/to/pytorch_scatter/test
+field-port: $(REFERENCE)
+	$(PIP) --target $(FIELD) --upgrade setuptools scipy
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.port $(if $(ONLY),--only '$(ONLY)') \
+	    $(if $(TESTS),--tests '$(TESTS)')
 
 # The example for Bazel and all of PyTorch's files, built by a service for remote execution on this machine: BuildGrid,
 # which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/remote-execution.md.

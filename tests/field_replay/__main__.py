@@ -1,8 +1,8 @@
-"""Imports the operator libraries of others from their source distributions: `python -m tests.field_replay`.
+"""Imports the operator libraries of others from their distributions: `python -m tests.field_replay`.
 
 It downloads them from the package index, writes a library file from each with `opwright import`, checks it, and
 compares what its generated code registers with what the sources register. Nothing of theirs is run, but for the
-metadata that pip asks for.
+metadata that pip asks for, and FBGEMM: its distributions have no C++ sources, so a process imports it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
+from zipfile import ZipFile
 
 from opwright.cli.main import main as opwright
 from opwright.importing.run import ImportRequest, read_operators
@@ -34,12 +35,17 @@ ENVIRONMENT: Final = {
 
 
 class Library(NamedTuple):
-    """A library: its distribution, the sources of one build of it, and the macros of that build."""
+    """A library: its distribution, the sources of one build of it, and the macros of that build.
+
+    A wheel is downloaded in place of the sources if it `is_wheel`, and `modules` are imported in a process.
+    """
 
     name: str
     distribution: str
     sources: tuple[str, ...]
     macros: tuple[str, ...] = ()
+    is_wheel: bool = False
+    modules: tuple[str, ...] = ()
 
 
 LIBRARIES: Final = (
@@ -54,6 +60,12 @@ LIBRARIES: Final = (
     Library("xformers (Python)", "xformers==0.0.35", ("xformers/ops",)),
     Library("torchlpc", "torchlpc==0.7.2", ("torchlpc",)),
     Library("flash-attn", "flash-attn==2.8.3.post2", ("flash_attn",)),
+    # The newest source distributions are old, or there are none.
+    Library("torchao (CUDA)", "torchao==0.18.0", ("torchao/csrc", "torchao/ops.py"), is_wheel=True),
+    Library("torchao (Python)", "torchao==0.18.0", ("torchao/**/*.py",), is_wheel=True),
+    Library(
+        "FBGEMM (CPU)", "fbgemm-gpu-cpu==1.8.0", (), is_wheel=True, modules=("fbgemm_gpu", "fbgemm_gpu.sparse_ops")
+    ),
 )
 
 
@@ -70,31 +82,37 @@ class Replayed(NamedTuple):
     messages: str
 
 
-def sources_of(distribution: str, cache: Path) -> Path:
-    """The folder with the sources of a distribution, which is downloaded once."""
+def sources_of(distribution: str, cache: Path, *, is_wheel: bool = False) -> Path:
+    """The folder with the files of a distribution, which is downloaded once."""
     project, _, version = distribution.partition("==")
     folder = cache / distribution
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as top:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation"]
-            command += ["--no-binary=:all:", "--dest", top, f"{project}=={version}"]
-            subprocess.run(command, check=True, env={**os.environ, **ENVIRONMENT})
-            archive = next(Path(top).glob("*.tar.gz"))
-            with tarfile.open(archive) as members:
-                members.extractall(top, filter="data")
+            command += ["--only-binary=:all:" if is_wheel else "--no-binary=:all:", "--dest", top]
+            subprocess.run([*command, f"{project}=={version}"], check=True, env={**os.environ, **ENVIRONMENT})
+            if is_wheel:
+                with ZipFile(next(Path(top).glob("*.whl"))) as wheel:
+                    wheel.extractall(Path(top) / "wheel")
+            else:
+                with tarfile.open(next(Path(top).glob("*.tar.gz"))) as members:
+                    members.extractall(top, filter="data")
             next(path for path in Path(top).iterdir() if path.is_dir()).rename(folder)
     return folder
 
 
 def replay(library: Library, cache: Path, out: Path) -> Replayed:
     """Import a library, check the file, generate from it, and compare."""
-    top = sources_of(library.distribution, cache)
-    sources = tuple([str(top / source) for source in library.sources])
+    top = sources_of(library.distribution, cache, is_wheel=library.is_wheel)
+    sources = tuple([str(path) for source in library.sources for path in sorted(top.glob(source))])
+    if library.modules:
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(top.resolve()), os.environ.get("PYTHONPATH", "")])
     file = out / f"{library.name.replace(' ', '_')}.yaml"
     macros = dict(macro.partition("=")[::2] for macro in library.macros)
-    read = read_operators(ImportRequest(sources, (), macros, str(file)))
+    read = read_operators(ImportRequest(sources, library.modules, macros, str(file)))
     words = ["import", *sources, *[word for macro in library.macros for word in ("--define", macro)]]
+    words += [word for module in library.modules for word in ("--module", module)]
     words += ["--out", str(file)]
     said, told = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
@@ -112,7 +130,7 @@ def replay(library: Library, cache: Path, out: Path) -> Replayed:
         len(read.imported.operators) if is_sound else 0,
         int(compared.split(" ", 1)[0]) if is_compared else 0,
         sum(operator.by_hand for operator in read.imported.operators),
-        sum(place.last - place.first + 1 for place in read.imported.taken),
+        sum(place.last - place.first + 1 for place in read.imported.taken if place.first),
         len(file.read_text().splitlines()) if file.exists() else 0,
         "" if is_compared and compared.endswith(" 0 differences") else said.getvalue() + told.getvalue(),
     )

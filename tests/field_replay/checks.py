@@ -51,7 +51,8 @@ def scatter_calls(package: ModuleType) -> Iterator[Call]:
             # The deviation of one value has no gradient: it is the square root of zero.
             position = None if composite == "scatter_std" else 0
             yield Call(composite, getattr(package, composite), (src, index, dim), position)
-            yield Call(f"{composite}, scripted", torch.jit.script(getattr(package, composite)), (src, index, dim), position)
+            scripted = torch.jit.script(getattr(package, composite))
+            yield Call(f"{composite}, scripted", scripted, (src, index, dim), position)
         for reduce in ("sum", "mul", "mean", "min", "max"):
             scripted = torch.jit.script(package.scatter)
             yield Call("scatter, scripted", scripted, (src, index, dim, None, None, reduce), 0)

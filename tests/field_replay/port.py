@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -40,7 +40,7 @@ _DELETABLE: Final = re.compile(r"can be deleted: (.*?): ([\d, -]+)")
 
 
 class Ported(NamedTuple):
-    """A built package, the minutes of machine time, and lines: by hand, of glue before, and after."""
+    """A built package, the minutes of one processor that it took, and lines: by hand, of glue before, and after."""
 
     folder: Path
     minutes: float
@@ -63,7 +63,7 @@ def built_original(port: Port, cache: Path) -> Path:
 
 def built_port(port: Port, cache: Path, work: Path) -> Ported:
     """The package, imported, changed and built below a folder."""
-    start = time.monotonic()
+    start = _processor_seconds()
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(sources_of(port.distribution, cache), work)
     before = _lines(_matching(work, port.glue))
@@ -79,7 +79,13 @@ def built_port(port: Port, cache: Path, work: Path) -> Ported:
     _build(work)
     after = _lines(_matching(work, port.glue)) * (not port.removed) + edited
     after += written if port.library_file in port.files else written + _lines([work / port.library_file])
-    return Ported(work, (time.monotonic() - start) / 60, written + edited, before, after)
+    return Ported(work, (_processor_seconds() - start) / 60, written + edited, before, after)
+
+
+def _processor_seconds() -> float:
+    """What the programs that ended took of processors."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _opwright(folder: Path, *words: str) -> str:

@@ -25,8 +25,8 @@ class Port(NamedTuple):
     """A library: its distribution, its package, and how it changes.
 
     `glue` are the files whose code the library file takes the place of, by patterns. Those of `removed` are deleted.
-    `files` are texts that are written by hand, with their paths in the library, and so are the lines that edits put in. If they have
-    the library file, it is what someone made from the imported one; if not, the imported one is built.
+    `files` are texts that are written by hand, with their paths in the library, and so are the lines that edits put in.
+    If they have the library file, it is what someone made from the imported one; if not, the imported one is built.
     """
 
     distribution: str

@@ -46,13 +46,13 @@ public:
     ctx->saved_data["sizes"] = src.sizes();
     auto result = pick_cpu(src, axis);
     auto chosen = std::get<1>(result);
-    ctx->save_for_backward({chosen});
+    ctx->save_for_backward({chosen, src});
     ctx->mark_non_differentiable({chosen});
     return {std::get<0>(result), chosen};
   }
   static variable_list backward(AutogradContext* ctx, variable_list outs) {
     auto saved = ctx->get_saved_variables();
-    auto chosen = saved[0];
+    auto chosen = ctx->get_saved_variables()[0];
     auto axis = ctx->saved_data["axis"].toInt();
     auto grad_in = at::zeros(ctx->saved_data["sizes"].toIntVector(), outs[0].options());
     grad_in.scatter_(axis, chosen, outs[0]);

@@ -21,7 +21,7 @@ __all__ = ["DraftedDerivatives", "draft_derivatives", "headers_of"]
 
 _OF_TORCH: Final = re.compile(r"\btorch::(?=\w+\()")
 #: Nodes save sizes as symbolic integers; this makes integers of them.
-_SIZES: Final = re.compile(r"\b(\w+)\.sizes\(\)")
+_SIZES: Final = re.compile(r"\b(\w+)\.size(?:s\(\)|\((\d+)\))")
 _CALLED: Final = re.compile(r"(?<![\w.>])((?:\w+::)*\w+)\(")
 _SHARED: Final = "its kernel serves all devices; with kernels for devices, these formulas take the place of the class"
 
@@ -80,13 +80,18 @@ def _renamed(function: AppliedClass, given: AutogradClass, schema: str) -> Gradi
     named = {parameter: known.get(text) for parameter, text in zip(given.parameters, function.given, strict=True)}
     gradients = gradients_of(given, named)
     formulas = {
-        str(named[parameter]): _SIZES.sub(r"C10_AS_INTARRAYREF_SLOW(\1.sym_sizes())", _OF_TORCH.sub("at::", formula))
+        str(named[parameter]): _SIZES.sub(_integers, _OF_TORCH.sub("at::", formula))
         for parameter, formula in gradients.formulas.items()
         if named[parameter] is not None
     }
     if len(formulas) != len(gradients.formulas):
         return gradients._replace(formulas={}, reason="it computes a gradient for what is no argument")
     return gradients._replace(formulas=formulas)
+
+
+def _integers(match: re.Match[str]) -> str:
+    index = f"[{match[2]}]" if match[2] else ""
+    return f"C10_AS_INTARRAYREF_SLOW({match[1]}.sym_sizes()){index}"
 
 
 def _entry(schema: str, gradients: Gradients) -> list[str]:

@@ -70,7 +70,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
     read = read_cpp_sources(cpp, request.macros, headers)
     from_python = read_python_sources(python)
-    statements = [*read.statements, *from_python.statements]
+    # Python defines operators for kernels of either C++ interface.
+    is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
+    statements = [*read.statements, *[row._replace(is_stable=is_stable) for row in from_python.statements]]
     if request.modules:
         from opwright.importing.process import read_modules
 
