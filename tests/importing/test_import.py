@@ -119,12 +119,19 @@ def test_refused_operators_stay_by_hand(library: Path, capsys: pytest.CaptureFix
 def test_python_beside_cpp(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A fake in Python keeps no kernel of C++ by hand."""
     Path("stable.cpp").write_text(STABLE)
-    Path("fakes.py").write_text('import torch\n@torch.library.register_fake("acme::twice")\ndef _(x):\n    return x\n')
+    adders = {
+        "register_fake": "for Meta: declare `outputs` in its place",
+        "register_autograd": "for Autograd: write a derivative in its place",
+        "register_autocast": "for Autocast: declare `autocast` in its place",
+        "register_vmap": "for FuncTorchBatched: it stays",
+    }
+    calls = [f'torch.library.{adder}("acme::twice", f)\n' for adder in adders]
+    Path("fakes.py").write_text("import torch\ndef f(x):\n    return x\n" + "".join(calls))
     assert imported("stable.cpp", "fakes.py") == 0
     assert "  dispatch: CUDA\n" in Path("acme.yaml").read_text()
-    assert (
-        "stays: fakes.py:2: Python adds to `twice` for Meta: declare `outputs` in its place" in capsys.readouterr().out
-    )
+    printed = capsys.readouterr().out
+    for number, told in enumerate(adders.values()):
+        assert f"stays: fakes.py:{number + 4}: Python adds to `twice` {told}" in printed
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,13 @@ from opwright.syntax.cpp import joined_conditions
 __all__ = ["ImportedKernel", "ImportedOperator", "ImportedOperators", "import_operators"]
 
 _KEYS: Final = {key.name for key in LIBRARY_KEYS.values()}
+#: What takes the place of a Python function that is registered for a key.
+_ADVICE: Final = {
+    META.name: "declare `outputs` in its place, or prove them with `--outputs-from`",
+    "Autograd": "write a derivative in its place",
+    "Autocast": "declare `autocast` in its place",
+    "FuncTorchBatched": "it stays, or name a `batch_rule`",
+}
 
 
 class ImportedKernel(NamedTuple):
@@ -101,7 +108,7 @@ class _Operator:
         own = [row for row in statements if not row.schema or row in definitions]
         added = [row for row in own if _is_python(row) and not _is_python(definitions[0])]
         for row in added:
-            what = "declare `outputs` in its place" if META.name in row.keys else "it stays"
+            what = next((_ADVICE[key] for key in row.keys if key in _ADVICE), "it stays")
             self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
         self._build(definitions, [row for row in own if row not in added])
 
@@ -153,6 +160,9 @@ class _Operator:
             is_definition = row in definitions
             if not is_by_hand or (is_definition and not row.keys):
                 self.taken.append(row.place)
+            elif not row.place.first:
+                # The statements of a process are not known.
+                continue
             elif is_definition:
                 self.left.append((row.place, f"the schema of `{row.name}` is generated: {_kernel_alone(row)}"))
             else:
