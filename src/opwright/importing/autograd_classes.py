@@ -106,8 +106,8 @@ def _declared_name(parameter: Sequence[Token]) -> str:
 class _Values:
     """The values of local variables while a body is read: expressions of its parameters; None for unknown ones."""
 
-    def __init__(self, known: Mapping[str, str | None]) -> None:
-        self.known: dict[str, str | None] = dict(known)
+    def __init__(self, variables: Mapping[str, str | None]) -> None:
+        self.variables: dict[str, str | None] = dict(variables)
 
     def expression(self, tokens: Sequence[Token], special: Mapping[tuple[str, ...], str | None]) -> str | None:
         """An expression with the values of its variables. `special` are sequences of tokens with their values."""
@@ -128,8 +128,8 @@ class _Values:
                 is_variable = token.kind == "name" and follows not in (".", "::", "->")
                 called = tokens[index + 1].text if index + 1 < len(tokens) else ""
                 value: str | None = token.text
-                if is_variable and token.text in self.known and called not in ("(", "::"):
-                    value = self.known[token.text]
+                if is_variable and token.text in self.variables and called not in ("(", "::"):
+                    value = self.variables[token.text]
                 index += 1
                 if value == token.text:
                     parts.append(value)
@@ -192,7 +192,7 @@ def _assignment(statement: Sequence[Token]) -> tuple[str, Sequence[Token]] | Non
 def _of_arguments(tokens: Sequence[Token], values: _Values) -> str | None:
     """An expression of the arguments; None for a call that has none of them, which may give something else later."""
     is_call = any(token.text == "(" for token in tokens)
-    is_known = any(token.kind == "name" and token.text in values.known for token in tokens)
+    is_known = any(token.kind == "name" and token.text in values.variables for token in tokens)
     return None if is_call and not is_known else values.expression(tokens, {})
 
 
@@ -216,13 +216,13 @@ class _Forward:
                 items = arguments(statement, 1) if texts[1:2] == ["{"] else [statement[1:]]
                 self.results = [text_of(item) for item in items]
             elif assigned is not None:
-                values.known[assigned[0]] = _of_arguments(assigned[1], values)
+                values.variables[assigned[0]] = _of_arguments(assigned[1], values)
             elif "mark_dirty" not in texts:
                 for index, token in enumerate(statement):
                     following = texts[index + 1 : index + 3]
                     changes = following[:1] == ["="] or (following[:1] == ["."] and following[-1].endswith("_"))
                     if token.kind == "name" and changes:
-                        values.known[token.text] = None
+                        values.variables[token.text] = None
 
     def _read_context(self, statement: Sequence[Token], values: _Values) -> None:
         texts = [token.text for token in statement]
@@ -247,37 +247,37 @@ def gradients_of(given: AutogradClass, named: Mapping[str, str | None]) -> Gradi
         special[given.gradients, "[", str(index), "]"] = "grad" if is_only else f"grads[{index}]"
     for key, value in forward.data.items():
         special[given.context, "->", "saved_data", "[", key, "]"] = value
-    kept: list[str | None] = []
+    saved: list[str | None] = []
     for name, value in forward.saved:
         number = forward.results.index(name) if name in forward.results else None
         result = "result" if len(forward.results) == 1 else f"result{number}"
-        known = set(_NAME.findall(value or ""))
-        kept.append(result if number is not None else value if known.intersection(named.values()) else None)
-    unknown = [name for (name, _), value in zip(forward.saved, kept, strict=True) if value is None]
+        words = set(_NAME.findall(value or ""))
+        saved.append(result if number is not None else value if words.intersection(named.values()) else None)
+    unknown = [name for (name, _), value in zip(forward.saved, saved, strict=True) if value is None]
     if unknown:
         return Gradients({}, differentiable, f"it saves `{unknown[0]}`, which is neither an argument nor a result")
     if forward.written:
         written = "it marks an argument as written: give the operator a written argument, or return a new tensor"
-        return _backward(given, special, kept, differentiable)._replace(reason=written)
-    return _backward(given, special, kept, differentiable)
+        return _backward(given, special, saved, differentiable)._replace(reason=written)
+    return _backward(given, special, saved, differentiable)
 
 
 def _backward(
     given: AutogradClass,
     special: dict[tuple[str, ...], str | None],
-    kept: Sequence[str | None],
+    saved: Sequence[str | None],
     differentiable: tuple[bool, ...],
 ) -> Gradients:
     values = _Values({})
     own = (given.context, "->", "get_saved_variables", "(", ")")
-    special.update({(*own, "[", str(index), "]"): value for index, value in enumerate(kept)})
+    special.update({(*own, "[", str(index), "]"): value for index, value in enumerate(saved)})
     for statement, is_simple in _simple_statements(given.backward):
         texts = [token.text for token in statement]
         assigned = _assignment(statement) if is_simple else None
         if assigned is not None and text_of(assigned[1]) == f"{given.context}->get_saved_variables()":
-            special.update({(assigned[0], "[", str(index), "]"): value for index, value in enumerate(kept)})
+            special.update({(assigned[0], "[", str(index), "]"): value for index, value in enumerate(saved)})
         elif assigned is not None:
-            values.known[assigned[0]] = values.expression(assigned[1], special)
+            values.variables[assigned[0]] = values.expression(assigned[1], special)
         elif is_simple and texts[:1] == ["return"] and texts[1:2] == ["{"]:
             returned = arguments(statement, 1)
             formulas = {}
@@ -288,13 +288,15 @@ def _backward(
                         return Gradients({}, differentiable, f"`{text_of(value)}` is no expression of saved values")
                     formulas[name] = formula
             return Gradients(formulas, differentiable)
-        elif is_simple and len(texts) > 3 and texts[1] == "." and texts[2].endswith("_") and texts[0] in values.known:
+        elif (
+            is_simple and len(texts) > 3 and texts[1] == "." and texts[2].endswith("_") and texts[0] in values.variables
+        ):
             # An operation in place on a new tensor continues its expression.
             rest = values.expression(statement[1:], special)
-            before = values.known[texts[0]]
+            before = values.variables[texts[0]]
             if rest is None or before is None or "(" not in before or texts[0] in texts[1:]:
                 return Gradients({}, differentiable, f"backward has the statement `{text_of(statement)[:60]}`")
-            values.known[texts[0]] = before + rest
+            values.variables[texts[0]] = before + rest
         else:
             return Gradients({}, differentiable, f"backward has the statement `{text_of(statement)[:60]}`")
     return Gradients({}, differentiable, "backward returns no list")

@@ -40,15 +40,16 @@ _MOST_HEADERS: Final = 2000
 class CppRegistrations(NamedTuple):
     """What C++ sources register, and what else they say about it.
 
-    `headers` declare the kernels. `unknown_macros` are those that the names of namespaces need, by the namespace.
-    `wholes` are statements and blocks that only register, each with the places inside: without these nothing of it is
-    needed. `classes` are those of autograd, with the functions that apply them. `declared` are the functions of headers
-    with their paths.
+    `headers` declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
+    need, by the namespace. `wholes` are statements and blocks that only register, each with the places inside: without
+    these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
+    the functions of headers with their paths.
     """
 
     statements: Sequence[RegistrationStatement]
     unread: Sequence[tuple[SourcePlace, str]]
     headers: Sequence[str]
+    undeclared: Sequence[str]
     unknown_macros: Mapping[str, str]
     wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]]
     classes: Sequence[tuple[AppliedClass, AutogradClass]]
@@ -117,6 +118,7 @@ class _Reader:
         self._macros.update(macros)
         self._functions: dict[str, list[CppFunction]] = {}
         self._headers: dict[str, None] = {}
+        self._undeclared: dict[str, None] = {}
         self._unread: list[tuple[SourcePlace, str]] = []
         self._unknown: dict[str, str] = {}
         self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
@@ -144,7 +146,9 @@ class _Reader:
         declared = {
             own.name: own.path for named in self._functions.values() for own in named if own.path.endswith(CPP_HEADERS)
         }
-        return CppRegistrations(read, self._unread, [*self._headers], self._unknown, self._wholes, applied, declared)
+        return CppRegistrations(
+            read, self._unread, [*self._headers], [*self._undeclared], self._unknown, self._wholes, applied, declared
+        )
 
     def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
         for statement in statements(source):
@@ -257,8 +261,7 @@ class _Reader:
         if header is not None and header.parameters == function.parameters:
             self._headers[header.path] = None
         elif header is None and not function.is_hidden:
-            note = f"no header declares `{function.name}`: declare it in one of `includes`"
-            row = row._replace(notes=(*row.notes, note))
+            self._undeclared[function.name] = None
         elif header is not None:
             where = os.path.relpath(header.path, os.path.dirname(row.place.path) or ".")
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"

@@ -76,8 +76,10 @@ def _renamed(function: AppliedClass, given: AutogradClass, schema: str) -> Gradi
         return Gradients({}, (), fault.message)
     if len(names) != len(function.parameters) or len(function.given) != len(given.parameters):
         return Gradients({}, (), "its parameters are not those of the schema")
-    known = dict(zip(function.parameters, names, strict=True))
-    named = {parameter: known.get(text) for parameter, text in zip(given.parameters, function.given, strict=True)}
+    by_parameter = dict(zip(function.parameters, names, strict=True))
+    named = {
+        parameter: by_parameter.get(text) for parameter, text in zip(given.parameters, function.given, strict=True)
+    }
     gradients = gradients_of(given, named)
     formulas = {
         str(named[parameter]): _SIZES.sub(_integers, _OF_TORCH.sub("at::", formula))

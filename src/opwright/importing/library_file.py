@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -27,6 +28,7 @@ class LibraryHead(NamedTuple):
     sources: tuple[str, ...] = ()
     derivatives: str = ""
     derivative_headers: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
 
 
 #: Stands for the keys of an entry that needs no `dispatch`.
@@ -57,6 +59,9 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
         lines.append("kernel_signatures: declared")
         lines += ["includes:", *[f"- {scalar(header)}" for header in head.headers]]
         lines[-len(head.headers) - 1] += "  # their folders have to be on the include path"
+        if head.undeclared:
+            told = f"No header declares {', '.join(head.undeclared)}: one of these has to."
+            lines += textwrap.wrap(told, 120, initial_indent="# ", subsequent_indent="# ", break_long_words=False)
     if head.derivatives:
         lines.append(f"derivatives: {scalar(head.derivatives)}")
     if head.derivative_headers:

@@ -96,7 +96,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     stem = os.path.splitext(os.path.basename(request.out))[0]
     places = [statement.place for statement in statements if statement.schema and statement.place.first]
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
-    head = LibraryHead(includes or (f"{stem}_kernels.h",), (*shown, *request.modules))
+    head = LibraryHead(
+        includes or (f"{stem}_kernels.h",), (*shown, *request.modules), undeclared=tuple(read.undeclared)
+    )
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
         called = headers_of(drafts.called, read.declared)
@@ -124,8 +126,8 @@ def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence
     by_hand = {(own.namespace, own.name) for own in import_operators(others).operators if own.by_hand}
     replaced = {key for key in declared if key not in by_hand}
     places = [row.place for row in statements if row.keys == (META.name,) and (row.namespace, row.name) in replaced]
-    kept = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in replaced]
-    imported = import_operators(kept)
+    remaining = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in replaced]
+    imported = import_operators(remaining)
     operators = [
         own._replace(outputs=declared[own.namespace, own.name]) if (own.namespace, own.name) in replaced else own
         for own in imported.operators

@@ -19,7 +19,7 @@ from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["check_alias_sets", "check_passing", "has_listed_values"]
+__all__ = ["check_alias_sets", "check_passing", "has_listed_values", "is_passed"]
 
 #: The tensors that a list of arguments has one by one, as PyTorch's support code for generated kernels takes them.
 _TENSORS: Final = frozenset(("Tensor", "Tensor?"))
@@ -97,7 +97,7 @@ def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics)
     for argument in function.arguments.all:
         type, is_view = argument.type, feature is _VIEW
         is_hidden = argument.is_write and feature is _DERIVATIVE and type.text.startswith("Tensor?[")
-        if is_hidden or (type.is_tensor_like and not _is_passed(type)) or (is_view and not _is_held(type)):
+        if is_hidden or (type.is_tensor_like and not is_passed(type)) or (is_view and not _is_held(type)):
             message = f"generated code for {feature.name} cannot pass on `{type} {argument.name}`"
             help = feature.help if is_view or is_hidden else f"take `Tensor[]` or `Tensor?[]`, or {feature.help}"
             sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
@@ -111,7 +111,8 @@ def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics)
     return False
 
 
-def _is_passed(type: Type) -> bool:
+def is_passed(type: Type) -> bool:
+    """Whether generated kernels can pass on tensors of a type."""
     return type.text in _TENSORS or (isinstance(type, ListType) and type.elem.text in _TENSORS)
 
 
