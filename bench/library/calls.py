@@ -87,8 +87,8 @@ def main() -> None:
     # What remains for an operator that PyTorch records in C++ is its engine, which all ways share.
     engine = median(
         [
-            _microseconds(lambda: torch.autograd.grad(torch.neg(leaf), leaf, plain))
-            - _microseconds(lambda: torch.neg(leaf))
+            processor_microseconds(lambda: torch.autograd.grad(torch.neg(leaf), leaf, plain))
+            - processor_microseconds(lambda: torch.neg(leaf))
             for _ in range(ROUNDS)
         ]
     )

@@ -113,6 +113,7 @@ class _Values:
         """An expression with the values of its variables. `special` are sequences of tokens with their values."""
         parts: list[str] = []
         index = 0
+        value: str | None
         while index < len(tokens):
             texts = tuple([token.text for token in tokens[index : index + 8]])
             match = next((given for given in special if texts[: len(given)] == given), None)
@@ -127,7 +128,7 @@ class _Values:
             else:
                 is_variable = token.kind == "name" and follows not in (".", "::", "->")
                 called = tokens[index + 1].text if index + 1 < len(tokens) else ""
-                value: str | None = token.text
+                value = token.text
                 if is_variable and token.text in self.variables and called not in ("(", "::"):
                     value = self.variables[token.text]
                 index += 1

@@ -81,7 +81,7 @@ class CallPorter:
             types = ", ".join([value.type or "?" for value in values])
             self._state.leave(node, f"no overload of `{name}` takes ({types})")
             return None
-        since = self._state.operators.missing_until(chosen.schema)
+        since = self._state.operators.missing_until(chosen)
         if since is not None:
             self._state.leave(node, f"PyTorch {_shown(self._state.target)} has no operator `{name}`", since)
             return None

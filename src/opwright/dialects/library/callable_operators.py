@@ -138,7 +138,7 @@ class CallableOperators:
             return tuple(own)
         return self._of_pytorch(plain) if namespace == "aten" else ()
 
-    def missing_until(self, choice: ChosenOverload) -> tuple[int, int] | None:
+    def missing_until(self, choice: ChosenOverload[Given]) -> tuple[int, int] | None:
         """The release that brought what a call of PyTorch's operator needs; None if the oldest one has it.
 
         That is the operator, the overload, or an argument.
@@ -149,7 +149,7 @@ class CallableOperators:
             return None
         versions = [release.version for release in RELEASES if release.version[:2] >= self.oldest]
         first = next((version[:2] for version in versions if names & operators(version)), None)
-        passed = {text.partition("=")[0] for text in choice.arguments} | {WHOLE_OVERLOAD}
+        passed = {argument.parameter.name for argument in choice.given} | {WHOLE_OVERLOAD}
         later = [
             parse_version(row.since)[:2]
             for row in LATER_OVERLOADS.rows

@@ -15,8 +15,8 @@ from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, qualified_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
-from opwright.emit.library.python.overloads import calls_another_form
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, stable_text
+from opwright.emit.library.python.overloads import calls_another_form
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
