@@ -27,12 +27,10 @@ from unittest.mock import patch
 
 import opwright
 from opwright import torchgen
+from opwright.cli.arguments import Parser
 from opwright.cli.main import COMMANDS, main
-from opwright.cli.parser import Parser
 from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
-from opwright.dialects.autocast import AUTOCAST_POLICIES
 from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
-from opwright.dialects.backend.families import FAMILY_FIELDS
 from opwright.dialects.backend.head_fields import (
     ALLOCATION_FIELDS,
     FALLBACK_FIELDS,
@@ -42,7 +40,7 @@ from opwright.dialects.backend.head_fields import (
 from opwright.dialects.backend.head_fields import HEAD_FIELDS as BACKEND_HEAD_FIELDS
 from opwright.dialects.backend.hooks import HOOK_FIELDS, KINDS, WHERE_FIELDS
 from opwright.dialects.backend.inherited import INHERITED_FIELDS
-from opwright.dialects.backend.kernel_names import PLACEHOLDERS
+from opwright.dialects.backend.kernel_families import FAMILY_FIELDS, PLACEHOLDERS
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.field import Field
 from opwright.dialects.library.expression_functions import FUNCTIONS, MEMBERS, TensorMember
@@ -51,6 +49,7 @@ from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
 from opwright.dialects.library.sections import COMMON_FIELDS, SECTION_FIELDS
+from opwright.dialects.names import AUTOCAST_POLICIES
 from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.dialects.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.dialects.upgraders.fields import UPGRADER_FIELDS

@@ -113,13 +113,13 @@ __all__ = [
 
 #: The modules of this package with the public names that each has.
 _MODULES: "Final" = {
-    "files.plan": ("Plan", "PlannedFile"),
     "cpp.binding": ("Binding",),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("translate",),
     "emit.emitter": ("Emitter", "Job", "Options"),
     "emit.registry": ("build_folders", "emitters"),
     "extension.inline": ("BuildFailed", "inline"),
+    "files.plan": ("Plan", "PlannedFile"),
     "model.catalog": ("Catalog",),
     "model.dispatch_key": ("DispatchKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),

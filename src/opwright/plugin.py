@@ -82,8 +82,17 @@ if TYPE_CHECKING:
         expect_string,
         expect_strings,
     )
-    from opwright.source.node_builders import NodeValue, node_at, part_of, with_entries, without_entries
-    from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+    from opwright.source.nodes import (
+        Mapping,
+        Node,
+        NodeValue,
+        Scalar,
+        Sequence,
+        node_at,
+        part_of,
+        with_entries,
+        without_entries,
+    )
     from opwright.source.span import Span
     from opwright.source.text import SourceFile
     from opwright.source.yaml import load_yaml
@@ -203,7 +212,7 @@ _MODULES: Final = {
     "convention.c_shim": ("NoCForm", "operator_key", "shim_function"),
     "convention.public_api": ("cpp_name",),
     "cpp.binding": ("Binding",),
-    "cpp.c_types": ("TENSOR", "CType", "const_ref", "mut_ref", "optional"),
+    "cpp.c_types": ("CType", "TENSOR", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
     "dialects.backend.reader": ("read_beside",),
@@ -270,8 +279,17 @@ _MODULES: Final = {
         "expect_string",
         "expect_strings",
     ),
-    "source.node_builders": ("NodeValue", "node_at", "part_of", "with_entries", "without_entries"),
-    "source.nodes": ("Mapping", "Node", "Scalar", "Sequence"),
+    "source.nodes": (
+        "Mapping",
+        "Node",
+        "NodeValue",
+        "Scalar",
+        "Sequence",
+        "node_at",
+        "part_of",
+        "with_entries",
+        "without_entries",
+    ),
     "source.span": ("Span",),
     "source.text": ("SourceFile",),
     "source.yaml": ("load_yaml",),

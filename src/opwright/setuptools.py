@@ -24,10 +24,9 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
-from opwright.extension.compiler_output import first_error, remembered_output
 from opwright.extension.generated import GeneratedCode, update_backend_code, update_code
 from opwright.extension.requirements import is_torch_installed, served_releases, with_torch_releases
-from opwright.extension.toolchain import DEFINITIONS, import_torch, include_folder
+from opwright.extension.toolchain import DEFINITIONS, first_error, import_torch, include_folder, remembered_output
 from opwright.release.stable_headers import stable_headers
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report

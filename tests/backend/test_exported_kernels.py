@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import opwright
-from opwright.emit.backend.inherited_kernels import is_exported
+from opwright.emit.backend.checks import is_exported
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from tests.compile.compiler import torch_folder

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.check.code_filter import CodeFilter
 from opwright.check.settings import find_settings
+from opwright.check.suppressions import CodeFilter
 from opwright.check.table import LINTS
 from opwright.cli.main import main
 from opwright.release.inputs import open_inputs

@@ -12,13 +12,7 @@ import pytest
 from opwright.convention import dispatcher, structured
 from opwright.cpp.translation import translate
 from opwright.dialects.library.outputs import load_outputs
-from opwright.emit.library.declared_outputs import (
-    OUTPUTS_HEADER,
-    allocation,
-    inplace_check,
-    out_resize,
-    shape_function,
-)
+from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.native_function import TypeStyle
 from opwright.schema import parse_schema

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from opwright.convention.python.bound import LINALG, TENSOR_METHODS, TORCH, is_bound, is_in_module
-from opwright.convention.python.call import NoTensorOptions, call_arguments, dispatch_lambda
+from opwright.convention.python.call import NoFieldName, NoTensorOptions, call_arguments, dispatch_lambda, field_names
 from opwright.convention.python.overloads import OutAlone, Overload, Pair, Repeated, pair_overloads, sort_pairs
-from opwright.convention.python.parser import NoPythonType, reader, type_name
-from opwright.convention.python.results import NoFieldName, field_names
+from opwright.convention.python.parameter import NoPythonType, reader, type_name
 from opwright.convention.python.signature import function_signature, python_signature
 from opwright.model.native_function import NativeFunction
 from opwright.schema import parse_schema, parse_type

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from opwright.convention.python.call import dispatch_lambda
-from opwright.convention.python.parser import NoPythonType
+from opwright.convention.python.parameter import NoPythonType
 from opwright.convention.python.signature import function_signature
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog

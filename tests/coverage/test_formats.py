@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.coverage.formats import csv_text, json_text, plain_text
-from opwright.coverage.query import Query
-from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
+from opwright.coverage import formats
+from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, Query, TrapKind
 from opwright.model.external_backend import Fallback
 from opwright.run.coverage import load_coverage
 from opwright.run.request import Request
@@ -99,7 +98,7 @@ tanh                                    kernel        backward lacks
 def test_json_has_a_stable_form() -> None:
     """The fields of JSON and the names in it are those that its format number promises."""
     report = report_of("tanh relu_", fallback="cpu")
-    data = json.loads(json_text.render(report, report.records))
+    data = json.loads(formats.render_json(report, report.records))
     assert list(data) == ["format", "backend", "torch", "summary", "needed", "operators"]
     assert data["format"] == 1
     assert data["backend"] == {
@@ -138,16 +137,16 @@ def test_json_has_a_stable_form() -> None:
 
 def test_json_without_operators_is_json() -> None:
     """A choice that leaves no operator gives an empty list."""
-    data = json.loads(json_text.render(report_of("relu"), []))
+    data = json.loads(formats.render_json(report_of("relu"), []))
     assert data["operators"] == []
 
 
 def test_rows_of_csv_have_a_field_for_each_column() -> None:
     """Schemas with commas and quotation marks stay one field."""
     report = report_of("tanh")
-    rows = list(csv.reader(io.StringIO(csv_text.render(report, report.records), newline="")))
-    assert rows[0] == list(csv_text.COLUMNS)
-    assert {len(row) for row in rows} == {len(csv_text.COLUMNS)}
+    rows = list(csv.reader(io.StringIO(formats.render_csv(report, report.records), newline="")))
+    assert rows[0] == list(formats.COLUMNS)
+    assert {len(row) for row in rows} == {len(formats.COLUMNS)}
     assert len(rows) == len(report.records) + 1
     schemas = {row[0]: row[-1] for row in rows[1:]}
     assert schemas["add.Tensor"] == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
@@ -158,7 +157,7 @@ def test_reports_are_the_same_each_time() -> None:
     report = report_of("tanh")
     everything = Query()
     records = [record for record in report.records if everything.selects(record)]
-    assert plain_text.render(report, records) == plain_text.render(report, report.records)
+    assert formats.render_text(report, records) == formats.render_text(report, report.records)
     assert everything.is_empty
 
 

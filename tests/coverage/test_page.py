@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from opwright.coverage.formats import page
+from opwright.coverage import formats
 from tests.coverage.reports import report_of
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -34,7 +34,7 @@ const shown = () => byId("shown").textContent;
 def text() -> str:
     """The page of a small backend with a fallback."""
     report = report_of("tanh relu_ mul.out linear", fallback="cpu")
-    return page.render(report, report.records)
+    return formats.render_page(report, report.records)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_page_needs_nothing_else(text: str) -> None:
 def test_names_do_not_become_markup() -> None:
     """A name of a file or of a backend with markup in it stays a text."""
     report = report_of("tanh")._replace(backend="<b>&", path="</script><script>alert(1)</script>")
-    text = page.render(report, report.records[:3])
+    text = formats.render_page(report, report.records[:3])
     assert f"<title>&lt;b&gt;&amp; on PyTorch {report.release}</title>" in text
     assert "alert(1)" in text
     assert "<script>alert" not in text

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from opwright.dialects.docstrings.evaluation import Evaluator
+from opwright.dialects.docstrings import Evaluator
 from opwright.dialects.python_source import parse_module
 from opwright.model.docstring import Docstring
 from opwright.source.diagnostic import Diagnostics, Fault

@@ -9,7 +9,7 @@ import pytest
 
 from opwright.dialects.backend.loader import load
 from opwright.dialects.backend.reader import read_beside
-from opwright.dialects.backend.releases import VERSION_FIELDS
+from opwright.dialects.backend.values import VERSION_FIELDS
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.extra_keys import (
     ANY_VALUE,
@@ -37,8 +37,17 @@ from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.run.loading import load as load_pytorch
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.node_builders import NodeValue, node_at, part_of, with_entries, without_entries
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import (
+    Mapping,
+    Node,
+    NodeValue,
+    Scalar,
+    Sequence,
+    node_at,
+    part_of,
+    with_entries,
+    without_entries,
+)
 from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.dialects.native_aot.loader import load_native_aot
+from opwright.dialects.native_aot import load_native_aot
 from opwright.model.dispatch_key import CUDA
 from opwright.model.native_aot import NativeAotKernel
 from opwright.release.inputs import from_source_path

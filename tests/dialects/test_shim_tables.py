@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.dialects.shim_tables.loader import load_shim_tables
+from opwright.dialects.shim_tables import load_shim_tables
 from opwright.release.inputs import from_source_path, from_wheel
 from opwright.release.tables import ShimOperator, ShimTables, ShimVersion
 from opwright.source.diagnostic import Diagnostics

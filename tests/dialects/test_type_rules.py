@@ -12,7 +12,7 @@ from opwright.cpp.translation import Untranslatable, translate
 from opwright.dialects.native_functions import rules
 from opwright.dialects.native_functions.type_rules import is_argument_type, is_return_type
 from opwright.emit.registry import emitters
-from opwright.files.file_spec import file_specs
+from opwright.files.plan import file_specs
 from opwright.schema import parse_type, type_parser, types
 from opwright.schema.types import BASE_TYPES, BaseType
 from opwright.source import codes

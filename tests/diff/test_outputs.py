@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.diff.formats.output_markdown import render
+from opwright.diff.output_reports import render_markdown as render
 from opwright.diff.outputs import FileLines, OutputSide, compare_outputs
 
 LIBRARY = """\

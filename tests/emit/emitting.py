@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opwright.emit.emitter import AnyEmitter, EmitterSource, FilePerUnit, Job, Options, Slots
-from opwright.files.file_spec import FileSpec, file_specs
-from opwright.files.templates import UnitTemplate
+from opwright.files.plan import FileSpec, file_specs
+from opwright.files.template import UnitTemplate
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

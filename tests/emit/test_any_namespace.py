@@ -35,7 +35,7 @@ from opwright.emit.aten import (
 from opwright.emit.aten.backend import backends, wrapped_units
 from opwright.emit.aten.composite_kernels import functional_kernel, out_kernel, view_copy_kernel
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
-from opwright.emit.aten.register import files as register_files
+from opwright.emit.aten.register import registration as register_files
 from opwright.emit.aten.register.registration import REGISTRATION_TEXT, definitions
 from opwright.emit.aten.static_dispatch import operator_headers, static_call
 from opwright.emit.aten.units import includes

@@ -8,7 +8,7 @@ from opwright.convention import public_api
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.emit.autograd import inplace_or_view, trace_type, variable_factories, view_funcs
-from opwright.emit.autograd.views import class_name, view_base
+from opwright.emit.autograd.kernels import class_name, view_base
 from opwright.emit.emitter import Job, Options
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault

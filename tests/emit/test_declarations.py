@@ -10,8 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.emit.aten.declarations import default_value, emitters, entry
-from opwright.emit.aten.yaml_text import scalar, text_scalar
+from opwright.emit.aten.declarations import default_value, emitters, entry, scalar, text_scalar
 from tests.emit.emitting import job_of, slots_of
 
 DUMPERS = [yaml.SafeDumper, getattr(yaml, "CSafeDumper", yaml.SafeDumper)]

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.emit.library.declared_outputs import (
-    allocation,
-    inplace_check,
-    out_resize,
-    output_text,
-    shape_function,
-)
+from opwright.emit.library.declared_outputs import allocation, inplace_check, out_resize, output_text, shape_function
 from tests.dialects.test_declared_outputs import first_output
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from opwright.emit.backend import dispatch_functions
 from opwright.emit.backend import registrations as register_sources
-from opwright.emit.backend.inherited_kernels import check_inherited_kernels
+from opwright.emit.backend.checks import check_inherited_kernels
 from opwright.model.external_backend import (
     NO_HEAD_OPTIONS,
     EntryOptions,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from opwright.emit.checks import check_header_names
 from opwright.emit.emitter import Options
-from opwright.emit.header_names import check_header_names
 from opwright.source.diagnostic import Diagnostics
 from tests.dialects.loading import found_faults
 from tests.emit.emitting import job_of

@@ -13,10 +13,8 @@ from opwright.dialects.names import default_kernel_name
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.emitter import Job, Options
 from opwright.emit.lazy.checks import check_lazy
-from opwright.emit.lazy.kernel import DEFAULT, LazyKernel, kernel_definition
-from opwright.emit.lazy.node import PLAIN, TORCHSCRIPT, node_of
-from opwright.emit.lazy.node_class import node_class
-from opwright.emit.lazy.shapes import has_meta_function, shape_declaration
+from opwright.emit.lazy.kernel import DEFAULT, LazyKernel, has_meta_function, kernel_definition, shape_declaration
+from opwright.emit.lazy.node import PLAIN, TORCHSCRIPT, node_class, node_of
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import BackendEntry, ExternalBackend

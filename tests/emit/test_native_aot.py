@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.dialects.native_aot.loader import load_native_aot
+from opwright.dialects.native_aot import load_native_aot
 from opwright.emit.aten import native_aot
-from opwright.emit.aten.register import files
+from opwright.emit.aten.register import registration
 from opwright.emit.emitter import Job, Options
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
@@ -37,7 +37,7 @@ def job(release: str = "2.15.0", *, declared: str = "", more: str = "") -> Job:
 
 def registrations(key: str, made: Job) -> str:
     """All text of the registrations under a key."""
-    return str(slots_of(files.emitters, f"Register{key}_0.cpp", made))
+    return str(slots_of(registration.emitters, f"Register{key}_0.cpp", made))
 
 
 def test_stubs_are_declared_and_defined() -> None:

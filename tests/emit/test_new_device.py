@@ -162,21 +162,21 @@ def test_rows_name_behaviours_of_releases() -> None:
 
 #: The modules that name devices, with the names: loops of ufuncs have a form for the CPU and one for CUDA.
 NAMING_DEVICES = {
-    "opwright.dialects.native_functions.ufunc": {"CPU", "CUDA"},
+    "opwright.dialects.native_functions.dispatch": {"CPU", "CUDA"},
     "opwright.emit.aten.ufunc": {"CPU", "CUDA"},
     # ROCm's headers are named after those for CUDA.
     "opwright.emit.aten.register.devices": {"CUDA"},
     # External backends inherit kernels of these devices, and fall back to those of the CPU.
     "opwright.dialects.backend.entry_kernels": {"CPU", "CUDA"},
     "opwright.dialects.backend.inherited": {"CPU", "CUDA"},
-    "opwright.dialects.backend.structured_checks": {"CPU"},
+    "opwright.dialects.backend.section_checks": {"CPU"},
     "opwright.emit.backend.fallbacks": {"CPU"},
     "opwright.coverage.dispatch": {"CPU"},
     "opwright.coverage.traps": {"CPU"},
     # Static runtime runs on the CPU only.
     "opwright.emit.static_runtime.values": {"CPU"},
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.
-    "opwright.dialects.executorch.dispatched": {"CPU"},
+    "opwright.dialects.executorch.kernel_fields": {"CPU"},
     "opwright.emit.executorch.units": {"CPU"},
     # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
     "opwright.torchgen.interface.keys": {"CPU", "CUDA", "MPS", "MTIA", "Meta", "MkldnnCPU", "XPU"},

@@ -6,7 +6,7 @@ import pytest
 
 from opwright.emit.aten import dispatch_key_headers
 from opwright.emit.aten.backend import Backend, WrapperKind, backends, units_of
-from opwright.emit.aten.register import files, structured_kernels, wrapper
+from opwright.emit.aten.register import registration, structured_kernels, wrapper
 from opwright.emit.aten.register.registration import definitions
 from opwright.emit.emitter import Job, Options
 from opwright.model.dispatch_key import CPU, CUDA, META, DispatchKey, key_named
@@ -173,7 +173,7 @@ at::Tensor & wrapper_Meta__turn_(at::Tensor & self) {
 """
         in text
     )
-    assert "flip" not in str(slots_of(files.emitters, "RegisterMeta_0.cpp", job)["dispatch_definitions"])
+    assert "flip" not in str(slots_of(registration.emitters, "RegisterMeta_0.cpp", job)["dispatch_definitions"])
 
 
 def test_structured_functional_overload() -> None:
@@ -318,13 +318,13 @@ def test_wanted_backends_only() -> None:
 def test_frame_includes_what_the_file_uses() -> None:
     """Each file includes the headers of its own operators; keys without kernels have no function to make tensors."""
     job = job_of(TURN)
-    slots = slots_of(files.emitters, "RegisterCPU_0.cpp", job)
+    slots = slots_of(registration.emitters, "RegisterCPU_0.cpp", job)
     assert slots["ops_headers"] == ["#include <ATen/ops/turn_cpu_dispatch.h>", "#include <ATen/ops/turn_native.h>"]
     assert "at::detail::empty_strided_cpu(sizes, strides, options)" in "".join(slots["dispatch_helpers"])
-    empty = slots_of(files.emitters, "RegisterZeroTensor_0.cpp", job)
+    empty = slots_of(registration.emitters, "RegisterZeroTensor_0.cpp", job)
     assert empty["dispatch_definitions"] == []
     assert "create_out" not in "".join(empty["dispatch_helpers"])
-    whole = slots_of(files.emitters, "RegisterCPU_0.cpp", job_of(TURN, Options(per_operator_headers=False)))
+    whole = slots_of(registration.emitters, "RegisterCPU_0.cpp", job_of(TURN, Options(per_operator_headers=False)))
     assert whole["ops_headers"] == ["#include <ATen/NativeFunctions.h>", "#include <ATen/CPUFunctions.h>"]
 
 
@@ -423,6 +423,6 @@ def test_declared_and_defined_functions_are_the_same() -> None:
             ]
             for line in text.splitlines()
         ]
-        whole = "".join(slots_of(files.emitters, f"Register{key}Everything.cpp", job)["dispatch_definitions"])
+        whole = "".join(slots_of(registration.emitters, f"Register{key}Everything.cpp", job)["dispatch_definitions"])
         assert declared
         assert all(f"\n{head}(" in whole for head in declared)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from opwright.dialects.stub_templates.loader import SLOTS
+from opwright.dialects.stub_templates import SLOTS
 from opwright.emit.registry import FAMILIES as REGISTERED
 from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path

@@ -19,7 +19,7 @@ from opwright.lsp.completion import completions_at
 from opwright.lsp.diagnosis import FileReport, quick_report
 from opwright.lsp.hover import hover_at
 from opwright.lsp.navigation import definitions_at, references_at, symbols_in
-from opwright.lsp.plugin_request import PluginRequest
+from opwright.lsp.project import PluginRequest
 from opwright.lsp.project import Project as OpenFiles
 from opwright.lsp.worker import check_texts
 from opwright.release.inputs import open_inputs

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from opwright.coverage.dispatch_table import Serving, TableRow, dispatch_table
+from opwright.coverage.dispatch import Serving, TableRow, dispatch_table
 from opwright.coverage.registrations import RegistrationKind, registrations
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import device_flags

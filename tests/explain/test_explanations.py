@@ -12,8 +12,8 @@ from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.explain import loading, records
 from opwright.explain.explanation import explain
 from opwright.explain.loading import Explained, ExplainRequest, load_jobs
-from opwright.explain.names import overloads_named
 from opwright.explain.records import SECTIONS, Explanation
+from opwright.explain.resolution import overloads_named
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of

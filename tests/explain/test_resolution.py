@@ -11,8 +11,8 @@ from opwright.convention.python.bound import MODULES
 from opwright.coverage.registrations import RegistrationKind, registrations
 from opwright.emit.python.units import bindings
 from opwright.explain.gradients import derivative_record
-from opwright.explain.python_calls import python_name
 from opwright.explain.resolution import Entries, resolve
+from opwright.explain.signatures import python_name
 from opwright.release.inputs import open_inputs
 from tests.explain.agreement import installed_job
 

@@ -14,8 +14,7 @@ import yaml
 
 from opwright.cli.main import main
 from opwright.extension import project
-from opwright.extension.project import project_files
-from opwright.extension.project_names import project_names
+from opwright.extension.project import project_files, project_names
 from opwright.source.diagnostic import Fault
 from tests.extension.backend_project import PROJECT, shared_files
 from tests.kills.lines import run_traced

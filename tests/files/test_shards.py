@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from opwright.files.file_spec import is_everything, shard_number, shard_path
+from opwright.files.plan import is_everything, shard_number, shard_path
 
 REFERENCE = """
 import json, sys

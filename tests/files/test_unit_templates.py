@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.files.template import Template
-from opwright.files.templates import UnitTemplate
+from opwright.files.template import Template, UnitTemplate
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 from tests.emit.emitting import REGISTRATIONS

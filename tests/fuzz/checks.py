@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from opwright.check.code_filter import ALL, CodeFilter
-from opwright.check.formats.github import render_github
-from opwright.check.formats.json_text import render_json
-from opwright.check.formats.sarif import render_sarif
+from opwright.check.formats import render_github, render_json, render_sarif
 from opwright.check.settings import load_settings
+from opwright.check.suppressions import ALL, CodeFilter
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
 from opwright.run.checked_files import CheckedFiles

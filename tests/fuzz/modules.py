@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.dialects.stub_templates.loader import SLOTS
+from opwright.dialects.stub_templates import SLOTS
 
 #: A declaration of a kernel compiled ahead of time.
 NATIVE_AOT_MODULE = """\

@@ -11,7 +11,7 @@ from typing import Any
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
-from opwright.dialects.docstrings.evaluation import Evaluator
+from opwright.dialects.docstrings import Evaluator
 from opwright.dialects.python_source import parse_module
 from opwright.dialects.selection.loader import check_selection
 from opwright.dialects.table import (
@@ -33,7 +33,7 @@ from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.emit.mobile_upgraders.source import upgrader_source
 from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
-from opwright.files.file_spec import file_specs
+from opwright.files.plan import file_specs
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys

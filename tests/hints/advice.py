@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
-from opwright.source.edits import apply_edits
-from opwright.source.node_edits import added_field, deleted_field, deleted_item, find_path
+from opwright.source.edits import added_field, apply_edits, deleted_field, deleted_item, find_path
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 from opwright.source.text import SourceFile

@@ -13,7 +13,7 @@ from opwright.actions.description import Action, Description, Word, WordPlace
 from opwright.actions.meson import meson_files
 from opwright.actions.ninja import ninja_text
 from opwright.actions.starlark import bazel_text, buck_text
-from opwright.extension.project_names import project_names
+from opwright.extension.project import project_names
 from opwright.files.depfile import cmake_list
 from opwright.source.diagnostic import Fault
 from tests.hostile.lexing import tokens_of

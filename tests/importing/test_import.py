@@ -11,7 +11,7 @@ import yaml
 
 from opwright.cli.main import main
 from opwright.importing.cpp_reader import read_cpp_sources
-from opwright.importing.python_schema import function_schema
+from opwright.importing.python_reader import function_schema
 from opwright.source.text import SourceFile
 from tests.importing.library import BINDINGS, EXPECTED, HEADER, PYTHON, STABLE
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Slots
-from opwright.files.templates import Templates
+from opwright.files.template import Templates
 from opwright.incremental.emitter_files import Build
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.run.engine import Task

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
-from opwright.files.file_spec import FileSpec
 from opwright.files.plain_files import file_status
-from opwright.files.templates import Templates
+from opwright.files.plan import FileSpec
+from opwright.files.template import Templates
 from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.run.engine import Engine

@@ -8,7 +8,7 @@ import pytest
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.files.plan import Plan, PlannedFile
-from opwright.files.templates import Templates
+from opwright.files.template import Templates
 from opwright.incremental.emitter_files import Build
 from opwright.run.engine import Engine
 from opwright.source.diagnostic import Fault, FaultsFound

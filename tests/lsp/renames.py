@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from opwright.check.code_filter import CodeFilter
+from opwright.check.suppressions import CodeFilter
 from opwright.lsp.operators import entries_of
 from opwright.lsp.project import Project
 from opwright.lsp.rename import rename_argument

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from opwright.check.code_filter import CodeFilter
+from opwright.check.suppressions import CodeFilter
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import find
 from opwright.source.text import SourceFile

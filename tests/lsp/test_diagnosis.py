@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.check.code_filter import CodeFilter
+from opwright.check.suppressions import CodeFilter
 from opwright.lsp.diagnosis import DiagnosticRow, FileReport, diagnostic_rows, quick_report
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import find

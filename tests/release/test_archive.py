@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from opwright.release.archive import Archive, BadArchiveError, DamagedMemberError
+from opwright.release.wheel import Archive, BadArchiveError, DamagedMemberError
 
 
 class Recorded:
@@ -86,9 +86,9 @@ def test_a_member_larger_than_any_input_is_not_unpacked() -> None:
 def test_members_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members of as many bytes as may be read at once are read; one byte less, and they are refused together."""
     archive = Archive(Recorded(packed({"a": b"1" * 100, "b": b"2" * 100})))
-    monkeypatch.setattr("opwright.release.archive._MOST_BYTES", 200)
+    monkeypatch.setattr("opwright.release.wheel._MOST_BYTES", 200)
     assert len(archive.read(["a", "b"])) == 2
-    monkeypatch.setattr("opwright.release.archive._MOST_BYTES", 199)
+    monkeypatch.setattr("opwright.release.wheel._MOST_BYTES", 199)
     with pytest.raises(DamagedMemberError, match="with other members it has more than 199 bytes"):
         archive.read(["a", "b"])
 

@@ -23,7 +23,7 @@ import pytest
 from opwright.cli.main import main
 from opwright.release.addresses import is_secure, parse_address, parse_trusted_host
 from opwright.release.fetch import offered_versions
-from opwright.release.index_page import links_of_file, links_of_page
+from opwright.release.index import links_of_file, links_of_page
 from opwright.release.inputs import from_version
 from opwright.release.pip_settings import IndexSettings, load_index_settings
 from opwright.release.transport import Page, Transport, TransportError
@@ -325,7 +325,7 @@ def test_a_large_page_takes_linear_time(unit: str) -> None:
 
 def test_a_page_with_too_many_wheels_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of a project's wheels is limited."""
-    monkeypatch.setattr("opwright.release.index_page._MOST_LINKS", 100)
+    monkeypatch.setattr("opwright.release.index._MOST_LINKS", 100)
     links = "".join(f'<a href="torch-2.{number}-py3-none-any.whl"></a>' for number in range(101))
     page = Page(parse_address("https://pypi.org/simple/torch/"), "text/html", links.encode())
     assert fault_of(lambda: links_of_page(page, "torch")).code == "E0515"

@@ -151,7 +151,7 @@ OTHER_LISTS = {
     # Python's augmented assignments are part of the grammar of names.
     ("opwright.schema.names", "add"),
     # Functions of C++'s <cmath>, which formulas call for numbers.
-    ("opwright.dialects.library.formula_words", "cos"),
+    ("opwright.dialects.library.formula_names", "cos"),
     # C++ has words for its logical operators.
     ("opwright.dialects.library.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.

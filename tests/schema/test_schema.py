@@ -14,12 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.schema import FunctionSchema, SchemaKind, parse_schema, parse_type, signature
-from opwright.schema.annotation import annotation
 from opwright.schema.base_types import BaseTypeRow
 from opwright.schema.function import Arguments, make_argument, make_return
 from opwright.schema.names import AUGMENTED, operator_name, parsed_operator_name
 from opwright.schema.signature import signature_key
-from opwright.schema.types import BASE_TYPES, Type, base, class_type, list_of, optional
+from opwright.schema.types import BASE_TYPES, Type, annotation, base, class_type, list_of, optional
 from opwright.source.diagnostic import Fault
 
 PROGRAM = Path(__file__).with_name("reference_schemas.py")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.emit.static_runtime.report import explanation
-from opwright.emit.static_runtime.support import blocks, may_have_code, view_blocks
+from opwright.emit.static_runtime.support import blocks, explanation, may_have_code, view_blocks
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
 from opwright.schema.signature import base_of_operation

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main as opwright
-from opwright.dialects.upgraders.op_codes import OP_CODES
+from opwright.dialects.upgraders.fields import OP_CODES
 from opwright.emit.mobile_upgraders.source import FILE_NAME
 from opwright.run import torch_bytecode
 from opwright.source.diagnostic import Fault

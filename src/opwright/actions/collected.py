@@ -6,15 +6,14 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from opwright.release.recorded import RecordedInputs
+from opwright.release.overlay import RecordedInputs
 from opwright.release.store import TREE_VERSION
 from opwright.release.view import NATIVE_FUNCTIONS, Inputs
 from opwright.run.generation import Generation
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from opwright.files.file_spec import FileSpec
-    from opwright.files.plan import PlannedFile
+    from opwright.files.plan import FileSpec, PlannedFile
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile

@@ -10,16 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
+from opwright.source.edits import Edits, added_field, deleted_field, deleted_item, find_path, quotation, replacement
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.node_edits import (
-    Edits,
-    added_field,
-    deleted_field,
-    deleted_item,
-    find_path,
-    quotation,
-    replacement,
-)
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml

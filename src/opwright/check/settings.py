@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, cast
 
-from opwright.check.code_filter import CodeFilter, is_prefix
+from opwright.check.suppressions import CodeFilter, is_prefix
 from opwright.source.code_pages import code_names
 from opwright.source.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.check.entry_lints import check_defaults, check_repeated_items
 from opwright.check.lint import BackendLint, Lint, OperatorLint
-from opwright.check.operator_lints import (
+from opwright.check.lints import (
     check_alias_annotations,
     check_backward,
     check_composites,
     check_cpp_keywords,
+    check_defaults,
     check_functional_forms,
     check_meta_kernels,
+    check_repeated_items,
     check_tags,
 )
 from opwright.source import codes

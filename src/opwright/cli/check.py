@@ -18,11 +18,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright import __version__
-from opwright.check.code_filter import CodeFilter, is_prefix
-from opwright.check.formats.github import render_github
-from opwright.check.formats.json_text import render_json
-from opwright.check.formats.sarif import render_sarif
+from opwright.check.formats import render_github, render_json, render_sarif
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
+from opwright.check.suppressions import CodeFilter, is_prefix
 from opwright.cli import console
 from opwright.cli.arguments import (
     add_allow_path_argument,
@@ -31,8 +29,7 @@ from opwright.cli.arguments import (
     not_empty,
     open_named_inputs,
 )
-from opwright.cli.color import wants_color
-from opwright.cli.streams import say
+from opwright.cli.streams import say, wants_color
 from opwright.files.user_files import finish_killed_runs
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs

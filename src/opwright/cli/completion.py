@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser
 from opwright.source.diagnostic import Diagnostics, Fault
 
 _SHELLS: Final = ("bash", "zsh", "fish")

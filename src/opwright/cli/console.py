@@ -10,8 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from opwright.cli.color import AUTO, wants_color
-from opwright.cli.streams import FAULTS, OUT_OF_MEMORY, say, settle_streams
+from opwright.cli.streams import AUTO, FAULTS, OUT_OF_MEMORY, say, settle_streams, wants_color
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 __all__ = ["BUG", "FAULTS", "SUCCESS", "USAGE", "report", "report_missing", "run"]

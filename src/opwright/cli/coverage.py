@@ -21,14 +21,14 @@ from opwright.cli.arguments import (
     not_empty,
     open_named_inputs,
 )
-from opwright.coverage.formats import csv_text, json_text, page, plain_text
-from opwright.coverage.query import Query
+from opwright.coverage import formats
 from opwright.coverage.records import (
     BackwardStatus,
     CoverageReport,
     MetaSupport,
     OperatorRecord,
     OperatorStatus,
+    Query,
     TrapKind,
 )
 from opwright.model.external_backend import Fallback
@@ -115,13 +115,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is_whole: bool) -> str:
     match form:
         case "json":
-            return json_text.render(report, records)
+            return formats.render_json(report, records)
         case "csv":
-            return csv_text.render(report, records)
+            return formats.render_csv(report, records)
         case "html":
-            return page.render(report, records)
+            return formats.render_page(report, records)
         case _:
-            return plain_text.render_summary(report) if is_whole else plain_text.render(report, records)
+            return formats.render_summary(report) if is_whole else formats.render_text(report, records)
 
 
 def _report(arguments: argparse.Namespace, sink: Diagnostics) -> CoverageReport:

@@ -23,8 +23,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from opwright.files.file_spec import FileSpec
-    from opwright.files.plan import PlannedFile
+    from opwright.files.plan import FileSpec, PlannedFile
     from opwright.release.inputs import Inputs
 
 __all__ = ["check_hermetic", "describe"]

@@ -19,20 +19,14 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import (
-    add_allow_path_argument,
-    add_download_arguments,
-    ask_whole_download,
-    not_empty,
-)
+from opwright.cli.arguments import add_allow_path_argument, add_download_arguments, ask_whole_download, not_empty
+from opwright.diff import output_reports, reports
 from opwright.diff.backend import BackendTask, backend_tasks, named_operators
 from opwright.diff.compare import compare
-from opwright.diff.formats import json_report, markdown_report, output_markdown, output_report, text_report
 from opwright.diff.outputs import OutputComparison, OutputSide, compare_outputs
 from opwright.diff.records import Audience, Comparison, OperatorChange
 from opwright.release.fetch import Consent
-from opwright.run.diff import LoadedSide, load_backend_side, load_side
-from opwright.run.diff_outputs import generated_side, output_side
+from opwright.run.diff import LoadedSide, generated_side, load_backend_side, load_side, output_side
 from opwright.source.diagnostic import Diagnostics
 
 _FORMATS: Final = ("text", "markdown", "json")
@@ -174,11 +168,11 @@ def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison)
     in_full = arguments.all or bool(arguments.names)
     match arguments.format:
         case "json":
-            return output_report.render_json(comparison)
+            return output_reports.render_json(comparison)
         case "markdown":
-            return output_markdown.render(comparison, in_full=in_full)
+            return output_reports.render_markdown(comparison, in_full=in_full)
         case _:
-            return output_report.render_text(comparison, in_full=in_full)
+            return output_reports.render_text(comparison, in_full=in_full)
 
 
 def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:
@@ -215,8 +209,8 @@ def _render(
 ) -> str:
     match arguments.format:
         case "json":
-            return json_report.render(comparison, changes, tasks)
+            return reports.render_json(comparison, changes, tasks)
         case "markdown":
-            return markdown_report.render(comparison, changes, tasks, every=arguments.all)
+            return reports.render_markdown(comparison, changes, tasks, every=arguments.all)
         case _:
-            return text_report.render(comparison, changes, tasks, every=arguments.all)
+            return reports.render_text(comparison, changes, tasks, every=arguments.all)

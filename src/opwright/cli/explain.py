@@ -28,11 +28,10 @@ from opwright.cli.arguments import (
     add_plugin_argument,
     not_empty,
     open_named_inputs,
+    terminal_columns,
 )
-from opwright.cli.color import wants_color, wants_links
-from opwright.cli.parser import terminal_columns
 from opwright.cli.plugin_use import activate_installed
-from opwright.cli.streams import say
+from opwright.cli.streams import say, wants_color, wants_links
 from opwright.explain.records import SECTIONS
 from opwright.plugins.active import active_plugins
 from opwright.source.code_pages import all_codes, code_names, find_code, is_plugin_code
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from opwright.explain.loading import Explained, ExplainRequest
-    from opwright.explain.paint import Painter
     from opwright.explain.resolution import Resolution
+    from opwright.explain.text import Painter
     from opwright.model.native_function import NativeFunction
     from opwright.run.provenance import FileOrigin
 
@@ -166,16 +165,16 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
             records += wanted
             texts += [render(record, painter) for record in wanted]
     if arguments.format == "json":
-        from opwright.explain import json_form
+        from opwright.explain.records import render_json
 
-        sys.stdout.write(json_form.render(records))
+        sys.stdout.write(render_json(records))
     else:
         sys.stdout.write("\n".join(texts))
     return status
 
 
 def _painter() -> Painter:
-    from opwright.explain.paint import Painter
+    from opwright.explain.text import Painter
 
     is_terminal = sys.stdout.isatty()
     columns = terminal_columns() if is_terminal or os.environ.get("COLUMNS") else _COLUMNS
@@ -236,7 +235,7 @@ def _resolved_text(name: str, resolution: Resolution, matches: Sequence[Match], 
 def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[Match]]:
     """The overloads that each name means, with the job that has them."""
     from opwright.explain.loading import load_jobs
-    from opwright.explain.names import overloads_named, plain_name
+    from opwright.explain.resolution import overloads_named, plain_name
 
     matches: dict[str, list[Match]] = {name: [] for name in request.names}
     for explained in load_jobs(request, sink):
@@ -253,8 +252,7 @@ def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[Match
 
 def _unknown(name: str, request: ExplainRequest) -> str:
     """The message for an operator that does not exist, with the nearest name."""
-    from opwright.explain.names import plain_name
-    from opwright.explain.resolution import Entries
+    from opwright.explain.resolution import Entries, plain_name
 
     operators = list(Entries(request.inputs).texts)
     plain = plain_name(name, ("aten",)).removeprefix("aten::")

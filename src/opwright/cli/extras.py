@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from opwright.cli.color import AUTO, wants_color
+from opwright.cli.streams import AUTO, wants_color
 from opwright.files.plain_files import real_folder, real_path
 from opwright.files.writer import Writer, touch_file
 from opwright.incremental.identity import Run

@@ -14,6 +14,7 @@ import time
 from functools import partial
 
 from opwright.cli.arguments import (
+    LateChoices,
     add_allow_path_argument,
     add_backend_arguments,
     add_input_arguments,
@@ -26,7 +27,6 @@ from opwright.cli.arguments import (
     selection,
     settle_plugins,
 )
-from opwright.cli.parser import LateChoices
 from opwright.cli.runs import current_manifest, further_files, request_facts, run_of, write_edit
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     if find_spec("pygls") is None:
         return console.report_missing("pygls", "lsp")
-    from opwright.lsp.plugin_request import PluginRequest
+    from opwright.lsp.project import PluginRequest
     from opwright.lsp.server import serve
 
     plugins = PluginRequest(tuple(arguments.plugin), no_plugins=arguments.no_plugins)

@@ -8,10 +8,8 @@ from importlib import import_module
 
 import opwright
 from opwright import __version__
-from opwright.cli.arguments import add_no_plugins_argument
-from opwright.cli.color import add_color_argument
-from opwright.cli.parser import Parser
-from opwright.cli.streams import leave, settle_streams
+from opwright.cli.arguments import Parser, add_no_plugins_argument
+from opwright.cli.streams import add_color_argument, leave, settle_streams
 
 # Imports are most of the time of a run with nothing to do, so this module imports nothing for types alone.
 TYPE_CHECKING = False
@@ -136,7 +134,7 @@ def _confirm_imports(module: ModuleType, *, is_process: bool) -> None:
     from opwright.plugins.active import ACTIVE
 
     def confirm() -> None:
-        from opwright.cli.supervision import continue_in_child
+        from opwright.cli.plugin_use import continue_in_child
 
         continue_in_child()
 

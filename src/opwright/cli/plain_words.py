@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-    from opwright.cli.parser import Parser
+    from opwright.cli.arguments import Parser
 
     Value: TypeAlias = "str | bool | list[str] | None"
     """What an option gives: text, whether a switch is there, or the texts of an option that takes several."""
@@ -81,7 +81,7 @@ def _plain_values(options: Sequence[PlainOption], words: Sequence[str]) -> Value
 
 
 def _parser(program: str, description: str | None, options: Sequence[PlainOption]) -> Parser:
-    from opwright.cli.parser import Parser
+    from opwright.cli.arguments import Parser
 
     parser = Parser(program, description)
     for option in options:

@@ -14,7 +14,7 @@ from opwright.cli import console
 from opwright.cli.arguments import add_plugin_argument
 from opwright.plugins.active import active_plugins
 from opwright.plugins.discovery import PluginName, installed_plugins, load_plugin
-from opwright.plugins.faults import shown_path
+from opwright.plugins.guard import shown_path
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.use import ensure_active
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound

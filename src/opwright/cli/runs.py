@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from opwright.cli.color import AUTO, wants_color
-from opwright.cli.streams import say
+from opwright.cli.streams import AUTO, say, wants_color
 from opwright.incremental.identity import Run
 from opwright.run.session import Session, shim_headers, without_color
 

@@ -19,16 +19,15 @@ from importlib import import_module
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_plugin_argument
-from opwright.cli.parser import LateChoices
+from opwright.cli.arguments import LateChoices, add_plugin_argument
 from opwright.dialects.table import DIALECTS
 from opwright.plugins.active import ACTIVE
 from opwright.source.diagnostic import Diagnostics
 
 #: A document, mostly by the command that writes it -> the module with its schema.
 DOCUMENTS: Final = {
-    "dump": "opwright.dump.json_schema",
-    "diff": "opwright.diff.json_schema",
+    "dump": "opwright.dump.fields",
+    "diff": "opwright.diff.reports",
     "actions": "opwright.actions.json_document",
 }
 

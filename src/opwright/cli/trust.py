@@ -18,11 +18,11 @@ from opwright.cli import console
 from opwright.cli.arguments import not_empty
 from opwright.files.writer import write_file
 from opwright.plugins.discovery import PluginName, find_module
-from opwright.plugins.faults import shown_path
+from opwright.plugins.guard import shown_path
 from opwright.plugins.head_names import head_names
+from opwright.plugins.permission import load_trust, trust_path, trust_text
 from opwright.plugins.settings import named_plugins
 from opwright.plugins.sources import static_sources
-from opwright.plugins.trust import load_trust, trust_path, trust_text
 from opwright.run.checked_files import expand_folders
 from opwright.source.codes import UNKNOWN_PLUGIN
 from opwright.source.diagnostic import Diagnostics, Fault

@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright.convention.defaults import default_expression
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.c_shims import NULLABLE_RESULTS
+from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type

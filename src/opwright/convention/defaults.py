@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from opwright.convention.shared_types import held_type, is_held_list
-from opwright.schema.dispatcher_defaults import DTYPES
+from opwright.schema.defaults import DTYPES
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 #: Constants of the schema language and their C++ spelling.

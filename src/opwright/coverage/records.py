@@ -1,8 +1,9 @@
-"""What a coverage report says: a record for each operator, and the mistakes that a backend file invites."""
+"""What a coverage report says, a record for each operator, and which operators a user asks for."""
 
 from __future__ import annotations
 
 import enum
+from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.model.native_function import NativeFunction
@@ -18,6 +19,7 @@ __all__ = [
     "NeededOperator",
     "OperatorRecord",
     "OperatorStatus",
+    "Query",
     "Reach",
     "Trap",
     "TrapKind",
@@ -182,3 +184,38 @@ class CoverageReport(NamedTuple):
     def traps(self) -> tuple[Trap, ...]:
         """The traps of all operators."""
         return tuple([trap for record in self.records for trap in record.traps])
+
+
+class Query(NamedTuple):
+    """The choices of a user; an empty one leaves out no operator.
+
+    `names` are names or patterns such as `conv*`; a name without its overload stands for all overloads. `traps` has the
+    names of kinds of traps, and `any` for all of them.
+    """
+
+    names: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    backward: tuple[str, ...] = ()
+    meta: tuple[str, ...] = ()
+    traps: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all operators are wanted because nothing is said."""
+        return not any(self)
+
+    def selects(self, record: OperatorRecord) -> bool:
+        """Whether an operator is wanted."""
+        kinds = {trap.kind.name for trap in record.traps}
+        return (
+            (not self.names or any(_matches(record, name) for name in self.names))
+            and (not self.statuses or record.status.name in self.statuses)
+            and (not self.backward or record.backward.status.name in self.backward)
+            and (not self.meta or record.meta.name in self.meta)
+            and (not self.traps or not kinds.isdisjoint(self.traps) or ("any" in self.traps and bool(kinds)))
+        )
+
+
+def _matches(record: OperatorRecord, pattern: str) -> bool:
+    name = record.name
+    return fnmatchcase(name, pattern) or fnmatchcase(name.partition(".")[0], pattern)

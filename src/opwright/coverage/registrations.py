@@ -15,7 +15,7 @@ from opwright.emit.aten.functionalization import functionalized_units, registere
 from opwright.emit.aten.register.structured_kernels import structured_parent
 from opwright.emit.autograd.inplace_or_view import has_view_kernel
 from opwright.emit.autograd.kernels import is_hand_written, kernel_name
-from opwright.emit.autograd.units import functions_with_kernels
+from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.autograd.variable_type import falls_back
 from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.backend.section_file import SectionFile
@@ -28,7 +28,7 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.release.operator_names.hand_registered import BY_HAND
+from opwright.release.operator_names.kernels import BY_HAND
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 

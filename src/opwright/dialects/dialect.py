@@ -16,6 +16,8 @@ from opwright.source.text import SourceFile
 # The table of dialects imports this module before it is known whether there is anything to do.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from opwright.dialects.extra_key_reader import ExtraKeys
     from opwright.dialects.extra_keys import ExtraKey
     from opwright.model.catalog import Catalog
@@ -119,8 +121,9 @@ class Dialect(Generic[Model]):
     the file in an option. `fields` are fields that only files of this dialect start with: they recognise a file of
     another name. `members` are files of PyTorch's package or source tree besides its inputs, which the loader reads
     itself, whether or not they exist. `package` holds the dialect's modules: its `loader` has a function `load(files,
-    context)` that gives a `loads_into`. Instead of a package, a dialect may have the function itself, as `loader`, and
-    one that gives the JSON Schema of its files, as `json_schema`. A dialect that `is_always_loaded` is part of every
+    context)` that gives a `loads_into`, and its `fields`, if any, a function `json_schema()`. The package of a small
+    dialect is one module with these functions. Instead of a package, a dialect may have the functions themselves, as
+    `loader` and `json_schema`. A dialect that `is_always_loaded` is part of every
     run whose inputs have a file of it; others are loaded for a family or an option. Where it `is_required`, a run that
     loads it refuses inputs without its file. `loads_into` is a type, or where to import it from, as `module:name`: a
     row of the table does not import its model.
@@ -203,12 +206,17 @@ class Dialect(Generic[Model]):
         """What the files say; faults go to the sink of the context, and entries at fault are then missing."""
         if self.loader is not None:
             return self.loader(files, context)
-        return cast(Model, import_module(f"{self.package}.loader").load(files, context))
+        return cast(Model, self._module("loader").load(files, context))
 
     def import_loader(self) -> None:
         """Import the modules that loading uses."""
         if self.loader is None:
-            import_module(f"{self.package}.loader")
+            self._module("loader")
+
+    def _module(self, name: str) -> ModuleType:
+        """The module of the package with this name."""
+        module = import_module(self.package)
+        return import_module(f"{self.package}.{name}") if hasattr(module, "__path__") else module
 
     def schema(
         self, extra_keys: Mapping[str, tuple[ExtraKey, ...]] = MappingProxyType({})
@@ -218,7 +226,7 @@ class Dialect(Generic[Model]):
             return self.json_schema()
         if not self.has_schema:
             return None
-        schema: Mapping[str, object] = import_module(f"{self.package}.fields").json_schema()
+        schema: Mapping[str, object] = self._module("fields").json_schema()
         if not extra_keys:
             return schema
         from opwright.dialects.extra_key_schemas import add_extra_keys  # Few runs have plug-ins.
@@ -230,8 +238,10 @@ class Dialect(Generic[Model]):
         """Whether the files of this dialect have a JSON Schema."""
         if self.json_schema is not None or not self.package:
             return self.json_schema is not None
-
-        return find_spec(f"{self.package}.fields") is not None
+        module = import_module(self.package)
+        if hasattr(module, "__path__"):
+            return find_spec(f"{self.package}.fields") is not None
+        return hasattr(module, "json_schema")
 
     def load_inputs(self, context: LoadContext) -> Model | None:
         """The same for the dialect's files among the inputs of the release; None where it has none."""

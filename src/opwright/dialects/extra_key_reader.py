@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.backend.releases import Releases
+from opwright.dialects.backend.values import Releases
 from opwright.dialects.extra_keys import ExtraKey, KeyPlace
 from opwright.dialects.field import Field
 from opwright.model.extra_values import ExtraValue, ExtraValues

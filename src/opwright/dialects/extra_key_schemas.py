@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from opwright.dialects.backend.releases import VERSION_FIELDS
+from opwright.dialects.backend.values import VERSION_FIELDS
 from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.field import list_of_schema, mapping_schema
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.node_builders import part_of
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, part_of
 
 __all__ = ["ListedOperator", "listed_operators"]
 

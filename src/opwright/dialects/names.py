@@ -1,13 +1,17 @@
-"""Names in entries: C++ identifiers, and kernels with their namespaces."""
+"""Names in entries: C++ identifiers, kernels with their namespaces, and policies and devices of autocast."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import PYTORCH, Library
 from opwright.release.tables import cpp_global_names, cpp_macros
 from opwright.schema.function import FunctionSchema
 from opwright.source.patterns import lazy_pattern
+
+__all__ = ["AUTOCAST_DEVICES", "AUTOCAST_POLICIES"]
+
 
 #: A C++ identifier.
 IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -84,3 +88,20 @@ def unread_message(name: str) -> str:
     'Opwright does not read the field `new`, which the generator in the tree knows'
     """
     return f"Opwright does not read the field `{name}`, which the generator in the tree knows"
+
+
+#: The policies that PyTorch has for operators under autocast, with their help.
+AUTOCAST_POLICIES: Final = {
+    "lower_precision_fp": "Cast tensors to the dtype of autocast, such as float16 or bfloat16.",
+    "fp32": "Cast tensors to float32.",
+    "fp32_set_opt_dtype": "Set the argument of type `ScalarType?` to float32 where the caller left it out.",
+    "fp32_append_dtype": "Call the overload with a further, last argument of type `ScalarType`, which is float32.",
+    "promote": "Cast tensors to the widest dtype among them.",
+}
+
+_AUTOCAST: Final = "Autocast"
+
+#: The devices with autocast.
+AUTOCAST_DEVICES: Final = tuple(
+    [name.removeprefix(_AUTOCAST) for name in LIBRARY_KEYS if name.startswith(_AUTOCAST) and name != _AUTOCAST]
+)

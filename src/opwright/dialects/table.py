@@ -126,7 +126,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     EXECUTORCH,
 )
 
-#: All dialects, in the order in which a run loads them. A new one is a row here and a sub-package.
+#: All dialects, in the order in which a run loads them. A new one is a row here, and a package or a module.
 DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN, DOCSTRINGS, TEMPLATES_OF_STUBS]
 
 

@@ -13,11 +13,10 @@ from functools import cache
 from itertools import zip_longest
 from typing import Final
 
-from opwright.schema.annotation import Annotation
 from opwright.schema.base_types import names_where
 from opwright.schema.defaults import REDUCTIONS, NamedConstant
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
-from opwright.schema.types import BaseType, ListType, OptionalType, Type
+from opwright.schema.types import Annotation, BaseType, ListType, OptionalType, Type
 
 __all__ = ["accepts", "backward_faults", "forward_faults", "list_size", "same_default"]
 

@@ -14,9 +14,8 @@ from opwright.model.native_function import (
     Precomputed,
     ViewGroup,
 )
-from opwright.schema.annotation import Annotation
 from opwright.schema.function import Argument, Arguments, Return
-from opwright.schema.types import BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
+from opwright.schema.types import Annotation, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 
 __all__ = ["JsonValue", "kernel_data", "operator_data", "types_data"]
 

@@ -1,4 +1,4 @@
-"""The fields of a dump as tables, from which its JSON Schema is made.
+"""The fields of a dump as tables, and the JSON Schema that is made from them.
 
 The names of fields are stable: a new release of Opwright may add some, and changes `FORMAT` if it removes or changes
 one.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.field import FLAG, TEXT, Field, JsonSchema, choice, list_of_schema
+from opwright.dialects.field import FLAG, TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.schema.function import SchemaKind
 
-__all__ = ["FORMAT", "RECORDS", "Record"]
+__all__ = ["FORMAT", "RECORDS", "Record", "json_schema"]
+
 
 #: The version of the form of dumps.
 FORMAT: Final = 1
@@ -197,3 +198,14 @@ RECORDS: Final[dict[str, Record]] = {
     "backend": _BACKEND,
     "backend_kernel": _BACKEND_KERNEL,
 }
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: the whole document, with a definition for each kind of record."""
+    definitions = {name: mapping_schema(fields) for name, fields in RECORDS.items() if name != "dump"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Dump of operators by Opwright, format {FORMAT}",
+        **mapping_schema(RECORDS["dump"]),
+        "$defs": definitions,
+    }

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from opwright.coverage.dispatch import DeviceKernels, Dispatch
-from opwright.coverage.dispatch_table import Serving, TableRow, dispatch_table
+from opwright.coverage.dispatch import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
 from opwright.coverage.records import shown_name
 from opwright.coverage.registrations import RegistrationKind, registrations
 from opwright.emit.emitter import Job
 from opwright.explain.gradients import derivative_record
 from opwright.explain.loading import Explained
-from opwright.explain.names import qualified_name
-from opwright.explain.python_calls import python_records
 from opwright.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord
+from opwright.explain.resolution import qualified_name
 from opwright.explain.schemas import operation_record, place_of, schema_record
-from opwright.explain.signatures import signature_records
+from opwright.explain.signatures import python_records, signature_records
 from opwright.explain.symbols import planned_symbols, written_symbols
 from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.external_backend import Fallback

@@ -17,7 +17,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix
 from opwright.model.dispatch_key import device_flags, dispatch_keys
 from opwright.release.inputs import Inputs
-from opwright.release.narrowed import narrow_inputs, narrow_text
+from opwright.release.overlay import narrow_inputs, narrow_text
 from opwright.release.rules import Rules
 from opwright.release.store import FORMULA_HELPERS
 from opwright.release.tree import rules_of

@@ -9,11 +9,11 @@ from typing import Final
 from opwright.emit.emitter import AnyEmitter
 from opwright.emit.registry import build_folders, emitters
 from opwright.explain.loading import Explained
-from opwright.explain.names import qualified_name
+from opwright.explain.resolution import qualified_name
 from opwright.explain.schemas import operation_record, schema_record
 from opwright.explain.signatures import signature_records
 from opwright.explain.symbols import is_of_unit
-from opwright.files.file_spec import file_specs
+from opwright.files.plan import file_specs
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.schema.names import OperatorName
 from opwright.source.nodes import Mapping, Node, Scalar

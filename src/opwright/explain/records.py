@@ -1,4 +1,4 @@
-"""What `opwright explain` says of an operator, as plain records.
+"""What `opwright explain` says of an operator, as plain records and as JSON.
 
 The names of records' fields are the names of the fields in JSON. A new release of Opwright may add some, and changes
 `FORMAT` if it removes or changes one.
@@ -6,8 +6,11 @@ The names of records' fields are the names of the fields in JSON. A new release 
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Final
 
+from opwright.coverage.formats import Data
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
@@ -29,7 +32,9 @@ __all__ = [
     "SchemaRecord",
     "SignatureRecord",
     "SymbolRecord",
+    "render_json",
 ]
+
 
 #: The version of the form of the data.
 FORMAT: Final = 1
@@ -226,3 +231,20 @@ class Explanation(NamedTuple):
     derivative: DerivativeRecord | None = None
     python: tuple[PythonRecord, ...] | None = None
     symbols: tuple[SymbolRecord, ...] | None = None
+
+
+def render_json(explanations: Iterable[Explanation]) -> str:
+    """The explanations as JSON."""
+    data: Data = {"format": FORMAT, "operators": [_data(explanation) for explanation in explanations]}
+    return json.dumps(data, indent=2) + "\n"
+
+
+def _data(value: object) -> Data:
+    """A record, or a value in one, as JSON has it."""
+    fields = getattr(value, "_fields", None)
+    if fields is not None:
+        return {field: _data(getattr(value, field)) for field in fields}
+    if isinstance(value, (tuple, list)):
+        return [_data(item) for item in value]
+    assert value is None or isinstance(value, (bool, int, str)), "records have plain values"
+    return value

@@ -16,11 +16,17 @@ from opwright.emit.autograd.kernels import kernel_name
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.registry import build_folders, emitters
 from opwright.explain.records import SymbolRecord
-from opwright.files.file_spec import file_specs, is_everything
+from opwright.files.plan import file_specs, is_everything
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.run.line_owners import likeness, unit_owners
-from opwright.run.provenance import FileOrigin, all_functions_of_unit, functions_of_unit, lines_alone
+from opwright.run.provenance import (
+    FileOrigin,
+    all_functions_of_unit,
+    functions_of_unit,
+    likeness,
+    lines_alone,
+    unit_owners,
+)
 from opwright.schema.function import SchemaKind
 
 __all__ = ["defined_symbols", "is_of_unit", "planned_symbols", "written_symbols"]

@@ -1,16 +1,19 @@
-"""Explanations for terminals."""
+"""Explanations for terminals: their sections, the dispatch table, colours and links."""
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Final
 
-from opwright.explain.dispatch_text import dispatch_lines
-from opwright.explain.paint import Painter
 from opwright.explain.records import (
     DerivativeRecord,
+    DispatchRecord,
     Explanation,
+    FilePlace,
     FormulaRecord,
     GradientRecord,
     ImplementationRecord,
@@ -21,10 +24,200 @@ from opwright.explain.records import (
     SignatureRecord,
     SymbolRecord,
 )
+from opwright.model.dispatch_key import META
+from opwright.model.runtime_keys import KeyKind, runtime_keys
+from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["render", "render_overloads"]
+__all__ = ["Painter", "dispatch_lines", "render", "render_overloads"]
+
+
+_BOLD: Final = "\x1b[1m"
+_BLUE: Final = "\x1b[1;34m"
+_DIM: Final = "\x1b[2m"
+_RESET: Final = "\x1b[0m"
+
+
+class Painter(NamedTuple):
+    """Paints texts for a terminal of some columns.
+
+    `links` says that the terminal has links (OSC 8). `home` is the folder to which paths are shown relative, if they
+    are below it.
+    """
+
+    color: bool = False
+    links: bool = False
+    columns: int = 80
+    home: str = ""
+
+    def title(self, text: str) -> str:
+        """The title of a section."""
+        return self._paint(text, _BOLD)
+
+    def key(self, text: str) -> str:
+        """A word that stands for what follows it."""
+        return self._paint(text, _BLUE)
+
+    def note(self, text: str) -> str:
+        """A text that says more about what precedes it."""
+        return self._paint(text, _DIM)
+
+    def place(self, place: FilePlace, *, is_short: bool = False) -> str:
+        """A file with its line, which links to the file; the name of the file alone if it `is_short`."""
+        shown = os.path.basename(place.file) if is_short else self.shown_path(place.file)
+        return self.link(f"{shown}:{place.line}", place.file)
+
+    def shown_path(self, path: str) -> str:
+        """A path as it is printed: relative to the home folder if it is below it."""
+        below = os.path.join(self.home, "")
+        return path.removeprefix(below) if self.home else path
+
+    def link(self, text: str, path: str) -> str:
+        """A text that links to a file, if the file exists."""
+        if not self.links or not os.path.isfile(path):
+            return text
+        return f"\x1b]8;;{Path(path).resolve().as_uri()}\x1b\\{text}\x1b]8;;\x1b\\"
+
+    def _paint(self, text: str, style: str) -> str:
+        return f"{style}{text}{_RESET}" if self.color and text else text
+
+    def wrap_signature(self, lead: str, text: str, indent: int) -> Iterator[str]:
+        """A C++ signature after a lead, in lines that end between parameters.
+
+        >>> signature = "Tensor add(Tensor a, Tensor b, Scalar alpha, bool c)"
+        >>> print(*Painter(columns=40).wrap_signature("at::  ", signature, 4), sep="\\n")
+        at::  Tensor add(Tensor a, Tensor b,
+            Scalar alpha, bool c)
+        """
+        name, bracket, rest = text.partition("(")
+        parameters = rest.replace(", ", ",\n").split("\n")
+        line = f"{lead}{name}{bracket}"
+        is_first = True
+        for parameter in parameters:
+            joined = line + parameter if is_first or not line.strip() else f"{line} {parameter}"
+            if len(joined) > self.columns and line.strip():
+                yield line
+                joined = " " * indent + parameter
+            line, is_first = joined, False
+        yield line
+
+    def wrap(self, lead: str, text: str, *, indent: int | None = None, note: bool = False) -> Iterator[str]:
+        """A text after a lead, which is painted as a key, and continued below the text or at an indent."""
+        below = " " * (len(lead) if indent is None else indent)
+        lines = textwrap.wrap(
+            text,
+            max(self.columns, len(below) + 20),
+            initial_indent=lead,
+            subsequent_indent=below,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [lead.rstrip()]
+        for index, line in enumerate(lines):
+            start = lead if index == 0 else below
+            rest = line[len(start) :]
+            yield (self.key(start) if index == 0 and lead.strip() else start) + (self.note(rest) if note else rest)
+
 
 _INDENT: Final = "  "
+#: More missing keys than this are not listed after `except`.
+_MOST_EXCEPTIONS: Final = 6
+#: The width of the column with keys; longer lists of keys have lines of their own.
+_KEY_COLUMN: Final = 16
+_NO_KERNEL: Final = ("fallback", "fallthrough", "error", "missing")
+
+
+def dispatch_lines(records: Sequence[DispatchRecord], painter: Painter) -> Iterator[str]:
+    """The rows of keys of tensors, then those of gradients, then what happens before."""
+    kinds = {key.name: key.kind for key in runtime_keys()}
+    before = [record for record in records if kinds[record.key] is KeyKind.functionality]
+    for kind in (KeyKind.backend, KeyKind.autograd):
+        yield from _rows([record for record in records if kinds[record.key] is kind], painter)
+    yield from _rows([record for record in before if record.serving not in _NO_KERNEL], painter)
+    rest = [record for record in before if record.serving in _NO_KERNEL]
+    for lead, by_hand in (("no generated kernel:", False), ("none, unless PyTorch registers one by hand:", True)):
+        names = compress_keys([record.key for record in rest if bool(record.by_hand) is by_hand])
+        if names:
+            yield from painter.wrap(_INDENT, f"{lead} {', '.join(names)}", indent=6, note=True)
+
+
+def _rows(records: Iterable[DispatchRecord], painter: Painter) -> Iterator[str]:
+    """A row for all keys that have the same kernel, kernels of single keys first."""
+    groups: dict[DispatchRecord, list[DispatchRecord]] = {}
+    for record in records:
+        groups.setdefault(_shared_row(record), []).append(record)
+    ordered = sorted(groups.items(), key=lambda group: _order(group[0]))
+    for shared, members in ordered:
+        keys = ", ".join(compress_keys([record.key for record in members]))
+        if len(keys) <= _KEY_COLUMN:
+            yield from painter.wrap(f"{_INDENT}{keys:<{_KEY_COLUMN}}  ", _what(shared), indent=6)
+        else:
+            yield from painter.wrap(_INDENT, keys)
+            yield from painter.wrap("      ", _what(shared), indent=6)
+        hand = sorted({path for record in members for path in record.by_hand})
+        if hand and shared.kind == "by_hand":
+            yield from painter.wrap("      ", f"in {', '.join(hand)}", note=True)
+        if any(record.key == META.name and record.by_hand for record in members):
+            yield from painter.wrap("      ", _META_IN_PYTHON, note=True)
+
+
+_META_IN_PYTHON: Final = "Python may replace the kernel for Meta: see torch/_meta_registrations.py"
+
+
+def _shared_row(record: DispatchRecord) -> DispatchRecord:
+    """What keys must have in common to share a row."""
+    registered_for = "" if record.registered_for == record.key else record.registered_for
+    return record._replace(
+        key="", registered_for=registered_for, by_hand=() if record.kind != "by_hand" else record.by_hand
+    )
+
+
+def _order(record: DispatchRecord) -> int:
+    if record.serving in _NO_KERNEL:
+        return 2
+    return 1 if record.registered_for else 0
+
+
+def _what(record: DispatchRecord) -> str:
+    """What runs, in words."""
+    origin = f"{record.registered_for}: " if record.registered_for else ""
+    if not record.kind:
+        return record.text
+    verb = "which calls" if record.serving == "composite" else "of"
+    through = f", {verb} {record.through}" if record.through else ""
+    text = "" if record.kind == "kernel" else f"; {record.text}"
+    return f"{origin}{record.kernel}{through}{text}" if record.kernel else f"{origin}{record.text}{through}"
+
+
+def compress_keys(names: Sequence[str]) -> list[str]:
+    """Names of keys, with those of all devices as one.
+
+    >>> compress_keys([key.name for key in runtime_keys() if key.name.startswith("Quantized")])
+    ['Quantized*']
+    """
+    wanted = dict.fromkeys(names)
+    shown: list[str] = []
+    for prefix, family in _families().items():
+        own = [name for name in family if name in wanted]
+        missing = [name.removeprefix(prefix) for name in family if name not in wanted]
+        if len(own) > 1 and len(missing) <= min(_MOST_EXCEPTIONS, len(own)):
+            every = f"{prefix}*" if prefix else "all devices"
+            shown.append(every + (f" except {'/'.join(missing)}" if missing else ""))
+            for name in own:
+                del wanted[name]
+    return [*shown, *wanted]
+
+
+def _families() -> dict[str, list[str]]:
+    """The keys of all devices by the prefix of their names."""
+    families: dict[str, list[str]] = {}
+    for key in runtime_keys():
+        if key.backend and key.name.endswith(key.backend):
+            families.setdefault(key.name.removesuffix(key.backend), []).append(key.name)
+    families["Autocast"] = [key.name for key in runtime_keys() if key.name.startswith("Autocast")]
+    families.pop("Mkldnn", None)
+    return families
+
+
+_TEXT_INDENT: Final = "  "
 _MOST_OTHERS: Final = 8
 
 
@@ -38,7 +231,7 @@ def render_overloads(name: str, explanations: Sequence[Explanation], painter: Pa
     lines = [painter.title(f"{name} has {len(explanations)} overloads:")]
     for explanation in explanations:
         lines.append("")
-        lines += painter.wrap(_INDENT, explanation.schema, indent=6)
+        lines += painter.wrap(_TEXT_INDENT, explanation.schema, indent=6)
         origin = "synthesized; " if explanation.synthesized else ""
         lines.append(painter.note(f"      {origin}{painter.place(explanation.entry)}"))
     first = explanations[0].name
@@ -48,15 +241,15 @@ def render_overloads(name: str, explanations: Sequence[Explanation], painter: Pa
 
 def _lines(explanation: Explanation, painter: Painter) -> Iterator[str]:
     yield painter.title(explanation.name)
-    yield from painter.wrap(_INDENT, explanation.schema, indent=6)
+    yield from painter.wrap(_TEXT_INDENT, explanation.schema, indent=6)
     origin = "synthesized from the entry at " if explanation.synthesized else ""
-    yield f"{_INDENT}{origin}{painter.place(explanation.entry)}"
-    yield f"{_INDENT}{painter.note(f'PyTorch {explanation.release}')}"
+    yield f"{_TEXT_INDENT}{origin}{painter.place(explanation.entry)}"
+    yield f"{_TEXT_INDENT}{painter.note(f'PyTorch {explanation.release}')}"
     others = explanation.others
     if others:
         more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
         text = f"other overloads: {', '.join(others[:_MOST_OTHERS])}{more}"
-        yield from painter.wrap(_INDENT, text, indent=4, note=True)
+        yield from painter.wrap(_TEXT_INDENT, text, indent=4, note=True)
     sections: list[tuple[str, Iterable[str]]] = []
     if explanation.roles is not None:
         sections.append(("Arguments", _schema(explanation.roles, painter)))
@@ -92,13 +285,13 @@ def _schema(record: SchemaRecord, painter: Painter) -> Iterator[str]:
     widths = [max([len(row[column]) for row in rows], default=0) for column in range(2)]
     for name, type, role, keyword in rows:
         text = f"{type:<{widths[1]}}  {role}{f', {keyword}' if keyword else ''}"
-        yield from painter.wrap(f"{_INDENT}{name:<{widths[0]}}  ", text)
+        yield from painter.wrap(f"{_TEXT_INDENT}{name:<{widths[0]}}  ", text)
     for result in record.results:
         name = f" {result.name}" if result.name else ""
         of = f"is or aliases `{result.of}`" if result.of else "a new value"
-        yield f"{_INDENT}{painter.key('->')} {result.type}{name}, {of}"
+        yield f"{_TEXT_INDENT}{painter.key('->')} {result.type}{name}, {of}"
     if not record.results:
-        yield f"{_INDENT}{painter.key('->')} nothing"
+        yield f"{_TEXT_INDENT}{painter.key('->')} nothing"
 
 
 _ROLES: Final = {
@@ -114,41 +307,43 @@ def _implementations(records: Sequence[ImplementationRecord], painter: Painter) 
     """The kernels of each key, in the order in which they are tried."""
     width = max(len(record.name) for record in records)
     for key, own in groupby(records, key=lambda record: record.key):
-        yield f"{_INDENT}{painter.key(key)}"
+        yield f"{_TEXT_INDENT}{painter.key(key)}"
         for record in own:
             serves = f"when {record.when}" if record.when else "always"
             built = f"; if {record.condition}" if record.condition else ""
             priority = f"; priority {record.priority}" if record.priority else ""
-            yield from painter.wrap(f"{_INDENT * 2}{record.name:<{width}}  ", f"{serves}{built}{priority}", indent=8)
+            yield from painter.wrap(
+                f"{_TEXT_INDENT * 2}{record.name:<{width}}  ", f"{serves}{built}{priority}", indent=8
+            )
 
 
 def _operation(record: OperationRecord, painter: Painter) -> Iterator[str]:
     synthesized = f", synthesized from {record.synthesized_from}" if record.synthesized_from else ""
     variants = " and ".join(record.variants)
-    yield from painter.wrap(_INDENT, f"{record.role} overload{synthesized}; variants: {variants}", indent=4)
+    yield from painter.wrap(_TEXT_INDENT, f"{record.role} overload{synthesized}; variants: {variants}", indent=4)
     if record.structured:
-        yield from painter.wrap(_INDENT, f"structured: the kernels are those of {record.structured}", indent=4)
+        yield from painter.wrap(_TEXT_INDENT, f"structured: the kernels are those of {record.structured}", indent=4)
     members = dict.fromkeys((*record.members, *record.view_members))
     width = max([len(member.role) for member in members], default=0)
     for member in members:
         yield from _member(member, width, painter)
     if record.tags:
-        yield from painter.wrap(f"{_INDENT}tags: ", ", ".join(record.tags))
+        yield from painter.wrap(f"{_TEXT_INDENT}tags: ", ", ".join(record.tags))
     for fact in record.facts:
-        yield from painter.wrap(_INDENT, fact, indent=4)
+        yield from painter.wrap(_TEXT_INDENT, fact, indent=4)
 
 
 def _member(member: MemberRecord, width: int, painter: Painter) -> Iterator[str]:
     origin = f", synthesized from {member.synthesized_from}" if member.synthesized_from else ""
     place = "" if origin else f", line {member.place.line}"
-    yield from painter.wrap(f"{_INDENT}{member.role:<{width}}  ", f"{member.name}{origin}{place}")
+    yield from painter.wrap(f"{_TEXT_INDENT}{member.role:<{width}}  ", f"{member.name}{origin}{place}")
 
 
 def _signatures(records: Sequence[SignatureRecord], painter: Painter) -> Iterator[str]:
     for convention, group in groupby(records, key=lambda record: record.convention):
         for record in group:
             note = f" ({record.note})" if record.note and record.text else ""
-            yield from painter.wrap(f"{_INDENT}{convention}", note, indent=6, note=True)
+            yield from painter.wrap(f"{_TEXT_INDENT}{convention}", note, indent=6, note=True)
             if record.text:
                 yield from painter.wrap_signature("    ", record.text, indent=8)
             else:
@@ -156,14 +351,14 @@ def _signatures(records: Sequence[SignatureRecord], painter: Painter) -> Iterato
 
 
 def _derivative(record: DerivativeRecord, painter: Painter) -> Iterator[str]:
-    yield from painter.wrap(_INDENT, record.text)
+    yield from painter.wrap(_TEXT_INDENT, record.text)
     for gradient in record.gradients:
         yield from _gradient(gradient, painter)
 
 
 def _gradient(record: GradientRecord, painter: Painter) -> Iterator[str]:
     key = "" if record.key == "Default" else f" for {record.key}"
-    yield from painter.wrap(_INDENT, f"{record.node or 'no node'}{key}")
+    yield from painter.wrap(_TEXT_INDENT, f"{record.node or 'no node'}{key}")
     for formula in record.formulas:
         yield from _formula("gradient of", formula, painter)
     for saved in record.saved:
@@ -186,10 +381,10 @@ def _formula(what: str, formula: FormulaRecord, painter: Painter) -> Iterator[st
 
 def _python(records: Sequence[PythonRecord], painter: Painter) -> Iterator[str]:
     if not records:
-        yield f"{_INDENT}no generated binding; torch.ops has every operator"
+        yield f"{_TEXT_INDENT}no generated binding; torch.ops has every operator"
     for record in records:
         deprecated = "" if record.place is None else f"deprecated, {painter.place(record.place, is_short=True)}"
-        yield from painter.wrap(_INDENT, record.signature, indent=6)
+        yield from painter.wrap(_TEXT_INDENT, record.signature, indent=6)
         if deprecated:
             yield f"      {painter.note(deprecated)}"
 
@@ -198,7 +393,7 @@ def _symbols(records: Sequence[SymbolRecord], painter: Painter) -> Iterator[str]
     """The symbols of each file; those with lines below each other."""
     for path, group in groupby(records, key=lambda record: record.file):
         symbols = list(group)
-        yield f"{_INDENT}{painter.link(painter.shown_path(path), path)}"
+        yield f"{_TEXT_INDENT}{painter.link(painter.shown_path(path), path)}"
         if any(symbol.line for symbol in symbols):
             width = max(len(str(symbol.line)) for symbol in symbols)
             for symbol in symbols:

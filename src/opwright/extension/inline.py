@@ -13,8 +13,7 @@ from types import ModuleType
 from typing import Final, NamedTuple
 
 from opwright.extension.generated import GeneratedCode, write_code
-from opwright.extension.objects import compile_objects, short_hash
-from opwright.extension.steps import BuildStep, StepFailed, run_steps
+from opwright.extension.steps import BuildStep, StepFailed, compile_objects, run_steps, short_hash
 from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import tool_identity

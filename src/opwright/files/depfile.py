@@ -14,9 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from opwright.files.file_spec import is_everything
 from opwright.files.plain_files import real_path
-from opwright.files.plan import Plan, PlannedFile
+from opwright.files.plan import Plan, PlannedFile, is_everything
 from opwright.files.writer import Writer
 from opwright.source.codes import NOT_A_FILE, UNWRITABLE_PATH
 from opwright.source.diagnostic import Fault

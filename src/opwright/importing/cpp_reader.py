@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Final
 
 from opwright.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
-from opwright.importing.cpp_functions import CppFunction, Statement, function_of, statements
+from opwright.importing.cpp_functions import CppFunction, Statement, function_of, inferred_schema, statements
 from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_index, read_cpp, text_of
-from opwright.importing.cpp_types import inferred_schema
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.runtime_keys import runtime_keys

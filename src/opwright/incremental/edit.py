@@ -23,7 +23,7 @@ from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunc
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
 if TYPE_CHECKING:
-    from opwright.files.file_spec import FileSpec
+    from opwright.files.plan import FileSpec
     from opwright.incremental.previous_build import EmitterState, PreviousFile
 
 __all__ = ["EditedFiles", "NotLocal", "operator_names"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.registry import FAMILIES
-from opwright.files.file_spec import FileSpec, file_specs
+from opwright.files.plan import FileSpec, file_specs
 from opwright.files.template import Template, WholeText
 from opwright.incremental.fingerprints import UnitFingerprints, fingerprint, job_fingerprint, read_fingerprints
 from opwright.incremental.patch import FileContents, FileSpans, assemble, changed_units, patch
@@ -23,8 +23,7 @@ from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFou
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from opwright.files.template import AnyTemplate
-    from opwright.files.templates import Templates
+    from opwright.files.template import AnyTemplate, Templates
     from opwright.incremental.previous_build import EmitterState, PreviousBuild, PreviousFile
 
 __all__ = ["Build", "EmitterFiles", "FragmentCounts", "RenderedFile", "named_emitters"]

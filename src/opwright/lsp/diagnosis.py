@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from opwright.check.formats.json_text import render_json
+from opwright.check.formats import render_json
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.lsp.operators import load_in_scope
 from opwright.lsp.project import Project, kind_of

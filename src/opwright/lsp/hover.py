@@ -10,10 +10,9 @@ from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DERIVATIVES
 from opwright.emit.emitter import Job
-from opwright.explain.dispatch_text import dispatch_lines
 from opwright.explain.explanation import explain
 from opwright.explain.loading import Explained, ExplainRequest, load_part
-from opwright.explain.paint import Painter
+from opwright.explain.text import Painter, dispatch_lines
 from opwright.lsp.cursor import Cursor, cursor_at
 from opwright.lsp.field_schemas import fields_at
 from opwright.lsp.operators import entries_of, load_operation, operator_entries, plain_name, tag_texts

@@ -10,7 +10,7 @@ from typing import Final
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
-from opwright.dialects.tags.loader import load_tags
+from opwright.dialects.tags import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs

@@ -14,10 +14,9 @@ from typing import Final
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.lsp.argument_places import UnknownPlace, derivative_places, entry_places, schema_names
 from opwright.lsp.cursor import word_at
-from opwright.lsp.generated_code import Renamed, other_difference
 from opwright.lsp.operators import OperatorEntry, entries_of
 from opwright.lsp.project import Project
-from opwright.lsp.rename_scope import RenameScope, group_of, rename_scope
+from opwright.lsp.rename_scope import Renamed, RenameScope, group_of, other_difference, rename_scope
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Edit, Fault
 from opwright.source.edits import apply_edits

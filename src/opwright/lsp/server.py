@@ -23,8 +23,7 @@ from opwright.lsp.documents import changed_text, offset_at, path_of, position_at
 from opwright.lsp.hover import hover_at
 from opwright.lsp.navigation import Symbol, definitions_at, derivatives_at, references_at, symbols_in
 from opwright.lsp.navigation import symbols_of_project as find_symbols
-from opwright.lsp.plugin_request import PluginRequest, activate_plugins
-from opwright.lsp.project import Project, kind_of
+from opwright.lsp.project import PluginRequest, Project, activate_plugins, kind_of
 from opwright.lsp.protocol import AnsweringProtocol
 from opwright.lsp.rename import argument_at, rename_argument
 from opwright.release.inputs import open_inputs

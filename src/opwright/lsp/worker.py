@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TextIO
 
-from opwright.check.formats.json_text import render_json
+from opwright.check.formats import render_json
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings
-from opwright.lsp.plugin_request import PluginRequest, activate_plugins
+from opwright.lsp.project import PluginRequest, activate_plugins
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.run.checked_files import CheckedFiles, kind_of
 from opwright.run.findings import find

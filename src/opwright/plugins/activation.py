@@ -13,11 +13,16 @@ from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, Family
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import PluginName, load_plugin
-from opwright.plugins.faults import shown_path
-from opwright.plugins.guard import CallGuard
+from opwright.plugins.guard import CallGuard, shown_path
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.safe_extensions import emit_extensions, extra_keys, safe_reader
-from opwright.plugins.safe_rows import headers_family, safe_dialect, safe_family
+from opwright.plugins.safe_rows import (
+    emit_extensions,
+    extra_keys,
+    headers_family,
+    safe_dialect,
+    safe_family,
+    safe_reader,
+)
 from opwright.plugins.sources import folder_of
 from opwright.plugins.validation import check_plugin, definition_span
 from opwright.source.code_pages import add_plugin_code, find_code, remove_plugin_code

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from opwright.plugins.active import ACTIVE
-from opwright.plugins.faults import describe_error, place_of_error, shown_path
+from opwright.plugins.guard import describe_error, place_of_error, shown_path
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import module_files, sources_fingerprint, sources_of
 from opwright.source.codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN

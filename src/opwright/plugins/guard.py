@@ -1,21 +1,66 @@
-"""Calls of functions of plug-ins: whatever they raise, and whatever they give that is wrong, becomes a diagnostic."""
+"""Calls of functions of plug-ins: exceptions and wrong results become diagnostics with a place in their file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from types import TracebackType
 from typing import TypeVar
 
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.faults import describe_error, line_span, place_of_error
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import sources_of
 from opwright.source.codes import RAISED, WRONG_RESULT
 from opwright.source.diagnostic import Fault, FaultsFound
 from opwright.source.span import Span
+from opwright.source.text import SourceFile
 
-__all__ = ["CallGuard", "subject_of"]
+__all__ = ["CallGuard", "describe_error", "line_span", "place_of_error", "shown_path", "subject_of"]
+
+
+def describe_error(error: BaseException) -> str:
+    """The type of an exception, and the first line of its text if it has one.
+
+    >>> describe_error(KeyError("CPU"))
+    "KeyError: 'CPU'"
+    """
+    text = (error.msg if isinstance(error, SyntaxError) else str(error)).strip().partition("\n")[0]
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name
+
+
+def place_of_error(error: BaseException, files: Collection[str]) -> Span | None:
+    """The last place in one of the files that an exception passed; None if it passed none of them."""
+    if isinstance(error, SyntaxError) and error.filename and os.path.abspath(error.filename) in files:
+        return line_span(error.filename, error.lineno or 1)
+    place: tuple[str, int] | None = None
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        path = os.path.abspath(trace.tb_frame.f_code.co_filename)
+        if path in files:
+            place = path, trace.tb_lineno
+        trace = trace.tb_next
+    return None if place is None else line_span(*place)
+
+
+def line_span(path: str, line: int) -> Span | None:
+    """The text of a line of a file, without the blanks around it; None if the file cannot be read."""
+    try:
+        file = SourceFile.read(shown_path(path))
+    except Fault:
+        return None
+    number = min(max(line, 1), file.line_count)
+    start = file.line_starts[number - 1]
+    text = file.line_text(number)
+    return file.span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+
+
+def shown_path(path: str) -> str:
+    """The path of a file as messages show it: relative to the working folder if it is below."""
+    absolute, here = os.path.abspath(path), os.getcwd()
+    return os.path.relpath(absolute) if absolute.startswith(here + os.sep) else absolute
+
 
 _Result = TypeVar("_Result")
 

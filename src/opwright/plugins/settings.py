@@ -60,7 +60,7 @@ def _is_path(name: str) -> bool:
 
 def name_span(path: str, name: str) -> Span | None:
     """The place of a name in a file; None if it cannot be found."""
-    from opwright.plugins.faults import shown_path
+    from opwright.plugins.guard import shown_path
 
     file = SourceFile.read(shown_path(path))
     match = re.search(rf"(?<![\w./]){re.escape(name)}(?![\w/])", file.text)

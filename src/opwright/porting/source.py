@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.derivatives.formula_trees import formula_parser, walk
+from opwright.dialects.derivatives.formula_shapes import formula_parser, walk
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:

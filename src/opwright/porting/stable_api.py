@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.schema.dispatcher_defaults import DTYPES
+from opwright.schema.defaults import DTYPES
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = [

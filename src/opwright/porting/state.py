@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.derivatives.formula_trees import walk
+from opwright.dialects.derivatives.formula_shapes import walk
 from opwright.dialects.library.callable_operators import CallableOperators
 from opwright.porting.stable_api import StableName, StableRelease
 from opwright.porting.values import OTHER, UNKNOWN, OptionTexts, value_type

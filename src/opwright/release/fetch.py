@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from opwright.release.addresses import Address
-    from opwright.release.archive import ByteSource
-    from opwright.release.index_page import WheelLink
+    from opwright.release.index import WheelLink
     from opwright.release.transport import Transport
     from opwright.release.view import AskWhole
-    from opwright.release.wheel import Wheel
+    from opwright.release.wheel import ByteSource, Wheel
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = ["Consent", "cached_versions", "fetch_inputs", "offered_versions", "open_wheel"]

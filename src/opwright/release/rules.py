@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, overload
 
-from opwright.release.marks import Mark
-from opwright.release.version import NEWEST, OLDEST, Version, parse_version
+from opwright.release.version import NEWEST, OLDEST, Mark, Version, parse_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

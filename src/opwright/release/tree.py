@@ -15,8 +15,7 @@ from opwright.release.tree_facts import TreeFacts, generator_fields, generator_k
 from opwright.release.version import is_known_release, version_of
 
 if TYPE_CHECKING:
-    from opwright.release.marks import Mark
-    from opwright.release.version import Version
+    from opwright.release.version import Mark, Version
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 

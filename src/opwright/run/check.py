@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.check.code_filter import CodeFilter
-from opwright.check.lint import Lint, Operators
-from opwright.check.places import EntryNodes
+from opwright.check.lint import EntryNodes, Lint, Operators
+from opwright.check.suppressions import CodeFilter
 from opwright.check.table import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.dialects.dialect import Dialect, LoadContext
-from opwright.dialects.native_functions.libraries import load_libraries
+from opwright.dialects.native_functions.loader import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.emitter import Job, Lazy, Options

@@ -20,8 +20,8 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from opwright.files.file_spec import FileSpec
     from opwright.files.plain_files import Status
+    from opwright.files.plan import FileSpec
     from opwright.files.staging import Journal
     from opwright.incremental.emitter_files import EmitterFiles
     from opwright.incremental.previous_build import PreviousBuild

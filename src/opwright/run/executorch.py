@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch.dispatched import pytorch_kernels
-from opwright.dialects.executorch.loader import load_custom
-from opwright.dialects.executorch.merging import merge
+from opwright.dialects.executorch.kernel_fields import pytorch_kernels
+from opwright.dialects.executorch.loader import load_custom, merge
 from opwright.dialects.table import EXECUTORCH, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.model.catalog import Catalog

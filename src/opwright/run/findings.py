@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from opwright.check.code_filter import CodeFilter
-from opwright.check.suppressions import suppress, suppressions
+from opwright.check.suppressions import CodeFilter, suppress, suppressions
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.check import CheckRequest, check

@@ -13,8 +13,7 @@ from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_wit
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.files.plan import Plan
 from opwright.files.staging import remove_old_staging
-from opwright.files.template import Template
-from opwright.files.templates import LAUNCHER, PLUGIN_LAUNCHER, STUBS_LAUNCHER, Templates, generated_comment
+from opwright.files.template import LAUNCHER, PLUGIN_LAUNCHER, STUBS_LAUNCHER, Template, Templates, generated_comment
 from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.plugins.head_names import with_head_plugins
@@ -32,9 +31,8 @@ from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Job
-    from opwright.files.file_spec import FileSpec
     from opwright.files.plain_files import Status
-    from opwright.files.plan import PlannedFile
+    from opwright.files.plan import FileSpec, PlannedFile
     from opwright.files.staging import Journal
     from opwright.incremental.previous_build import EmitterState, PreviousBuild
     from opwright.run.provenance import FileOrigin

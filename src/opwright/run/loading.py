@@ -38,7 +38,7 @@ from opwright.emit.registry import (
     has_local_units,
     serves_libraries,
 )
-from opwright.files.templates import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate
+from opwright.files.template import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -230,7 +230,7 @@ def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...
 def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
     """The external backends of a request, which may name the operators of its operator files."""
     if request.operator_files:
-        from opwright.dialects.native_functions.libraries import load_libraries
+        from opwright.dialects.native_functions.loader import load_libraries
 
         tags = TAGS.files(request.inputs)[0]
         catalog = load_libraries(context.operators, request.operator_files, tags, context.sink, context.rules)
@@ -277,7 +277,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
     has_operators = request.libraries or request.operator_files
     if serves_libraries(request.families) or request.backends or (not has_operators and request.namespaces is None):
         return job
-    from opwright.dialects.native_functions.libraries import add_operators, load_libraries
+    from opwright.dialects.native_functions.loader import add_operators, load_libraries
 
     tags = TAGS.files(request.inputs)[0]
     catalog = load_libraries(job.catalog, request.operator_files, tags, sink, job.rules)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from opwright.emit.emitter import Options
 from opwright.emit.registry import DEFAULT_FAMILIES
-from opwright.files.file_spec import FileSpec, shard_number
+from opwright.files.plan import FileSpec, shard_number
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from opwright.schema.annotation import Annotation
 from opwright.schema.defaults import DefaultValue, NamedConstant
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return, SchemaKind, TensorOptions
 from opwright.schema.names import OperatorName
 from opwright.schema.parser import parse_schema, parse_type
 from opwright.schema.signature import signature
-from opwright.schema.types import BaseType, ClassType, ListType, OptionalType, Type
+from opwright.schema.types import Annotation, BaseType, ClassType, ListType, OptionalType, Type
 
 __all__ = [
     "Annotation",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from opwright.schema.annotation import Annotation
 from opwright.schema.defaults import DefaultValue, default_value
 from opwright.schema.names import OperatorName
-from opwright.schema.types import OptionalType, Type
+from opwright.schema.types import Annotation, OptionalType, Type
 
 
 class Argument:

@@ -6,9 +6,8 @@ import keyword
 import re
 from typing import Final
 
-from opwright.schema.annotation import Annotation
 from opwright.schema.function import Argument, Arguments, Return
-from opwright.schema.types import Type
+from opwright.schema.types import Annotation, Type
 
 # One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
 _PLAIN: Final = r"[^,()\[\]\"']"

@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.schema.annotation import Annotation
-from opwright.schema.defaults import check_default
-from opwright.schema.dispatcher_defaults import dispatcher_default
+from opwright.schema.defaults import check_default, dispatcher_default
 from opwright.schema.fault import IDENTIFIER, SchemaFault, unexpected_fault
 from opwright.schema.function import (
     Argument,
@@ -27,7 +25,7 @@ from opwright.schema.names import OperatorName, parsed_operator_name, whole_oper
 from opwright.schema.normal_form import normal_form
 from opwright.schema.rules import check_schema
 from opwright.schema.type_parser import read_type
-from opwright.schema.types import Type
+from opwright.schema.types import Annotation, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.schema.annotation import Annotation, annotation
 from opwright.schema.base_types import names_where
 from opwright.schema.fault import SchemaFault, unexpected_fault
 from opwright.schema.grammar import STRICT, Grammar
@@ -17,10 +16,12 @@ from opwright.schema.types import (
     ONLY_IN_FILES,
     OPTIONAL_TENSOR,
     TENSOR,
+    Annotation,
     DispatcherType,
     ListType,
     OptionalType,
     Type,
+    annotation,
     base,
     class_type,
     dispatcher_type,

@@ -1,12 +1,30 @@
-"""Apply the edits that diagnostics carry."""
+"""Edits of YAML that keep comments and layout, and their application: delete a field or an item, add or quote one.
+
+A function returns no edits if it cannot make the change without touching a comment or without guessing the layout.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 from opwright.source.diagnostic import Diagnostic, Edit
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.span import SourceText, Span
 
-__all__ = ["apply_edits", "edits_of_file"]
+__all__ = [
+    "Edits",
+    "added_field",
+    "apply_edits",
+    "children",
+    "deleted_field",
+    "deleted_item",
+    "edits_of_file",
+    "find_path",
+    "quotation",
+    "replacement",
+]
 
 
 def edits_of_file(diagnostics: Iterable[Diagnostic], path: str) -> tuple[list[Edit], int]:
@@ -50,3 +68,139 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
         parts += [text[end : edit.span.start], edit.text]
         end = edit.span.end
     return "".join([*parts, text[end:]])
+
+
+Edits: TypeAlias = tuple[Edit, ...]
+
+NONE: Final[Edits] = ()
+_INDENT: Final = re.compile(r"[ ]*")
+_DASHES: Final = re.compile(r"[ ]*(?:- +)+")
+_END_OF_LINE: Final = re.compile(r"[ \t]*(?:\r\n|\n|\r|\Z)")
+_LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
+
+
+def find_path(root: Node, span: Span) -> list[Node]:
+    """The nodes from the root to the smallest one that contains a span; keys count as nodes before their values."""
+    path: list[Node] = []
+    node: Node | None = root
+    while node is not None:
+        path.append(node)
+        node = next((child for child in children(node) if child.start <= span.start and span.end <= child.end), None)
+    return path
+
+
+def children(node: Node) -> list[Node]:
+    """The items of a list, or the keys and values of a mapping; none of a scalar."""
+    if isinstance(node, Sequence):
+        return node.items
+    if isinstance(node, Mapping):
+        return [child for entry in node.entries for child in entry]
+    return []
+
+
+def deleted_field(mapping: Mapping, key: Scalar) -> Edits:
+    """Edits that delete a key with its value.
+
+    >>> from opwright.source.edits import apply_edits
+    >>> from opwright.source.text import SourceFile
+    >>> from opwright.source.yaml import load_yaml
+    >>> text = "tag: core\\ndesc: a\\n"
+    >>> tree = load_yaml(SourceFile("tags.yaml", text))
+    >>> apply_edits(text, deleted_field(tree, tree.entries[1][0]))
+    'tag: core\\n'
+    """
+    index = next((index for index, (own, _) in enumerate(mapping.entries) if own is key), None)
+    if index is None or len(mapping.entries) == 1:
+        return NONE
+    starts = [own.start for own, _ in mapping.entries]
+    ends = [max(own.end, value.end) for own, value in mapping.entries]
+    return _deletion(mapping, starts, ends, index)
+
+
+def deleted_item(sequence: Sequence, item: Node) -> Edits:
+    """Edits that delete an item of a list.
+
+    >>> from opwright.source.edits import apply_edits
+    >>> from opwright.source.text import SourceFile
+    >>> from opwright.source.yaml import load_yaml
+    >>> for text in ("- a\\n- b  # why\\n- c\\n", "[a, b, c]\\n", "[a, c, b]\\n"):
+    ...     tree = load_yaml(SourceFile("list.yaml", text))
+    ...     index = [own.value for own in tree.items].index("b")
+    ...     print(repr(apply_edits(text, deleted_item(tree, tree.items[index]))))
+    '- a\\n- b  # why\\n- c\\n'
+    '[a, c]\\n'
+    '[a, c]\\n'
+    """
+    index = next((index for index, own in enumerate(sequence.items) if own is item), None)
+    if index is None or len(sequence.items) == 1:
+        return NONE
+    return _deletion(sequence, [own.start for own in sequence.items], [own.end for own in sequence.items], index)
+
+
+def _deletion(parent: Sequence | Mapping, starts: list[int], ends: list[int], index: int) -> Edits:
+    file = parent.file
+    if file.text[parent.start : parent.start + 1] in ("[", "{"):
+        first, last = (starts[0], starts[1]) if index == 0 else (ends[index - 1], ends[index])
+        return _unless_comment(file, first, last)
+    line_start = _line_start(file, starts[index])
+    lead = file.text[line_start : starts[index]]
+    if isinstance(parent, Mapping) and _DASHES.fullmatch(lead):
+        # The first key of an item of a list: the next key takes its place.
+        return _unless_comment(file, starts[0], starts[1]) if index == 0 else NONE
+    if not (_DASHES if isinstance(parent, Sequence) else _INDENT).fullmatch(lead) or lead.count("-") > 1:
+        return NONE
+    end = _END_OF_LINE.match(file.text, ends[index])
+    return NONE if end is None else _unless_comment(file, line_start, end.end())
+
+
+def _unless_comment(file: SourceText, start: int, end: int) -> Edits:
+    """The edit that deletes a range without comments."""
+    return NONE if "#" in file.text[start:end] else (Edit(Span(file, start, end), ""),)
+
+
+def _line_start(file: SourceText, offset: int) -> int:
+    return file.line_starts[file.line_and_column(offset)[0] - 1]
+
+
+def added_field(mapping: Mapping, field: str, value: str) -> Edits:
+    """Edits that set a field to a text, or add it below the first field.
+
+    >>> from opwright.source.edits import apply_edits
+    >>> from opwright.source.text import SourceFile
+    >>> from opwright.source.yaml import load_yaml
+    >>> text = "- func: f() -> ()\\n"
+    >>> tree = load_yaml(SourceFile("ops.yaml", text))
+    >>> print(apply_edits(text, added_field(tree.items[0], "variants", "method")), end="")
+    - func: f() -> ()
+      variants: method
+    >>> print(apply_edits(text, added_field(tree.items[0], "func", "g() -> ()")), end="")
+    - func: g() -> ()
+    """
+    file = mapping.file
+    entry = mapping.entry(field)
+    if entry is not None:
+        return replacement(entry[1], value)
+    if file.text[mapping.start : mapping.start + 1] == "{":
+        return (Edit(Span(file, mapping.entries[0][0].start, mapping.entries[0][0].start), f"{field}: {value}, "),)
+    key, first = mapping.entries[0]
+    line_end = _LINE_BREAK.search(file.text, first.end)
+    column = key.start - _line_start(file, key.start)
+    if isinstance(first, Scalar) and first.style in ("|", ">"):
+        return NONE
+    if line_end is None:
+        return (Edit(file.span(len(file.text)), f"\n{' ' * column}{field}: {value}\n"),)
+    return (Edit(file.span(line_end.end()), f"{' ' * column}{field}: {value}{line_end[0]}"),)
+
+
+def replacement(node: Node, text: str) -> Edits:
+    """The edit that replaces a scalar on one line."""
+    if not isinstance(node, Scalar) or node.style in ("|", ">") or "\n" in node.span.text or node.start == node.end:
+        return NONE
+    return (Edit(node.span, text),)
+
+
+def quotation(node: Node) -> Edits:
+    """The edit that puts a plain scalar into quotes."""
+    is_plain = isinstance(node, Scalar) and not node.style and node.tag is None
+    text = node.span.text
+    return replacement(node, f'"{text}"') if is_plain and not set('"\\') & set(text) else NONE

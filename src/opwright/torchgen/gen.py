@@ -7,6 +7,7 @@ import os
 from functools import partial
 
 from opwright.cli.arguments import (
+    Parser,
     add_backend_arguments,
     add_drop_in_arguments,
     add_native_aot_argument,
@@ -15,7 +16,6 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
-from opwright.cli.parser import Parser
 from opwright.cli.runs import current_manifest, drop_in_run_of, further_files, write_edit
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families

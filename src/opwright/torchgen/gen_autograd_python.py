@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opwright.cli.streams import leave
-from opwright.torchgen.one_family import run_family
+from opwright.torchgen.programs import run_family
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.torchgen.lazy_kernels import check_kernel_file
 from opwright.torchgen.one_backend import add_file_arguments, add_input_arguments, run_backend

@@ -5,8 +5,7 @@ flags and writes into the source tree that it belongs to; this one writes into a
 
 from __future__ import annotations
 
-from opwright.cli.arguments import not_empty
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser, not_empty
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.cli.upgraders import add_bytecode_arguments, output_folders, write_upgraders

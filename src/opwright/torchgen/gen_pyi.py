@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import add_drop_in_arguments
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser, add_drop_in_arguments
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families

@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import add_drop_in_arguments, not_empty
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
@@ -140,7 +139,7 @@ def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
 def _explain(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print why operators have code or none."""
     from opwright.cli import console
-    from opwright.emit.static_runtime.report import explanations
+    from opwright.emit.static_runtime.support import explanations
     from opwright.run.loading import load
 
     for line in explanations(load(source_path=arguments.source_path), arguments.why, sink):

@@ -10,7 +10,7 @@ import shutil
 import sysconfig
 from collections.abc import Sequence
 
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.files.writer import write_file
 from opwright.source.diagnostic import Fault

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opwright.torchgen.interface.dtypes import DTYPE_CLASSES, ScalarType, UfuncInnerLoop
 from opwright.torchgen.interface.functions import (
     BackendIndex,
     BackendMetadata,
@@ -19,13 +18,16 @@ from opwright.torchgen.interface.keys import (
     AUTOGRAD_KEYS,
     BACKEND_COMPONENTS,
     DEFAULT_KERNEL_NAMESPACE,
+    DTYPE_CLASSES,
     FRAGMENT_NAMESPACES,
     FUNCTIONALITY_KEYS,
     STRUCTURED_DISPATCH_KEYS,
     UFUNC_DISPATCH_KEYS,
     DeviceCheckType,
     DispatchKey,
+    ScalarType,
     SchemaKind,
+    UfuncInnerLoop,
     UfuncKey,
     Variant,
     ViewSchemaKind,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import add_drop_in_arguments, not_empty
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session

@@ -49,7 +49,7 @@ class QuickProgram(NamedTuple):
         values = read_words(f"python -m opwright.torchgen.{self.name}", self.description, self.options, words)
         error = self.usage_error(values) if self.usage_error is not None else ""
         if error:
-            from opwright.cli.parser import Parser
+            from opwright.cli.arguments import Parser
 
             Parser(f"python -m opwright.torchgen.{self.name}", self.description).error(error)
         try:

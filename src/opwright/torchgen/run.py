@@ -9,7 +9,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser
 from opwright.torchgen.forwarding import ForwardingFinder
 
 

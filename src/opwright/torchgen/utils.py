@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from opwright.files.depfile import cmake_list
-from opwright.files.file_spec import EVERYTHING, shard_number, shard_path
+from opwright.files.plan import EVERYTHING, shard_number, shard_path
 from opwright.files.template import Template
 from opwright.files.writer import write_file
 from opwright.release.local import installed_generator

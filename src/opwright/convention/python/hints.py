@@ -16,9 +16,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention.python.parameter import Parameter
-from opwright.convention.python.parser import NoPythonType
-from opwright.convention.python.results import names_of
+from opwright.convention.python.call import names_of
+from opwright.convention.python.parameter import NoPythonType, Parameter
 from opwright.convention.python.signature import PythonSignature
 from opwright.release.rules import Rules
 from opwright.schema.base_types import BASE_TYPE_ROWS

@@ -7,13 +7,7 @@ from functools import cache
 from typing import Final
 
 from opwright.convention import public_api
-from opwright.convention.python.parameter import (
-    OPTIONS_OF_INPUT,
-    Parameter,
-    factory_options,
-    out_parameter,
-    parameter,
-)
+from opwright.convention.python.parameter import OPTIONS_OF_INPUT, Parameter, factory_options, out_parameter, parameter
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Arguments, FunctionSchema
 from opwright.source.copyable import Copyable

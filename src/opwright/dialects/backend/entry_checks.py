@@ -9,7 +9,7 @@ from opwright.dialects.backend.entry_kernels import (
     pattern_name,
     shared_kernel,
 )
-from opwright.dialects.backend.families import KernelFamily
+from opwright.dialects.backend.kernel_families import KernelFamily
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, NativeFunction

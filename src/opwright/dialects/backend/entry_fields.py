@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.autocast import AUTOCAST_POLICIES
-from opwright.dialects.backend.cpp_text import read_code, read_identifier, read_qualified_name
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder, OptionReader
 from opwright.dialects.backend.inherited import SOURCES
-from opwright.dialects.backend.nodes import read_word
-from opwright.dialects.backend.releases import RELEASE_FIELDS
+from opwright.dialects.backend.values import RELEASE_FIELDS, read_code, read_identifier, read_qualified_name, read_word
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice
-from opwright.dialects.names import IDENTIFIER
+from opwright.dialects.names import AUTOCAST_POLICIES, IDENTIFIER
 from opwright.model.external_backend import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source import codes

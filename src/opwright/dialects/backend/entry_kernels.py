@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.backend.entry_builder import BackendEntryBuilder
-from opwright.dialects.backend.families import KernelFamily
-from opwright.dialects.backend.kernel_names import kernel_name
+from opwright.dialects.backend.kernel_families import KernelFamily, kernel_name
 from opwright.dialects.backend.sections import DENSE, SectionKind
 from opwright.model.dispatch_key import KEYS
 from opwright.model.external_backend import FamilyKernel, Implementation

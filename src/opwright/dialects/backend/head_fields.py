@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend.cpp_text import read_code, read_header, read_identifier, read_qualified_name, read_text
-from opwright.dialects.backend.families import FAMILY_FIELDS, read_convention, read_families
 from opwright.dialects.backend.head_builder import HeadBuilder, HeadReader
 from opwright.dialects.backend.hooks import HOOK_FIELDS, read_hooks
 from opwright.dialects.backend.inherited import INHERITED_FIELDS, read_inherited
-from opwright.dialects.backend.kernel_names import read_pattern
-from opwright.dialects.backend.nodes import read_fields, read_word
+from opwright.dialects.backend.kernel_families import FAMILY_FIELDS, read_convention, read_families, read_pattern
 from opwright.dialects.backend.sections import SECTIONS
+from opwright.dialects.backend.values import (
+    read_code,
+    read_fields,
+    read_header,
+    read_identifier,
+    read_qualified_name,
+    read_text,
+    read_word,
+)
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.head import HEAD_FIELDS as LIBRARY_HEAD_FIELDS
 from opwright.dialects.library.head import NAMESPACE, OPERATORS

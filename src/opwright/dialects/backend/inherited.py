@@ -5,9 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Final
 
-from opwright.dialects.backend.cpp_text import read_text
-from opwright.dialects.backend.nodes import read_fields, read_word
-from opwright.dialects.backend.releases import RELEASE_FIELDS, Releases
+from opwright.dialects.backend.values import RELEASE_FIELDS, Releases, read_fields, read_text, read_word
 from opwright.dialects.field import TEXT, Field, choice
 from opwright.source.expect import expect_sequence
 from opwright.source.named_tuple import NamedTuple

@@ -11,11 +11,15 @@ from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_checks import check_empty, check_hooks, check_names, check_unwritten
 from opwright.dialects.backend.inherited_entries import inherited_entries
-from opwright.dialects.backend.operators import OperatorIndex
-from opwright.dialects.backend.own_operators import load_own_operators
-from opwright.dialects.backend.section_checks import check_groups, check_kernels, check_manual, check_symint
+from opwright.dialects.backend.operators import OperatorIndex, load_own_operators
+from opwright.dialects.backend.section_checks import (
+    check_derived_overloads,
+    check_groups,
+    check_kernels,
+    check_manual,
+    check_symint,
+)
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
-from opwright.dialects.backend.structured_checks import check_derived_overloads
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import BACKEND_ENTRY

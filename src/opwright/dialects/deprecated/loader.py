@@ -13,11 +13,10 @@ from opwright.dialects.table import DEPRECATED, dialect_help
 from opwright.model.catalog import PartialCatalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
-from opwright.schema.annotation import Annotation
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import read_schema
-from opwright.schema.types import SCALAR, Type
+from opwright.schema.types import SCALAR, Annotation, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys

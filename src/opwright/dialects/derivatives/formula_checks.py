@@ -11,8 +11,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
-from opwright.dialects.derivatives.formula_shapes import LAMBDA, QUOTED, QUOTED_OR_BRACKET, is_plain_expression
-from opwright.dialects.derivatives.formula_trees import LEAD, formula_parser, range_of, source_of, text_of, walk
+from opwright.dialects.derivatives.formula_shapes import (
+    LAMBDA,
+    LEAD,
+    QUOTED,
+    QUOTED_OR_BRACKET,
+    formula_parser,
+    is_plain_expression,
+    range_of,
+    source_of,
+    text_of,
+    walk,
+)
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH

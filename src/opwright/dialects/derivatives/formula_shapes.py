@@ -1,4 +1,4 @@
-"""Recognises plain C++ expressions without a C++ parser.
+"""Recognises plain C++ expressions without a C++ parser, and parses the others.
 
 A formula is reduced: every literal, name and number becomes `v`, then calls, members, operators and brackets around
 `v` become `v`, until nothing changes. A formula that ends as a single `v` is an expression. Other formulas are left to
@@ -8,12 +8,28 @@ the parser, whose grammar takes longer to load than it takes to reduce all formu
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["LAMBDA", "QUOTED", "QUOTED_OR_BRACKET", "is_plain_expression"]
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+__all__ = [
+    "LAMBDA",
+    "LEAD",
+    "QUOTED",
+    "QUOTED_OR_BRACKET",
+    "formula_parser",
+    "is_plain_expression",
+    "range_of",
+    "source_of",
+    "text_of",
+    "walk",
+]
+
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"|(?<!\w)\'(?:[^\'\\]|\\.)+\'|/\*.*?\*/|//[^\n]*'
 #: Strings, characters and comments, whose text is not part of the expression.
@@ -75,3 +91,41 @@ def _is_expression(shape: str) -> bool:
         else:
             return shape == "v"
         shape = shorter
+
+
+#: What stands before a formula, so that the parser reads it as an expression.
+LEAD: Final = b"auto _ = "
+
+
+@cache
+def formula_parser() -> Parser:
+    """The parser. Loading the grammar takes longer than checking all formulas without it."""
+    import tree_sitter_cpp
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_cpp.language()))
+
+
+def source_of(formula: str) -> bytes:
+    """The statement with a formula that the parser reads."""
+    return LEAD + formula.encode("utf-8", "surrogatepass") + b";"
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """All nodes of a tree, in the order of the text. Not recursive, because formulas may nest deeply."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
+def text_of(node: Node) -> str:
+    """The text of a node."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def range_of(node: Node, source: bytes) -> tuple[int, int]:
+    """The characters of the formula that a node covers."""
+    before = len(source[len(LEAD) : node.start_byte].decode("utf-8", "replace"))
+    return before, before + len(text_of(node))

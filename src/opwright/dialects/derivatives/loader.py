@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Files
 from typing import Final
 
-from opwright.dialects.derivatives.entry import FIELDS, load_formulas
+from opwright.dialects.derivatives.entry import FIELDS, Differentiability, load_formulas, read_differentiability
 from opwright.dialects.derivatives.fields import DIFFERENTIABILITY, DISPATCH, NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
 from opwright.dialects.derivatives.functions import FunctionIndex
-from opwright.dialects.derivatives.outputs import Differentiability, read_differentiability
 from opwright.dialects.derivatives.report import EntryReport
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import DERIVATIVES, dialect_help

@@ -1,30 +1,89 @@
-"""Loads ExecuTorch's files of operators: `functions.yaml` and `custom_ops.yaml`."""
+"""Loads ExecuTorch's files of operators, `functions.yaml` and `custom_ops.yaml`, and joins them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Sequence as Files
 from functools import partial
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch.dispatched import DispatchRanks, dispatched_kernel
-from opwright.dialects.executorch.kernel_fields import read_kernels
+from opwright.dialects.executorch.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels
 from opwright.dialects.executorch.named_operators import NAMESPACE, NamedOperators, qualified_name
-from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader
+from opwright.dialects.native_functions.group_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import EXECUTORCH, TAGS, dialect_help
-from opwright.dialects.tags.loader import load_tags
+from opwright.dialects.tags import load_tags
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
 from opwright.model.native_function import UnlinkedFunction, link_functions
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
+from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import Sequence as ListNode
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["load", "load_custom"]
+__all__ = ["load", "load_custom", "merge"]
+
+
+def merge(
+    operators: Sequence[ExecutorchOperator],
+    custom: Sequence[ExecutorchOperator],
+    sink: Diagnostics,
+    *,
+    as_reference: bool,
+) -> tuple[ExecutorchOperator, ...]:
+    """The operators of both files; a custom kernel replaces the kernel of the same operator and key.
+
+    Each operator is in the result once. With `as_reference`, operators of both files are there twice unless they have
+    several kernels, with which ExecuTorch's own program fails, and operators of all namespaces share kernels by name.
+    """
+    if as_reference:
+        _report(operators, custom, sink)
+        return _merge_as_reference(operators, custom)
+    kernels = _kernels_by_name(operators, custom, lambda operator: operator.name)
+    replaced = {operator.name for operator in custom}
+    others = [operator for operator in operators if operator.name not in replaced]
+    return tuple([operator._replace(kernels=kernels[operator.name]) for operator in (*others, *custom)])
+
+
+def _merge_as_reference(
+    operators: Sequence[ExecutorchOperator], custom: Sequence[ExecutorchOperator]
+) -> tuple[ExecutorchOperator, ...]:
+    kernels = _kernels_by_name(operators, custom, lambda operator: operator.function.name.text)
+    several = {operator.name for operator in custom if len(kernels[operator.function.name.text]) > 1}
+    others = [operator for operator in operators if operator.name not in several]
+    return tuple([operator._replace(kernels=kernels[operator.function.name.text]) for operator in (*others, *custom)])
+
+
+def _kernels_by_name(
+    operators: Sequence[ExecutorchOperator],
+    custom: Sequence[ExecutorchOperator],
+    name: Callable[[ExecutorchOperator], str],
+) -> dict[str, tuple[ExecutorchKernel, ...]]:
+    """The kernels of the operators by name. A later kernel of the same key takes the place of an earlier one."""
+    kernels: dict[str, dict[str, ExecutorchKernel]] = {}
+    for operator in (*operators, *custom):
+        kernels.setdefault(name(operator), {}).update({kernel.key: kernel for kernel in operator.kernels})
+    return {operator: tuple(own.values()) for operator, own in kernels.items()}
+
+
+def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[ExecutorchOperator], sink: Diagnostics) -> None:
+    """Report operators whose kernels a custom operator of the same name replaces."""
+    by_name = {operator.function.name.text: operator for operator in operators}
+    for operator in custom:
+        other = by_name.get(operator.function.name.text)
+        if other is None:
+            continue
+        also = (Label(other.function.entry, "the other entry", primary=False),)
+        if other.name == operator.name:
+            message = f"`{operator.name}` is in both files, and is written twice"
+            sink.warning(codes.OVERRIDDEN, message, operator.function.entry, also=also)
+        else:
+            message = f"the kernel of `{operator.name}` is registered for `{other.name}` too"
+            sink.warning(codes.SAME_NAME, message, operator.function.entry, also=also)
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
@@ -89,7 +148,7 @@ def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
         return []
     if isinstance(root, Scalar) and root.kind == "null":
         return []
-    if not isinstance(root, Sequence):
+    if not isinstance(root, ListNode):
         message = f"the file is {root.description}, not a list of operators"
         sink.error(codes.EXECUTORCH_FILE_SHAPE, message, root.span, help=dialect_help(EXECUTORCH, file))
         return []

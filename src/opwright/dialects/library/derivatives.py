@@ -19,8 +19,7 @@ from opwright.dialects.named_files import read_named_file
 from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.model.derivatives import NO_DERIVATIVES, Derivatives, DifferentiabilityInfo, MatchedDerivatives
-from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
-from opwright.model.python_gradients import PythonGradient
+from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary, PythonGradient
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple

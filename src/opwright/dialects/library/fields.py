@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.autocast import AUTOCAST_DEVICES, AUTOCAST_POLICIES
 from opwright.dialects.conditions import read_condition
 from opwright.dialects.field import TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
@@ -15,7 +14,7 @@ from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
-from opwright.dialects.names import IDENTIFIER, split_kernel
+from opwright.dialects.names import AUTOCAST_DEVICES, AUTOCAST_POLICIES, IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
 from opwright.model.library import Autocast
 from opwright.schema.function import FunctionSchema, SchemaKind

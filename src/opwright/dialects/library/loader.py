@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence as Files
 from collections.abc import Sequence as Row
 
-from opwright.dialects.backend.releases import Releases
+from opwright.dialects.backend.values import Releases
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import LIBRARY_ENTRY
 from opwright.dialects.library.checks import check_entries, check_operators_are_new
@@ -26,7 +26,7 @@ from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import TAGS
-from opwright.dialects.tags.loader import load_tags
+from opwright.dialects.tags import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import PYTORCH

@@ -6,16 +6,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.derivatives.formula_trees import formula_parser, range_of, source_of, text_of
+from opwright.dialects.derivatives.formula_shapes import formula_parser, range_of, source_of, text_of
 from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
-from opwright.dialects.library.formula_names import FormulaNames, ForwardNames
-from opwright.dialects.library.formula_words import (
+from opwright.dialects.library.formula_names import (
     CASTS,
     CONSTANTS,
     FACTS,
     NUMBER_FUNCTIONS,
     NUMBER_METHODS,
     OPTION_FACTS,
+    FormulaNames,
+    ForwardNames,
 )
 from opwright.syntax.python import string_literal
 

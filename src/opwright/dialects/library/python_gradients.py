@@ -17,8 +17,14 @@ from opwright.model.derivatives import (
     ForwardDerivative,
     MatchedDerivatives,
 )
-from opwright.model.operator_library import OperatorLibrary
-from opwright.model.python_gradients import PythonFormula, PythonForward, PythonGradient, gives_list, is_tensor_list
+from opwright.model.operator_library import (
+    OperatorLibrary,
+    PythonFormula,
+    PythonForward,
+    PythonGradient,
+    gives_list,
+    is_tensor_list,
+)
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 from opwright.source import codes

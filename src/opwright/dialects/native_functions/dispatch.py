@@ -1,4 +1,4 @@
-"""The field `dispatch`: the kernel that implements an overload for each dispatch key."""
+"""The fields that say how an overload is computed: `dispatch`, `ufunc_inner_loop` and `precomputed`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
     COMPOSITE_IMPLICIT,
     COMPOSITE_IMPLICIT_NESTED,
+    CPU,
+    CUDA,
     KEYS,
     DispatchKey,
     dispatch_keys,
 )
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import Kernel
-from opwright.schema.function import FunctionSchema
+from opwright.model.native_function import Kernel, Precomputed, UfuncKey, UfuncLoop
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import Argument, FunctionSchema
+from opwright.schema.parser import read_argument
 from opwright.source import codes
+from opwright.source.codes import KEY_REPEATED
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.span import Span
 
 #: The sets of composite keys that may have kernels together.
@@ -228,3 +233,146 @@ def _report_composites(builder: EntryBuilder, composites: frozenset[DispatchKey]
         last,
         help=f"keep one of them; `{COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name}` and the others subsume each other",
     )
+
+
+_INTEGRAL: Final = ("Byte", "Char", "Int", "Long", "Short")
+_FLOATING: Final = ("Float", "Double")
+_COMPLEX: Final = ("ComplexFloat", "ComplexDouble")
+
+#: The names that stand for several dtypes.
+DTYPE_CLASSES: Final = {
+    "Integral": _INTEGRAL,
+    "Floating": _FLOATING,
+    "Complex": _COMPLEX,
+    "All": _INTEGRAL + _FLOATING,
+    "AllAndComplex": _INTEGRAL + _FLOATING + _COMPLEX,
+    "FloatingAndComplex": _FLOATING + _COMPLEX,
+}
+DTYPES: Final = (
+    "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble",
+    "Bool", "BFloat16", "Float8_e5m2", "Float8_e5m2fnuz", "Float8_e4m3fn", "Float8_e4m3fnuz", "Float8_e8m0fnu",
+)  # fmt: skip
+
+#: The keys for which an entry with loops gets kernels.
+_UFUNC_KEYS: Final = (CUDA, CPU)
+_LOOP_KEYS: Final = tuple(key.name for key in UfuncKey)
+_FORM: Final = "write `name (dtype, dtype class, ...)`, such as `add (AllAndComplex, BFloat16, Half)`"
+
+
+def read_ufunc(node: Node, builder: EntryBuilder) -> None:
+    """Reads one loop for all dtypes, or a mapping from the kind of loop to the loop."""
+    loops: dict[UfuncKey, UfuncLoop] = {}
+    if isinstance(node, Scalar) and node.kind == "str":
+        _read_loop(node, UfuncKey.Generic, loops, builder)
+    elif isinstance(node, Mapping):
+        for key, value in node.entries:
+            if key.value not in UfuncKey.__members__:
+                help = did_you_mean_key(key, node, _LOOP_KEYS)
+                builder.fault(codes.UFUNC_KEY, f"unknown kind of loop `{key.value}`", key.span, help=help)
+            elif UfuncKey[key.value] in loops:
+                builder.fault(KEY_REPEATED, f"second loop for `{key.value}`", key.span)
+            elif not isinstance(value, Scalar) or value.kind != "str":
+                builder.wrong_type(value, key.value, "text")
+            else:
+                _read_loop(value, UfuncKey[key.value], loops, builder)
+    else:
+        builder.wrong_type(node, "ufunc_inner_loop", "text or a mapping")
+    builder.ufunc = loops
+
+
+def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], builder: EntryBuilder) -> None:
+    text = scalar.value
+    name, _, rest = text.partition(" ")
+    if IDENTIFIER.fullmatch(name) is None or not (rest.startswith("(") and rest.endswith(")")):
+        builder.fault(codes.UFUNC_LOOP, f"`{text}` is not a loop", scalar.span, help=_FORM)
+        return
+    dtypes: dict[str, None] = {}
+    start = len(name) + 2
+    for word in rest[1:-1].split(", "):
+        if word in DTYPE_CLASSES:
+            dtypes.update(dict.fromkeys(DTYPE_CLASSES[word]))
+        elif word in DTYPES:
+            dtypes[word] = None
+        else:
+            help = did_you_mean(word, (*DTYPE_CLASSES, *DTYPES))
+            builder.fault(
+                codes.UFUNC_DTYPE, f"unknown dtype `{word}`", scalar.span_of(start, start + len(word)), help=help
+            )
+        start += len(word) + 2
+    loops[key] = UfuncLoop(key, name, tuple(dtypes))
+
+
+def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder, schema: FunctionSchema) -> None:
+    """Adds the kernels that an entry with loops has."""
+    if not builder.structured:
+        builder.fault(
+            codes.UFUNC_STRUCTURED, "only structured functions have loops", builder.key_span("ufunc_inner_loop")
+        )
+    for key in _UFUNC_KEYS:
+        if key in kernels:
+            message = f"the loops already make the kernel for `{key.name}`"
+            builder.fault(codes.UFUNC_DISPATCH, message, dispatch_key_span(builder.node, key.name))
+        else:
+            namespace = builder.context.library.native
+            kernels[key] = Kernel(key, f"ufunc_{schema.name.name}_{key.name}", namespace, True)
+
+
+_ARROW: Final = " -> "
+_PRECOMPUTED_FORM: Final = "write `argument -> type name, ...`; the last line may be `type name, ...`, which is added"
+
+
+def read_precomputed(node: Node, builder: EntryBuilder) -> None:
+    """Reads the lines `argument -> type name, ...`; the last line may have no arrow."""
+    if isinstance(node, Scalar) and node.kind == "null":
+        return
+    if not isinstance(node, Sequence):
+        builder.wrong_type(node, "precomputed", "a list of lines")
+        return
+    replace: dict[str, tuple[Argument, ...]] = {}
+    add: tuple[Argument, ...] = ()
+    for index, item in enumerate(node.items):
+        if not isinstance(item, Scalar) or item.kind != "str":
+            builder.fault(codes.PRECOMPUTED, f"a line of `precomputed` is text, not {item.description}", item.span)
+        elif _ARROW in item.value:
+            _read_replacement(item, replace, builder)
+        elif index == len(node.items) - 1:
+            add = _read_arguments(item, 0, builder)
+        else:
+            builder.fault(codes.PRECOMPUTED, "only the last line may omit ` -> `", item.span, help=_PRECOMPUTED_FORM)
+    if replace or add:
+        builder.precomputed = Precomputed(replace, add)
+
+
+def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], builder: EntryBuilder) -> None:
+    text = item.value
+    end = text.index(_ARROW)
+    name = text[:end]
+    if IDENTIFIER.fullmatch(name) is None:
+        message = f"`{name}` is not an argument name"
+        builder.fault(codes.PRECOMPUTED, message, item.span_of(0, end), help=_PRECOMPUTED_FORM)
+        return
+    if name in replace:
+        builder.fault(codes.PRECOMPUTED, f"argument `{name}` is replaced twice", item.span_of(0, end))
+    replace[name] = _read_arguments(item, end + len(_ARROW), builder)
+
+
+def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Argument, ...]:
+    """The arguments in a line from `start` on, separated by commas."""
+    text = item.value
+    arguments: list[Argument] = []
+    while start <= len(text):
+        comma = text.find(",", start)
+        end = comma if comma >= 0 else len(text)
+        begin = start + len(text[start:end]) - len(text[start:end].lstrip())
+        stop = max(begin, start + len(text[start:end].rstrip()))
+        try:
+            argument = read_argument(text, begin, stop)
+        except SchemaFault as fault:
+            builder.schema_fault(fault, item)
+        else:
+            if argument.name.upper() == argument.name:
+                message = f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
+                builder.fault(codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
+            arguments.append(argument)
+        start = end + 1
+    return tuple(arguments)

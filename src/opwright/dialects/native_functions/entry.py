@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.names import IDENTIFIER
-from opwright.dialects.native_functions.dispatch import build_kernels, read_dispatch
+from opwright.dialects.native_functions.dispatch import (
+    add_ufunc_kernels,
+    build_kernels,
+    read_dispatch,
+    read_precomputed,
+    read_ufunc,
+)
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader, name_span
-from opwright.dialects.native_functions.precomputed import read_precomputed
 from opwright.dialects.native_functions.rules import check_entry
-from opwright.dialects.native_functions.ufunc import add_ufunc_kernels, read_ufunc
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, UnlinkedFunction
 from opwright.schema.fault import SchemaFault

@@ -22,7 +22,7 @@ from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from opwright.dialects.backend.releases import Releases
+    from opwright.dialects.backend.values import Releases
     from opwright.dialects.extra_key_reader import ExtraKeys
 
 

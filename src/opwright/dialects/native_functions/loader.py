@@ -1,39 +1,43 @@
-"""Loads `native_functions.yaml` and `tags.yaml` into a catalog."""
+"""Loads `native_functions.yaml` and `tags.yaml` into a catalog, and adds the operators of libraries outside PyTorch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Sequence as Files
 from typing import TYPE_CHECKING
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import NATIVE_FUNCTION
-from opwright.dialects.native_functions.cross_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
+from opwright.dialects.native_functions.group_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.groups import Linked, link
 from opwright.dialects.native_functions.operations import operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
-from opwright.dialects.tags.loader import load_tags
+from opwright.dialects.tags import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
-from opwright.model.native_function import UnlinkedFunction
+from opwright.model.native_function import NativeFunction, UnlinkedFunction
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
 from opwright.schema.signature import signature_key
 from opwright.source import codes
 from opwright.source.codes import TAGS_FILE_SHAPE
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.items import ChosenItems, read_items
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.nodes import Mapping, Node, Sequence
+from opwright.source.nodes import Mapping, Node
+from opwright.source.nodes import Sequence as ListNode
+from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
+
+__all__ = ["add_operators", "load_libraries"]
 
 
 class _Shared(NamedTuple):
@@ -93,7 +97,7 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
     """What the entries of the file share."""
     sink, keys, releases = Diagnostics(), shared.extra_keys, None
     if keys is not None:
-        from opwright.dialects.backend.releases import Releases
+        from opwright.dialects.backend.values import Releases
 
         assert shared.rules is not None, "extra keys have values for releases"
         releases = Releases(shared.rules.version, VersionRange(), sink)
@@ -150,7 +154,7 @@ def _load_chosen(items: ChosenItems, context: EntryContext, report: CrossReport)
 def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
     """The functions of all entries without faults. Raises Fault if the file is not YAML."""
     root = load_yaml(file)
-    if not isinstance(root, Sequence):
+    if not isinstance(root, ListNode):
         message = f"the file is {root.description}, not a list of entries"
         context.sink.error(TAGS_FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))
         return []
@@ -171,3 +175,42 @@ def load_entries(items: Iterable[Node], context: EntryContext, report: CrossRepo
         else:
             loaded.append(function)
     return loaded
+
+
+def load_libraries(
+    base: Catalog, files: Sequence[SourceFile], tags: SourceFile, sink: Diagnostics, rules: Rules
+) -> Catalog:
+    """The catalog with the operators of further files, in any namespaces.
+
+    Each file is loaded separately, so two files may define the same name in different namespaces. All faults go to
+    `sink`. The catalog lacks entries with faults, and has the first of two entries for one overload.
+    """
+    loaded = [load_catalog(file, tags, sink, rules).functions for file in files]
+    return add_operators(base, [function for functions in loaded for function in functions], sink)
+
+
+def add_operators(base: Catalog, operators: Iterable[NativeFunction], sink: Diagnostics) -> Catalog:
+    """The catalog with more operators. A second one of a name is a fault, which goes to `sink`, and left out."""
+    by_name = {(overload.namespace, overload.name.text): overload for overload in base.functions}
+    functions = list(base.functions)
+    for function in operators:
+        earlier = by_name.setdefault((function.namespace, function.name.text), function)
+        if earlier is function:
+            functions.append(function)
+        else:
+            _report_twice(function, earlier, sink)
+    # Groups serve kernels and registrations, which each library generates for itself.
+    return base.replace(functions=tuple(functions))
+
+
+def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagnostics) -> None:
+    message = f"second entry for `{function.namespace}::{function.name.text}`"
+    also = (Label(_name_span(earlier), "first entry", False),)
+    sink.error(codes.OVERLOAD_TWICE, message, _name_span(function), also=also)
+
+
+def _name_span(function: NativeFunction) -> Span:
+    """The span of the operator's name in its entry; the start of the entry for a synthesized overload."""
+    entry, name = function.entry, function.name.text
+    start = max(entry.text.find(name), 0) + entry.start
+    return Span(entry.file, start, start + len(name))

@@ -8,19 +8,9 @@ from typing import Final
 from opwright.convention.shared_types import has_cpp_type, is_held_list
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
 from opwright.schema.base_types import BASE_TYPE_ROWS
-from opwright.schema.defaults import is_default
-from opwright.schema.dispatcher_defaults import DTYPES
+from opwright.schema.defaults import DTYPES, is_default
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
-from opwright.schema.types import (
-    SCALAR,
-    SYMINT,
-    BaseType,
-    ClassType,
-    DispatcherType,
-    ListType,
-    OptionalType,
-    Type,
-)
+from opwright.schema.types import SCALAR, SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 from opwright.source import codes
 
 

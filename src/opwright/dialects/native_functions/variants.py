@@ -22,7 +22,6 @@ from opwright.release.operator_names.loading import (
     SET_OPERATORS,
     WITHOUT_TENSOR_RESULT,
 )
-from opwright.schema.annotation import annotation
 from opwright.schema.function import (
     Argument,
     FunctionSchema,
@@ -34,7 +33,7 @@ from opwright.schema.function import (
 )
 from opwright.schema.names import OperatorName, operator_name
 from opwright.schema.signature import plain_argument, signature, signature_key
-from opwright.schema.types import TENSOR
+from opwright.schema.types import TENSOR, annotation
 from opwright.source import codes
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"

@@ -1,21 +1,65 @@
-"""The fields of bytecode files, the numbers that they can have, and the JSON Schema of the files."""
+"""The fields of bytecode files with their JSON Schema, the op codes, and what the generated table leaves out.
+
+A letter stands for each operand: an index of a called operator (O), a register (R), a constant (C) or a type (T), a
+jump from the instruction (P), a number (I). Operands without a letter here refer to what upgraders do not have.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_schema, list_of_schema, mapping_schema
-from opwright.dialects.upgraders.op_codes import OP_CODES
+from opwright.release.operator_names.kernels import NOT_UPGRADED
 
 __all__ = [
     "COUNTS",
     "FILE_FIELDS",
     "FIRST_OPERANDS",
+    "LEFT_OUT_UPGRADERS",
     "OPERATOR_FIELDS",
+    "OP_CODES",
     "SECOND_OPERANDS",
     "UPGRADER_FIELDS",
+    "is_left_out",
     "json_schema",
 ]
+
+
+_ROWS: Final = {
+    "O": "OP",
+    "OI": "OPN",
+    "R": "LOAD MOVE STORE DROPR",
+    "RI": "STOREN",
+    "C": "LOADC",
+    "CI": "INTERFACE_CALL",
+    "P": "JF JMP",
+    "PI": "LOOP",
+    "T": "GUARD FAIL_GUARD CREATE_OBJECT",
+    "TI": "TYPECHECK NAMED_TUPLE_CONSTRUCT LIST_CONSTRUCT DICT_CONSTRUCT ISINSTANCE",
+    "I": "LIST_UNPACK TUPLE_CONSTRUCT FORMAT WARN",
+    "II": "TUPLE_SLICE",
+    "": """DROP RET WAIT CALL PROFILE_OP TAIL_CALL GET_ATTR SET_ATTR TUPLE_INDEX RAISE_EXCEPTION DICT_INDEX
+    UNCHECKED_CAST __IS__ UN_INITIALIZED __ISNOT__ DEVICE DTYPE DIM __NOT__ TO_LIST NUM_TO_TENSOR IS_CUDA FORK ENTER
+    EXIT AWAITABLE""",
+}
+
+#: Op code -> the letters of its operands.
+OP_CODES: Final = {code: letters for letters, codes in _ROWS.items() for code in codes.split()}
+
+
+#: The upgraders that take no place in the table. PyTorch keeps `full_names_0_4`, although no operator refers to it.
+LEFT_OUT_UPGRADERS: Final = frozenset(("full_0_4", "full_out_0_4"))
+
+
+def is_left_out(operator: str) -> bool:
+    """Whether the table has no upgraders for an operator, named with its namespace.
+
+    >>> is_left_out("aten::full.out"), is_left_out("aten::gelu")
+    (True, False)
+    """
+    namespace, _, name = operator.partition("::")
+    return namespace == "aten" and name in NOT_UPGRADED.in_any_release
+
 
 #: The first operand of an instruction; a jump may go back.
 FIRST_OPERANDS: Final = range(-(1 << 31), 1 << 31)

@@ -11,12 +11,13 @@ from opwright.dialects.upgraders.fields import (
     COUNTS,
     FILE_FIELDS,
     FIRST_OPERANDS,
+    LEFT_OUT_UPGRADERS,
+    OP_CODES,
     OPERATOR_FIELDS,
     SECOND_OPERANDS,
     UPGRADER_FIELDS,
+    is_left_out,
 )
-from opwright.dialects.upgraders.left_out import LEFT_OUT_UPGRADERS, is_left_out
-from opwright.dialects.upgraders.op_codes import OP_CODES
 from opwright.model.upgraders import CalledOperator, Constant, Instruction, Upgrader, UpgraderRange, UpgraderTables
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean

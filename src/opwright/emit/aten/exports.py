@@ -5,7 +5,7 @@ from __future__ import annotations
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import Kernel
-from opwright.release.operator_names.libraries import IN_MAIN_LIBRARY
+from opwright.release.operator_names.kernels import IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
 
 

@@ -13,24 +13,22 @@ from opwright.convention.functionalization import inverse_name
 from opwright.cpp import c_types
 from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.autograd.kernels import (
+    changes_arguments,
+    class_name,
+    counted_arguments,
     declared_results,
     generated_comment,
+    gives_list,
+    is_differentiable_view,
     kernel_head,
     name_in_messages,
     operator_header,
     redispatch,
     registration,
     returned_value,
-)
-from opwright.emit.autograd.units import functions_with_kernels
-from opwright.emit.autograd.views import (
-    changes_arguments,
-    class_name,
-    counted_arguments,
-    gives_list,
-    is_differentiable_view,
     view_base,
 )
+from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.library import PYTORCH

@@ -10,16 +10,22 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Final
 
+from opwright.emit.autograd.kernels import has_kernel, view_base
 from opwright.emit.autograd.saved import SavedField, saved_field
-from opwright.emit.autograd.views import view_base
 from opwright.emit.emitter import HasFingerprintKey, Job, per_job
-from opwright.model.derivatives import Derivative, DifferentiabilityInfo
+from opwright.model.derivatives import Derivative, DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import PYTORCH
 from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
+
+
+@per_job
+def functions_with_kernels(job: Job) -> Sequence[DifferentiableFunction]:
+    """The functions of the run that have a generated kernel, with their derivatives, ordered by C++ name."""
+    return [function for function in job.derivatives.functions if has_kernel(function)]
 
 
 class NodeInput(NamedTuple):

@@ -20,7 +20,7 @@ from opwright.emit.autograd.kernels import (
     named_head,
     returned_value,
 )
-from opwright.emit.autograd.units import functions_with_kernels
+from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.autograd.wrapper_call import (
     call_text,
     indent,

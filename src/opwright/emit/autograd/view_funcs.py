@@ -14,9 +14,15 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
-from opwright.emit.autograd.kernels import generated_comment, operator_header
-from opwright.emit.autograd.units import functions_with_kernels
-from opwright.emit.autograd.views import changes_arguments, class_name, gives_list, view_base
+from opwright.emit.autograd.kernels import (
+    changes_arguments,
+    class_name,
+    generated_comment,
+    gives_list,
+    operator_header,
+    view_base,
+)
+from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument

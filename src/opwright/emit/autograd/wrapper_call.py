@@ -7,8 +7,14 @@ from typing import Final
 
 from opwright.convention import public_api, shared_types
 from opwright.cpp import c_types
-from opwright.emit.autograd.kernels import declared_results, kernel_name, key_set
-from opwright.emit.autograd.views import changes_arguments, counted_arguments, view_base
+from opwright.emit.autograd.kernels import (
+    changes_arguments,
+    counted_arguments,
+    declared_results,
+    kernel_name,
+    key_set,
+    view_base,
+)
 from opwright.emit.autograd.wrapper_forward import any_tangent
 from opwright.emit.autograd.wrappers import Forward, Wrapper
 from opwright.emit.emitter import FragmentContext

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from opwright.convention import public_api
 from opwright.convention.dispatcher import returned_arguments
-from opwright.emit.autograd.kernels import kernel_name
-from opwright.emit.autograd.views import changes_arguments, counted_arguments, view_base
+from opwright.emit.autograd.kernels import changes_arguments, counted_arguments, kernel_name, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction

@@ -11,8 +11,8 @@ from opwright.cpp.translation import AvailableValue, Untranslatable, translate_w
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrappedUnit, WrapperKind
 from opwright.emit.aten.register.additions import KernelCallee, WrapperAdditions
 from opwright.emit.aten.register.kernel_calls import converted_result, returns_arguments
-from opwright.emit.aten.register.out_kernels import passed_outs
 from opwright.emit.aten.register.registration import wrapper_of
+from opwright.emit.aten.register.wrapper import passed_outs
 from opwright.emit.backend.kernel_signatures import convention_named, signature_of
 from opwright.emit.backend.section_file import SectionAdditions, SectionFile
 from opwright.emit.backend_extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts

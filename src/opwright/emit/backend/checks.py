@@ -1,19 +1,25 @@
-"""Checks that the kernels of external backends can be declared and wrapped, before Opwright writes any file."""
+"""Checks that the kernels of external backends can be declared, wrapped and called, before any file is written."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.backend.kernel_signatures import check_conventions
 from opwright.emit.backend.registrations import registration_faults
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import section_additions, section_files
-from opwright.emit.emitter import Job
-from opwright.model.external_backend import BackendEntry
+from opwright.emit.emitter import Job, per_job
+from opwright.model.external_backend import BackendEntry, Implementation
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.release.operator_names.kernels import HIDDEN_KERNELS, IN_MAIN_LIBRARY
+from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
+from opwright.source import codes
 from opwright.source.codes import LAZY_KERNEL
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 
-__all__ = ["check_wrappers"]
+__all__ = ["check_inherited_kernels", "check_wrappers", "is_exported"]
 
 
 def check_wrappers(job: Job, sink: Diagnostics) -> None:
@@ -65,3 +71,55 @@ def _check_group(entry: BackendEntry, file: SectionFile, sink: Diagnostics) -> N
         missing = [f"`{member.name}`" for member in group.functions() if member not in file.wrapping.kernels]
         help = f"list {' and '.join(missing)} too, or write `use_out_as_primary: true`"
         sink.error(fault.diagnostic.code, fault.diagnostic.message, entry.span, help=help)
+
+
+def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
+    """Report kernels of PyTorch that it does not declare, does not export, or declares with other types."""
+    for entry in _inherited_entries(job):
+        name = entry.options.callee
+        uses = _kernels(job).get(name)
+        if uses is None:
+            help = did_you_mean(name, _kernels(job))
+            sink.error(codes.UNDECLARED_KERNEL, f"PyTorch has no kernel `{name}`", entry.span, help=help)
+        elif not any(is_exported(kernel, job.rules) for _, kernel in uses):
+            message = f"PyTorch's library for the CPU does not export `{name}`"
+            sink.error(codes.UNEXPORTED_KERNEL, message, entry.span, help="write a kernel of your own")
+        else:
+            _check_type(entry, uses, sink)
+
+
+def _inherited_entries(job: Job) -> Iterator[BackendEntry]:
+    for backend in job.backends:
+        for section in backend.sections:
+            for entry in section.entries:
+                if entry.options.implementation is Implementation.inherited:
+                    yield entry
+
+
+@per_job
+def _kernels(job: Job) -> dict[str, list[tuple[NativeFunction, Kernel]]]:
+    """The kernels of PyTorch that are functions, by name, with the functions that they implement."""
+    kernels: dict[str, list[tuple[NativeFunction, Kernel]]] = {}
+    for function in job.catalog.functions:
+        for kernel in function.kernels.values():
+            if not kernel.structured:
+                kernels.setdefault(f"{kernel.namespace}::{kernel.name}", []).append((function, kernel))
+    return kernels
+
+
+def is_exported(kernel: Kernel, rules: Rules) -> bool:
+    """Whether PyTorch's main library exports a kernel: those that only one device needs are in that of the device."""
+    if kernel.name in HIDDEN_KERNELS.in_release(rules):
+        return False
+    device = kernel.key.device
+    is_of_main = device is None or not (device.flag or device.export_macro)
+    return is_of_main or kernel.name in IN_MAIN_LIBRARY.in_release(rules)
+
+
+def _check_type(entry: BackendEntry, uses: list[tuple[NativeFunction, Kernel]], sink: Diagnostics) -> None:
+    wanted = kernel_signature(entry.function, entry.kernel).type
+    functions_by_type = {kernel_signature(function, kernel).type: function for function, kernel in uses}
+    if wanted not in functions_by_type:
+        type, function = next(iter(functions_by_type.items()))
+        message = f"`{entry.options.callee}` is a kernel of `{function.name}`, of type `{type}`"
+        sink.error(codes.OTHER_KERNEL, message, entry.span, help=f"`{entry.function.name}` needs `{wanted}`")

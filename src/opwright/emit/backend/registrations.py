@@ -13,14 +13,15 @@ from opwright.emit.aten.register.hooks import operator_class_definition
 from opwright.emit.aten.register.registration import dispatch_key_definitions, wrapper_definition, wrapper_of
 from opwright.emit.aten.units import kernel_argument
 from opwright.emit.backend.additions import at_entry, wrapper_facts
-from opwright.emit.backend.autocast import autocast_registrations, has_policies
 from opwright.emit.backend.dispatch_functions import has_dispatch_functions
 from opwright.emit.backend.fallbacks import (
     autocast_fallthrough,
+    autocast_registrations,
     calls_fallback,
     fallback_function,
     fallback_headers,
     fallback_registrations,
+    has_policies,
 )
 from opwright.emit.backend.kernel_checks import checks
 from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers, meta_registrations

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from opwright.emit.aten.backend import Backend, WrapperChoices
-from opwright.emit.aten.register.out_kernels import can_call_out_kernel
+from opwright.emit.aten.register.wrapper import can_call_out_kernel
 from opwright.emit.backend.kernel_checks import checked_kernels
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import NO_EXTENSIONS

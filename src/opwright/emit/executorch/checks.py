@@ -10,8 +10,7 @@ from opwright.convention.evalues import unheld_list
 from opwright.convention.shared_types import NoCppType
 from opwright.emit.emitter import Job
 from opwright.emit.executorch.custom_operators import stub_result
-from opwright.emit.executorch.selected import is_selected, tensors_of_key
-from opwright.emit.executorch.units import boolean_lists
+from opwright.emit.executorch.units import boolean_lists, is_selected, tensors_of_key
 from opwright.model.executorch import ExecutorchOperator
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics

@@ -1,4 +1,4 @@
-"""What the files of ExecuTorch are made from: operators, and each kernel of an operator."""
+"""What the files of ExecuTorch are made from: operators, and each kernel of an operator that a selection keeps."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from opwright.convention import executorch, public_api
 from opwright.cpp.signature import Signature
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import CPU
-from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
+from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOptions
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.selection import Selection
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
@@ -22,10 +23,44 @@ __all__ = [
     "boolean_lists",
     "custom_operators",
     "function_signature",
+    "is_selected",
     "kernels",
     "operators",
     "pytorch_kernel",
+    "tensors_of_key",
 ]
+
+
+def tensors_of_key(key: str) -> str:
+    """The dtypes and dim orders of a key; empty if it has none.
+
+    The version before the slash does not matter yet: there is only one.
+
+    >>> tensors_of_key("v1/6;0,1|6;0,1"), tensors_of_key("default")
+    ('6;0,1|6;0,1', '')
+    """
+    return key.partition("/")[2]
+
+
+def is_selected(
+    operator: ExecutorchOperator, kernel: ExecutorchKernel, selection: Selection, options: ExecutorchOptions
+) -> bool:
+    """Whether a run registers a kernel.
+
+    A selection lists the keys of the calls in its models. The default kernel serves all calls without a kernel of their
+    own, so it is kept with every call. ExecuTorch's program registers no kernel of an operator without keys; elsewhere
+    all of its kernels are.
+    """
+    name = operator.name
+    if not selection.is_root_named(name):
+        return False
+    keys = selection.edge_kernels.get(name)
+    if keys is None:
+        return selection.everything or not options.as_reference
+    if kernel.is_default:
+        return bool(keys)
+    return tensors_of_key(kernel.key) in [tensors_of_key(key) for key in keys]
+
 
 #: The dispatch key for which kernels of custom operators are registered.
 PYTORCH_KEY: Final = CPU

@@ -8,8 +8,7 @@ from typing import Final
 
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.lazy.node import LazyNode, NodeStyle, node_of, non_native_node
-from opwright.emit.lazy.node_class import node_class
+from opwright.emit.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
 from opwright.emit.lazy.units import ordered_functions
 from opwright.model.lazy_backend import LazyBackend
 from opwright.syntax.cpp import include_line, quoted_include_line

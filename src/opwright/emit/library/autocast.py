@@ -9,8 +9,7 @@ from typing import Final
 from opwright.convention import dispatcher
 from opwright.emit.aten.backend import members
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.parts import LibraryPart
-from opwright.emit.library.section import Section
+from opwright.emit.library.parts import LibraryPart, Section
 from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple

@@ -9,12 +9,10 @@ from typing import Final
 from opwright.cpp.namespaces import enclose
 from opwright.emit.autograd import inplace_or_view, variable_type, view_funcs
 from opwright.emit.autograd.functions import declaration, definition
-from opwright.emit.autograd.kernels import registration
+from opwright.emit.autograd.kernels import changes_arguments, has_kernel, registration, view_base
 from opwright.emit.autograd.nodes import node
-from opwright.emit.autograd.views import changes_arguments, has_kernel, view_base
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.parts import LibraryPart, PartDerivatives, has_own_kernel
-from opwright.emit.library.section import Section
+from opwright.emit.library.parts import LibraryPart, PartDerivatives, Section, has_own_kernel
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import Library
 

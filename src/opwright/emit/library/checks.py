@@ -1,30 +1,36 @@
-"""Checks of operator libraries that need to know which code is generated."""
+"""Checks of operator libraries: what generated code needs, the names of arguments, and kernels that headers declare."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
 from opwright.dialects.library.saved import SAVED
+from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.nearest import schema_span, word_span
-from opwright.emit.emitter import Job
+from opwright.emit.aten.backend import kernel_signature
+from opwright.emit.autograd.kernels import has_kernel
+from opwright.emit.checked_kernels import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
+from opwright.emit.emitter import FragmentContext, Job
 from opwright.emit.library.autocast import autocast_policies
 from opwright.emit.library.c_shims import library_shims, shim_refusal
+from opwright.emit.library.generated_kernels import has_generated_kernel
 from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.emit.library.name_checks import check_names
+from opwright.emit.library.parts import LibraryPart, Section
 from opwright.emit.library.passing_checks import check_alias_sets, check_passing, has_listed_values
 from opwright.emit.library.python.autocasts import PYTHON_POLICIES
 from opwright.emit.library.python.batch_rules import rule_refusal
 from opwright.emit.library.python.fakes import has_fake
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
-from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.schema.function import SchemaKind, required_argument
 from opwright.schema.types import TENSOR
 from opwright.source.codes import (
+    ARGUMENT_NAME,
     NO_C_FORM,
     NO_CONVERSION,
     NO_SHAPES,
@@ -38,7 +44,123 @@ from opwright.source.codes import (
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["check_shapes"]
+__all__ = ["author_kernels", "check_names", "check_shapes", "checked_kernels", "section"]
+
+
+def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]:
+    """The kernels that the author writes as functions, each with its overload."""
+    for function in part.functions:
+        if function.manual_kernel_registration or has_generated_kernel(function):
+            continue
+        for chosen in function.kernels.values():
+            for kernel in chosen.written:
+                if not kernel.structured:
+                    yield function, kernel
+
+
+def checked_kernels(part: LibraryPart) -> Mapping[tuple[NativeFunction, Kernel], str]:
+    """The object that stands for each kernel; empty if generated code declares the kernels."""
+    if not part.includes or part.has_own_signatures:
+        return {}
+    names = {kernel: name for name, (kernel, _) in _objects(part).items()}
+    return {
+        (function, kernel): f"{part.library.api}::kernels::{names[_kernel_type(function, kernel)]}"
+        for function, kernel in author_kernels(part)
+    }
+
+
+def _kernel_type(function: NativeFunction, kernel: Kernel) -> CheckedKernel:
+    return CheckedKernel(kernel.namespace, kernel.name, kernel_signature(function, kernel).type, kernel.condition)
+
+
+def _objects(part: LibraryPart) -> dict[str, tuple[CheckedKernel, str]]:
+    """The kernels by the names of their objects, each with the class of the first operator that uses it."""
+    return named_kernels(
+        (_kernel_type(function, kernel), f"{part.library.operators}::{function.name.unambiguous}")
+        for function, kernel in author_kernels(part)
+    )
+
+
+def section(part: LibraryPart, context: FragmentContext) -> Section:
+    """An object for each kernel."""
+    objects = _objects(part) if part.includes and not part.has_own_signatures else {}
+    return Section((CHECK_HEADER,), checks_text(objects, part.library.api)) if objects else Section()
+
+
+class _Code(NamedTuple):
+    """Generated code, and the names of its variables, parameters and members."""
+
+    title: str
+    names: frozenset[str]
+
+
+def _code(title: str, names: str) -> _Code:
+    return _Code(title, frozenset(names.split()))
+
+
+_RULE: Final = _code("the batching rule", "cur_level guard results")
+_STRUCTURED: Final = _code("structured kernels", "op precompute")
+_DEVICES: Final = _code("kernels of devices", "common_device device_guard")
+_AUTOGRAD: Final = _code("the autograd kernel", "_tmp grad_fn guard original_self")
+_NODE: Final = _code(
+    "the autograd node", "apply apply_with_saved args compiled_args grads name release_variables saved"
+)
+_WRITE: Final = _code("functionalization", "guard")
+_VIEW: Final = _code("views", "base guard i inverse_return_mode mutated_view name output reapply_views view_meta")
+_COPY: Final = _code("the synthesized functional overload", "output")
+
+
+def check_names(derivative: DifferentiableFunction, *, is_stable: bool, sink: Diagnostics) -> None:
+    """Report arguments whose names C++ does not allow, or that generated code gives something else."""
+    function = derivative.function
+    taken = {} if is_stable else {name: code for code in _codes(derivative) for name in code.names}
+    words = frozenset[str]().union(*[info.words for info in derivative.infos.values()])
+    arguments = {argument.name: argument for argument in function.arguments.all}
+    for name, argument in arguments.items():
+        fault = ""
+        tensor = arguments.get(name.removesuffix("_"))
+        if name in CPP_WORDS:
+            fault = "is a C++ keyword"
+        elif name == "out" and not argument.is_write and _has_made_out(function):
+            fault = "is that of the tensor of the synthesized out overload"
+        elif name == "grad" and "grad" in words and not is_stable:
+            fault = "is that of the gradient of the result in formulas"
+        elif name in taken and (taken[name] is not _NODE or name in words):
+            fault = f"has another meaning in the generated code of {taken[name].title}"
+        elif taken and tensor is not None and tensor is not argument and tensor.type.is_tensor_like:
+            fault = f"is that of the unwrapped `{tensor.name}` in generated code"
+        if fault:
+            at = word_span(function, argument.text)
+            sink.error(ARGUMENT_NAME, f"argument name `{name}` {fault}", at, help="rename the argument")
+
+
+def _codes(derivative: DifferentiableFunction) -> Iterator[_Code]:
+    """What is generated for an overload."""
+    function, group = derivative.function, derivative.function.group
+    if function.library_fields.batch_rule:
+        yield _RULE
+    if function.in_structured_group:
+        yield _STRUCTURED
+    if any(key.device is not None and key.device.has_guard for key in function.kernels):
+        yield _DEVICES
+    if derivative.infos:
+        yield _NODE
+    if has_kernel(derivative):
+        yield _AUTOGRAD
+    if function.has_composite_implicit:
+        return
+    if isinstance(function.view_group, ViewGroup) and not function.view_group.composite:
+        yield _VIEW
+    if isinstance(group, NativeFunctionsGroup) and group.functional.is_synthesized:
+        yield _COPY
+    if function.kind is not SchemaKind.functional:
+        yield _WRITE
+
+
+def _has_made_out(function: NativeFunction) -> bool:
+    """Whether an out overload is synthesized from a function."""
+    group = function.group
+    return isinstance(group, NativeFunctionsGroup) and group.out.is_synthesized
 
 
 class _Feature(NamedTuple):

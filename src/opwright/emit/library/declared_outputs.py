@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from opwright.emit.library.output_operators import SHARED_OPERATORS
 from opwright.model.declared_outputs import (
     DeclaredOutput,
     DeclaredOutputs,
@@ -19,7 +18,32 @@ from opwright.model.declared_outputs import (
 )
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["OUTPUTS_HEADER", "OutputText", "allocation", "inplace_check", "out_resize", "output_text", "shape_function"]
+__all__ = [
+    "OUTPUTS_HEADER",
+    "SHARED_OPERATORS",
+    "OutputText",
+    "allocation",
+    "inplace_check",
+    "out_resize",
+    "output_text",
+    "shape_function",
+]
+
+
+#: Operation -> its text, with the texts of the operands in place of `{0}` and `{1}`.
+SHARED_OPERATORS: Final[Mapping[OutputOperation, str]] = {
+    OutputOperation.add: "({0} + {1})",
+    OutputOperation.subtract: "({0} - {1})",
+    OutputOperation.multiply: "({0} * {1})",
+    OutputOperation.negate: "(-{0})",
+    OutputOperation.equal: "({0} == {1})",
+    OutputOperation.unequal: "({0} != {1})",
+    OutputOperation.less: "({0} < {1})",
+    OutputOperation.less_equal: "({0} <= {1})",
+    OutputOperation.greater: "({0} > {1})",
+    OutputOperation.greater_equal: "({0} >= {1})",
+}
+
 
 #: The header with the functions that the text calls.
 OUTPUTS_HEADER: Final = "opwright/outputs.h"

@@ -1,29 +1,132 @@
 """Functionalization of a part's operators that write to arguments, and of its views.
 
+They do what PyTorch's do, with functions of the support header for what these spell out. They leave out what PyTorch's
+do for its own operators and devices: an in-place operator of a library may have no kernel for meta tensors.
+
 PyTorch itself functionalizes operators that do neither, and those that write to arguments and return none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.convention.functionalization import (
-    has_many_outputs,
-    inverse_declaration,
-    reverse_arguments,
-)
+from opwright.convention import dispatcher, native
+from opwright.convention.functionalization import has_many_outputs, inverse_declaration, reverse_arguments
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten import view_meta
 from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.functionalization import registration
+from opwright.emit.aten.functionalized_views import ViewKernel, view_kernel
+from opwright.emit.aten.functionalized_writes import WriteKernel, returned_values, write_kernel
+from opwright.emit.aten.units import key_set_parameter
+from opwright.emit.aten.unwrap_plan import UnwrapPlan
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.functional_kernels import SUPPORT, view_definition, write_definition
-from opwright.emit.library.parts import LibraryPart, has_own_kernel
-from opwright.emit.library.section import Section
+from opwright.emit.library.parts import LibraryPart, Section, has_own_kernel
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
+
+__all__ = ["SUPPORT", "view_definition", "write_definition"]
+
+
+#: The namespace of the functions of the support header. An operator may have the name of one of them.
+SUPPORT: Final = "::opwright::functionalization"
+
+
+def write_definition(function: NativeFunction, functional: NativeFunction, rules: Rules) -> str:
+    """The kernel of an operator that writes: it calls the functional form, and updates the arguments."""
+    kernel = write_kernel(function, functional, rules)
+    tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]
+    written = [f"{SUPPORT}::isFunctionalTensor({tensor.name})" for tensor in tensors if tensor.is_write]
+    read = [f"{SUPPORT}::isFunctionalTensor({tensor.name})" for tensor in tensors if not tensor.is_write]
+    unwrapped = "\n".join(_unwrap_statements(kernel.passed, f"{SUPPORT}::synced_value"))
+    return f"""\
+{kernel.signature.definition(native.name(function.schema), first=key_set_parameter(function))} {{
+{unwrapped}
+  if (!({" && ".join(written)})) {{
+    {SUPPORT}::check_only_functional_tensors_are_written({" || ".join(read) or "false"});
+{_plain_call(kernel)}
+  }}
+  auto {kernel.output} = [&]() {{
+    at::AutoDispatchSkipFunctionalize guard;
+    return {_operator(kernel.functional)}::call({", ".join(kernel.functional_arguments)});
+  }}();
+{_updates(kernel)}
+}}
+"""
+
+
+def _operator(function: NativeFunction) -> str:
+    return f"{function.library.operators}::{function.name.unambiguous}"
+
+
+def _unwrap_statements(passed: Sequence[UnwrapPlan], unwrap: str) -> list[str]:
+    """The statements that take the arguments out of functional tensors."""
+    names = [plan.inner.text.removesuffix("_") for plan in passed if plan.unwrap]
+    return [f"  auto {name}_ = {unwrap}({name});" for name in names]
+
+
+def _plain_call(kernel: WriteKernel) -> str:
+    """The statements that call the operator itself for tensors that are not functional."""
+    function = kernel.function
+    arguments = ", ".join([plan.inner.text for plan in kernel.passed])
+    fresh = dispatcher.fresh_results(kernel.returned, kernel.output)
+    values = returned_values(kernel.returned, fresh)
+    result = f"auto {kernel.output} = " if fresh else ""
+    returned = dispatcher.return_statement(function.schema.returns, values, function.style) or "return;"
+    return f"""\
+    at::AutoDispatchSkipFunctionalize guard;
+    {result}{_operator(function)}::call({arguments});
+    {returned}"""
+
+
+def _updates(kernel: WriteKernel) -> str:
+    """The statements that give arguments their new values, and return."""
+    function = kernel.function
+    lines = [f"  {SUPPORT}::update({name}, {result});" for name, result in kernel.written]
+    fresh = [f"at::functionalization::impl::to_functional_tensor({result})" for result in kernel.fresh]
+    values = returned_values(kernel.returned, fresh)
+    returned = dispatcher.return_statement(function.schema.returns, values, function.style)
+    return "\n".join([*lines, f"  {returned}"] if returned else lines)
+
+
+def view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -> str:
+    """The kernel of a view: it applies the view to the value of a functional tensor, and records it."""
+    kernel = view_kernel(function, group, rules)
+    inplace = "inplace_view" in function.tags
+    finish = _changed_view if inplace else _new_view
+    return f"""\
+{kernel.head} {{
+{chr(10).join(_unwrap_statements(kernel.passed, f"{SUPPORT}::value"))}
+  if (!{SUPPORT}::isFunctionalTensor({kernel.tensor})) {{
+    at::AutoDispatchSkipFunctionalize guard;
+    return {kernel.called}::call({kernel.inner_arguments});
+  }}
+  const bool reapply_views = at::functionalization::impl::getFunctionalizationReapplyViewsTLS();
+  const auto inverse_return_mode = {SUPPORT}::mode_of_inverses(reapply_views);
+{kernel.symbolic}
+{finish(kernel)}
+}}
+"""
+
+
+def _new_view(kernel: ViewKernel) -> str:
+    return f"""\
+  auto view_meta = {kernel.recorded};
+  auto {kernel.output} = [&]() {{
+    at::AutoDispatchSkipFunctionalize guard;
+    return reapply_views ? {kernel.called}::call({kernel.inner_arguments})
+                         : {kernel.copy}::call({kernel.inner_arguments});
+  }}();
+  return {SUPPORT}::create_functional_tensor_with_view_meta({kernel.output}, {kernel.tensor}, view_meta);"""
+
+
+def _changed_view(kernel: ViewKernel) -> str:
+    return f"""\
+  {SUPPORT}::mutate_view_meta({kernel.tensor}, {kernel.recorded});
+  return {kernel.tensor};"""
+
 
 _HEADER: Final = "opwright/functionalization.h"
 

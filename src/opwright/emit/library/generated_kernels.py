@@ -9,8 +9,7 @@ from opwright.cpp.translation import translate
 from opwright.emit.aten.composite_kernels import functional_kernel, has_view_copy_kernel, out_kernel, view_copy_kernel
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
-from opwright.emit.library.parts import LibraryPart
-from opwright.emit.library.section import Section
+from opwright.emit.library.parts import LibraryPart, Section
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import FunctionSchema, SchemaKind

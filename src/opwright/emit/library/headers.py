@@ -12,7 +12,7 @@ from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.batching import rule_declarations
 from opwright.emit.library.build_namespace import cpp_text
-from opwright.emit.library.kernel_checks import author_kernels
+from opwright.emit.library.checks import author_kernels
 from opwright.emit.library.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
 from opwright.source.patterns import lazy_pattern
 from opwright.syntax.cpp import guard, include_line, joined_conditions

@@ -13,10 +13,9 @@ from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.kernel_checks import checked_kernels
+from opwright.emit.library.checks import checked_kernels
 from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.emit.library.parts import LibraryPart
-from opwright.emit.library.section import Section
+from opwright.emit.library.parts import LibraryPart, Section
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.source.named_tuple import NamedTuple

@@ -6,8 +6,7 @@ from opwright.convention import dispatcher, structured
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
-from opwright.emit.library.parts import LibraryPart, structured_groups
-from opwright.emit.library.section import Section
+from opwright.emit.library.parts import LibraryPart, Section, structured_groups
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup

@@ -1,13 +1,13 @@
-"""The units of a library's files: the whole library, or one of the parts into which its sources are divided."""
+"""The units of a library's files: the whole library, or a part of its sources, which consist of sections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.emit.aten.backend import KernelUnit, members
-from opwright.emit.emitter import Job, per_job
+from opwright.emit.emitter import FragmentContext, Job, per_job
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
@@ -16,7 +16,9 @@ from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
     "LibraryPart",
+    "MakeSection",
     "PartDerivatives",
+    "Section",
     "has_own_kernel",
     "library_parts",
     "parts_by_condition",
@@ -24,6 +26,7 @@ __all__ = [
     "structured_groups",
     "whole_libraries",
 ]
+
 
 #: How many operations one source file has, about: files of this size compile in a time in which their share of
 #: PyTorch's headers is small.
@@ -200,3 +203,14 @@ def _operators_in(operators: Sequence[str], infos: Sequence[DifferentiabilityInf
 def _stable_number(name: str) -> int:
     """A number that a name has in every process."""
     return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "big")
+
+
+class Section(NamedTuple):
+    """A piece of a source file: the headers that it needs, and its text. An empty text adds nothing to the file."""
+
+    includes: tuple[str, ...] = ()
+    text: str = ""
+
+
+#: Makes the section of a subject for a part of a library.
+MakeSection: TypeAlias = Callable[[LibraryPart, FragmentContext], Section]

@@ -8,7 +8,7 @@ from typing import Final
 from opwright.dialects.nearest import SAME_ARGUMENTS, schema_span, word_span
 from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.vmap import plumbing_kind
-from opwright.emit.autograd.views import has_kernel
+from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.library.parts import has_own_kernel
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup

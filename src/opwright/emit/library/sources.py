@@ -18,17 +18,16 @@ from opwright.emit.library import (
     autocast,
     autograd,
     batching,
+    checks,
     functionalization,
     generated_kernels,
     implementations,
-    kernel_checks,
     kernels,
     meta_kernels,
 )
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.emit.library.parts import LibraryPart, has_own_kernel, library_parts, parts_by_root
-from opwright.emit.library.section import MakeSection, Section
+from opwright.emit.library.parts import LibraryPart, MakeSection, Section, has_own_kernel, library_parts, parts_by_root
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import NO_CONVERSION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -71,7 +70,7 @@ def _chooses_backend(function: NativeFunction) -> bool:
 _SECTIONS: Final[tuple[MakeSection, ...]] = (
     _operators_section,
     generated_kernels.section,
-    kernel_checks.section,
+    checks.section,
     implementations.section,
     kernels.section,
     meta_kernels.section,

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from opwright.convention.python.bound import FFT, LINALG, NN, SPECIAL, TENSOR_METHODS, TORCH, is_in_module
-from opwright.convention.python.parser import NoPythonType, type_name
+from opwright.convention.python.parameter import NoPythonType, type_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.python.refusals import fault_of
 from opwright.emit.python.units import bound_functions

@@ -7,12 +7,11 @@ from typing import Final
 
 from opwright.convention import public_api
 from opwright.convention.python.bound import TORCH
-from opwright.convention.python.call import call_arguments, dispatch_lambda
+from opwright.convention.python.call import call_arguments, dispatch_lambda, result_type, struct_key
 from opwright.convention.python.overloads import Pair
-from opwright.convention.python.results import result_type, struct_key
 from opwright.convention.python.signature import PythonSignature
 from opwright.emit.autograd.trace_type import is_traced
-from opwright.emit.python.structs import Struct, structs
+from opwright.emit.python.return_types import Struct, structs
 from opwright.emit.python.units import PythonBinding
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules

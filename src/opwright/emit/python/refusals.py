@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from opwright.convention.python.call import NoTensorOptions
+from opwright.convention.python.call import WRAPPED, NoFieldName, NoTensorOptions, NotWrapped, field_names, result_type
 from opwright.convention.python.overloads import OutAlone, Overload, Repeated
-from opwright.convention.python.parameter import Parameter
-from opwright.convention.python.parser import NoPythonType
-from opwright.convention.python.results import WRAPPED, NoFieldName, NotWrapped, field_names, result_type
+from opwright.convention.python.parameter import NoPythonType, Parameter
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import (
     ALIKE,

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar
 
 from opwright.emit.emitter import Job, per_job
-from opwright.emit.static_runtime.values import argument_form, taken_types
+from opwright.emit.static_runtime.values import argument_form, function_name, taken_types
+from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.name_table import NameTable
 from opwright.release.operator_names.static_runtime import HAND_WRITTEN, LEFT_OUT
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.signature import base_of_operation
 from opwright.schema.types import BASE_TYPES, TENSOR
+from opwright.source import codes
+from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
@@ -24,12 +28,15 @@ __all__ = [
     "Obstacle",
     "ObstacleKind",
     "blocks",
+    "explanation",
+    "explanations",
     "file_units",
     "may_have_code",
     "obstacle",
     "obstacle_of_view",
     "view_blocks",
 ]
+
 
 #: How the schemas of out overloads end that may be kernels written by hand.
 _PLAIN_OUT: Final = "Tensor(a!) out) -> Tensor(a!)"
@@ -192,3 +199,48 @@ def view_blocks(job: Job) -> Sequence[tuple[ViewGroup, ...]]:
 def file_units(head: str, tail: str) -> Callable[[Job], Sequence[Block | str]]:
     """The units of a file with all blocks: texts stand for themselves."""
     return lambda job: [head, *blocks(job), _BETWEEN, *view_blocks(job), tail]
+
+
+def explanations(catalog: Catalog, names: Sequence[str], sink: Diagnostics) -> Iterator[str]:
+    """A line for each overload with one of some names, with or without overload; patterns such as `conv*` name several.
+
+    Names that no operator has are reported.
+    """
+    for name in names:
+        wanted = name.removeprefix("aten::")
+        chosen = [function for function in catalog.functions if _has_name(function, wanted)]
+        if not chosen:
+            operators = [function.name.text for function in catalog.functions]
+            sink.error(codes.NO_OPERATOR, f"there is no operator `{name}`", help=did_you_mean(wanted, operators))
+        for function in chosen:
+            yield f"{function.namespace}::{function.name}: {explanation(function)}"
+
+
+def _has_name(function: NativeFunction, wanted: str) -> bool:
+    return any(fnmatchcase(name, wanted) for name in (function.name.text, function.name.name))
+
+
+def explanation(function: NativeFunction) -> str:
+    """Whether an overload has generated code, and why not.
+
+    >>> import opwright
+    >>> catalog = opwright.load()
+    >>> explanation(catalog["sinh"])
+    'has code, which calls `at::cpu::sinh`'
+    >>> explanation(catalog["conv1d"])
+    'has no code: it has no out overload, and is no view of one tensor'
+    """
+    group, views = function.group, function.view_group
+    if views is not None and function is views.view:
+        reason = obstacle_of_view(views)
+        structured = False
+    elif group is not None:
+        if function is not group.functional:
+            return f"only its functional overload `{group.functional.name}` can have code"
+        reason = obstacle(group)
+        structured = group.structured
+    else:
+        return "has no code: it has no out overload, and is no view of one tensor"
+    if reason is not None:
+        return f"has no code: {reason.text}"
+    return f"has code, which calls `{function_name(function, structured=structured)}`"

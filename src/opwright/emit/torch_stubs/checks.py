@@ -5,9 +5,8 @@ from __future__ import annotations
 from opwright.convention.python.bound import NN, TENSOR_METHODS, TORCH, PythonModule
 from opwright.emit.emitter import Job
 from opwright.emit.python.units import bindings
-from opwright.emit.torch_stubs.declarations import classes_by_name
 from opwright.emit.torch_stubs.hand_written import written_hints
-from opwright.emit.torch_stubs.hints import docstrings
+from opwright.emit.torch_stubs.hints import classes_by_name, docstrings
 from opwright.source.codes import BROKEN_DOCSTRING, CLASSES_DIFFER, HINT_WITHOUT_OPERATOR
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label
 

@@ -7,9 +7,8 @@ from typing import Final
 
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Job, Slots
-from opwright.emit.torch_stubs.declarations import result_classes
 from opwright.emit.torch_stubs.hand_written import listed_names, written_hints
-from opwright.emit.torch_stubs.hints import function_hints, method_hints, overloads_by_name
+from opwright.emit.torch_stubs.hints import function_hints, method_hints, overloads_by_name, result_classes
 
 __all__ = ["emitters"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.dialects.shim_tables.loader import load_shim_tables
+from opwright.dialects.shim_tables import load_shim_tables
 from opwright.release.local import from_installed
 from opwright.release.store import SHIM_TABLES
 from opwright.release.tree import rules_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from opwright.convention.python.call import NoFieldName, names_of
 from opwright.convention.python.hints import declaration
-from opwright.convention.python.results import NoFieldName, names_of
 from opwright.torchgen.interface.functions import NativeFunction
 from opwright.torchgen.interface.schema import Return, model_return
 

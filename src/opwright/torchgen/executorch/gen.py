@@ -7,8 +7,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import add_drop_in_arguments
-from opwright.cli.parser import Parser
+from opwright.cli.arguments import Parser, add_drop_in_arguments
 from opwright.cli.runs import current_manifest, drop_in_run_of
 from opwright.cli.streams import leave
 from opwright.emit.executorch.template_names import template_paths

@@ -15,7 +15,7 @@ from opwright.cpp.binding import Binding as ModelBinding
 from opwright.model.native_function import TypeStyle
 from opwright.schema.function import Argument as ModelArgument
 from opwright.torchgen import local
-from opwright.torchgen.interface.dtypes import ScalarType
+from opwright.torchgen.interface.keys import ScalarType
 from opwright.torchgen.interface.records import Computed, Record, record
 from opwright.torchgen.interface.schema import Argument, SelfArgument, TensorOptionsArguments, argument_of
 from opwright.torchgen.interface.types import BaseTy

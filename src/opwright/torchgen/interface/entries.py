@@ -11,7 +11,7 @@ from typing import NamedTuple
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.dialects.tags.loader import load_tags
+from opwright.dialects.tags import load_tags
 from opwright.model.dispatch_key import DispatchKey as ModelKey
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.signature import signature_key

@@ -13,12 +13,13 @@ from opwright.schema.function import Argument as ModelArgument
 from opwright.schema.names import OperatorName as ModelName
 from opwright.schema.signature import signature_key
 from opwright.source.text import SourceFile
-from opwright.torchgen.interface.dtypes import ScalarType, UfuncInnerLoop
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.keys import (
     DeviceCheckType,
     DispatchKey,
+    ScalarType,
     SchemaKind,
+    UfuncInnerLoop,
     UfuncKey,
     Variant,
     ViewSchemaKind,

@@ -7,11 +7,11 @@ from functools import cache
 from typing import ClassVar, Final
 
 from opwright.schema import function as schema_model
-from opwright.schema.annotation import Annotation as ModelAnnotation
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_argument, read_namespace, read_schema
 from opwright.schema.rules import check_schema
 from opwright.schema.signature import signature as model_signature
+from opwright.schema.types import Annotation as ModelAnnotation
 from opwright.torchgen.interface.faults import Invalid, raised
 from opwright.torchgen.interface.keys import SchemaKind
 from opwright.torchgen.interface.names import BaseOperatorName, OperatorName, model_name, name_of

@@ -7,10 +7,10 @@ from functools import cache
 from typing import ClassVar, Final
 
 from opwright.schema import types as model_types
-from opwright.schema.annotation import Annotation as ModelAnnotation
-from opwright.schema.annotation import annotation as model_annotation
 from opwright.schema.fault import SchemaFault
 from opwright.schema.type_parser import read_type
+from opwright.schema.types import Annotation as ModelAnnotation
+from opwright.schema.types import annotation as model_annotation
 from opwright.torchgen.interface.faults import Invalid, raised
 from opwright.torchgen.interface.records import Computed, Record, record
 

@@ -1,10 +1,11 @@
-"""The text of one unit in `Register{Key}.cpp`: wrappers, their registration, and dispatch-key functions.
+"""The files `Register{Key}.cpp`, with the text of each unit: wrappers, registrations, dispatch-key functions.
 
 A template of PyTorch's, `RegisterDispatchDefinitions.ini`, is filled for each unit.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from opwright.convention import dispatcher, native
@@ -19,13 +20,18 @@ from opwright.emit.aten.backend import (
     KernelWrapper,
     WrappedUnit,
     WrapperKind,
+    backends,
     public_namespace,
+    wrapped_units,
 )
+from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS, has_kernels
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
-from opwright.emit.aten.register.out_kernels import out_wrapper_definition
+from opwright.emit.aten.register.devices import guard_headers
+from opwright.emit.aten.register.helpers import operator_headers, registration_headers, registration_helpers
+from opwright.emit.aten.register.wrapper import out_wrapper_definition
 from opwright.emit.aten.units import kernel_argument
-from opwright.emit.emitter import DeclaredRead, FragmentContext, UnitText
+from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, Sharded, Slots, UnitText
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 
 #: The template that gives the text of a unit from its slots.
@@ -120,3 +126,46 @@ def _dispatcher_calls(function: NativeFunction) -> list[tuple[str, str]]:
 @per_function
 def _native_calls(function: NativeFunction) -> list[tuple[str, str]]:
     return _calls_of(function, native.signature(function), symint=True)
+
+
+def _fragment(backend: Backend, wrapped: WrappedUnit, context: FragmentContext) -> Slots:
+    return {"dispatch_definitions": [definitions(wrapped, backend, context)]}
+
+
+def _units(backend: Backend, job: Job) -> list[WrappedUnit]:
+    return list(wrapped_units(job)[backend.key])
+
+
+def _file_slots(backend: Backend, job: Job) -> Slots:
+    per_operator, rocm = job.options.per_operator_headers, job.options.rocm
+    return {
+        "extra_cuda_headers": guard_headers(backend.key, rocm=rocm, rules=job.rules),
+        "external_backend_headers": "",
+        "dispatch_headers": registration_headers(
+            backend, per_operator_headers=per_operator, rocm=rocm, native_aot=has_kernels(backend.key, job)
+        ),
+        "ops_headers": operator_headers(backend, job),
+        "dispatch_helpers": registration_helpers(backend),
+        "dispatch_definitions": [],
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """The emitters of the registrations of each backend of the run."""
+    return [
+        Emitter(
+            name=f"register_{backend.key.lower}_source",
+            family="sources",
+            template="RegisterDispatchKey.cpp",
+            units=partial(_units, backend),
+            fragment=partial(_fragment, backend),
+            reads=(NATIVE_AOT_KERNELS, REGISTRATION_TEXT),
+            file_slots=partial(_file_slots, backend),
+            layout=Sharded(
+                f"Register{backend.key.name}.cpp",
+                job.rules.value(backend.key.shards_rule),
+                lambda wrapped: wrapped[0].root_name,
+            ),
+        )
+        for backend in backends(job)
+    ]

@@ -8,8 +8,15 @@ from textwrap import dedent
 from typing import Final
 
 from opwright.convention.stub_types import argument_type, return_type
-from opwright.emit.library.python.calls import OperatorCall, calls_of, field_names, literal, out_names
-from opwright.emit.library.python.names import ModuleNames, free_name
+from opwright.emit.library.python.calls import (
+    ModuleNames,
+    OperatorCall,
+    calls_of,
+    field_names,
+    free_name,
+    literal,
+    out_names,
+)
 from opwright.emit.library.python.output_text import described_output
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind

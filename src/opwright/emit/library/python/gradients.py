@@ -21,8 +21,14 @@ from opwright.emit.library.python.registrations import (
 )
 from opwright.model.derivatives import node_prefix
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
-from opwright.model.python_gradients import PythonGradient, SavedForm, SavedValue, gives_list, is_tensor_list
+from opwright.model.operator_library import (
+    OperatorLibrary,
+    PythonGradient,
+    SavedForm,
+    SavedValue,
+    gives_list,
+    is_tensor_list,
+)
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name

@@ -10,12 +10,12 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.emit.library.build_namespace import functions_module, python_text
 from opwright.emit.library.python.autocasts import functions_with_autocast
 from opwright.emit.library.python.batch_rules import functions_with_rules
+from opwright.emit.library.python.calls import ModuleNames, free_name
 from opwright.emit.library.python.fakes import functions_with_fakes
 from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.emit.library.python.gradients import registered_gradients
 from opwright.emit.library.python.implementations import IMPLEMENTATION, has_implementations
 from opwright.emit.library.python.kernels import functions_with_python_kernels
-from opwright.emit.library.python.names import ModuleNames, free_name
 from opwright.emit.library.python.overloads import functions_of_other_forms
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple

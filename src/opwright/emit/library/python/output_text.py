@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from opwright.emit.library.output_operators import SHARED_OPERATORS
+from opwright.emit.library.declared_outputs import SHARED_OPERATORS
 from opwright.model.declared_outputs import (
     TORCH_DTYPES,
     DeclaredOutput,

@@ -1,0 +1,225 @@
+"""Loads backend files with lazy tensors; their fields besides those of backend files, and the JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as Files
+from typing import Any, Final
+
+from opwright.dialects.backend import loader as backend_loader
+from opwright.dialects.backend.tolerated import has_operators
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
+from opwright.model.external_backend import ExternalBackend
+from opwright.model.lazy_backend import (
+    NON_NATIVE_PROPERTIES,
+    LazyBackend,
+    NodeEntry,
+    NodeMember,
+    NodeProperties,
+    NodeShape,
+    NonNativeNode,
+)
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema
+from opwright.schema.parser import read_schema
+from opwright.source import codes
+from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
+from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
+
+__all__ = ["LAZY_FIELDS", "NODE_FIELDS", "PROPERTIES", "json_schema", "load"]
+
+
+#: Name of a property -> the properties that a node has with it instead of others.
+PROPERTIES: Final[dict[str, Callable[[NodeProperties], NodeProperties]]] = {
+    "ShapePrecompute": lambda properties: properties._replace(shape=NodeShape.precomputed),
+    "ShapeCompute": lambda properties: properties._replace(shape=NodeShape.computed),
+    "ShapeCache": lambda properties: properties._replace(shape=NodeShape.cached),
+    "Lower": lambda properties: properties._replace(lower=NodeMember.defined),
+    "LowerDeclOnly": lambda properties: properties._replace(lower=NodeMember.declared),
+    "CanBeReused": lambda properties: properties._replace(reuse=NodeMember.defined),
+    "CanBeReusedDeclOnly": lambda properties: properties._replace(reuse=NodeMember.declared),
+    "CreateFn": lambda properties: properties._replace(create=NodeMember.defined),
+    "CreateFnDeclOnly": lambda properties: properties._replace(create=NodeMember.declared),
+    "TreatScalarsAsConstants": lambda properties: properties._replace(constant_scalars=True),
+}
+
+_NAMES: Final = list_of_schema(TEXT)
+
+#: The fields of an entry of `non_native`.
+NODE_FIELDS: Final = (
+    Field("func", "schema", TEXT, "The schema that the node follows.", is_required=True),
+    Field("opkind", "C++", TEXT, "The kind of the node as a C++ expression; by default the operator's symbol."),
+    Field(
+        "properties",
+        "list of names",
+        list_of_schema(choice(*PROPERTIES)),
+        "Which functions the node has, and where its shape comes from.",
+    ),
+)
+LAZY_FIELDS: Final = (
+    Field("full_codegen", "list of names", _NAMES, "Operators whose kernels and nodes are generated."),
+    Field("ir_gen", "list of names", _NAMES, "Operators whose nodes are generated, without kernels."),
+    Field(
+        "non_native",
+        "list",
+        list_of_schema({"$ref": "#/$defs/node"}),
+        "Nodes that stand for no operator of PyTorch.",
+    ),
+)
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: that of backend files, with the fields that only lazy tensors need."""
+    from opwright.dialects.backend.fields import json_schema as backend_schema  # Loading needs less.
+
+    schema: dict[str, Any] = backend_schema()
+    return {
+        **schema,
+        "title": "Lazy tensors for Opwright",
+        "properties": {**schema["properties"], **{field.name: field.json_schema for field in LAZY_FIELDS}},
+        "$defs": {**schema["$defs"], "node": mapping_schema(NODE_FIELDS)},
+    }
+
+
+_NODE_FIELDS: Final = [field.name for field in NODE_FIELDS]
+
+
+def load(files: Files[SourceFile], context: LoadContext) -> tuple[LazyBackend, ...]:
+    """The backends of the files, in their order. Faults go to the sink of the context."""
+    backends = [_load_file(file, context) for file in files]
+    return tuple([backend for backend in backends if backend is not None])
+
+
+def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
+    """The backend of a file; None if its fields cannot be read."""
+    own = Diagnostics()
+    backends = backend_loader.load([file], context._replace(sink=own))
+    # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's own backend do.
+    context.sink.extend([fault for fault in own if fault.code != COMPOSITE_OVERRIDE_WARNING])
+    root = load_yaml(file)
+    if not isinstance(root, Mapping):
+        return None
+    sink = context.sink
+    generated = {item.value for item in _items(root, "full_codegen", sink) if isinstance(item, Scalar)}
+    nodes = [_node_entry(item, context) for item in _items(root, "ir_gen", sink)]
+    non_native = [_non_native_node(item, context) for item in _items(root, "non_native", sink)]
+    if not has_operators(root):
+        place = root.get("full_codegen") or root.get("supported") or root
+        sink.error(codes.LAZY_NO_OPERATORS, "the file has no operators for the backend's dispatch key", place.span)
+    supported = backends[0].section("supported") if backends else None
+    if supported is None:
+        return None
+    return LazyBackend(
+        _without_class_name(backends[0], root, sink),
+        tuple([entry for entry in supported.entries if entry.function.name.text in generated]),
+        tuple([entry for entry in nodes if entry is not None]),
+        tuple([node for node in non_native if node is not None]),
+    )
+
+
+def _items(root: Mapping, name: str, sink: Diagnostics) -> Files[Node]:
+    node = root.get(name)
+    items: Sequence | None = None if node is None else expect_sequence(node, f"`{name}`", sink)
+    return () if items is None else items.items
+
+
+def _without_class_name(backend: ExternalBackend, root: Mapping, sink: Diagnostics) -> ExternalBackend:
+    """The backend with the class that lazy tensors always have."""
+    entry = root.entry("class_name")
+    if entry is not None:
+        sink.warning(codes.CLASS_NAME_IGNORED, "`class_name` has no effect on lazy tensors", entry[0].span)
+    return backend.replace(class_name=None)
+
+
+def _node_entry(node: Node, context: LoadContext) -> NodeEntry | None:
+    """The function that an item of `ir_gen` names."""
+    name = expect_string(node, "an item of `ir_gen`", context.sink)
+    catalog = context.operators
+    if name is None:
+        return None
+    if name.value in catalog and "::" not in name.value:
+        return NodeEntry(catalog[name.value], name.span)
+    if not catalog.may_lack(name.value):
+        help = did_you_mean(name.value, [function.name.text for function in catalog.functions])
+        message = f"there is no operator `{name.value}`"
+        if context.tolerant:
+            context.sink.warning(codes.UNKNOWN_NODE_WARNING, message, name.span, help=help)
+        else:
+            context.sink.error(codes.UNKNOWN_NODE, message, name.span, help=help)
+    return None
+
+
+def _non_native_node(node: Node, context: LoadContext) -> NonNativeNode | None:
+    """The node of an entry of `non_native`; None if it cannot be read."""
+    sink = context.sink
+    if not isinstance(node, Mapping):
+        message = f"the entry is {node.description}, not a mapping with `func`"
+        sink.error(codes.NON_NATIVE_SHAPE, message, node.span)
+        return None
+    check_unique_keys(node, sink)
+    _check_fields(node, context)
+    func = node.get("func")
+    if func is None:
+        sink.error(codes.NON_NATIVE_SHAPE, "the entry has no `func`", node.span)
+        return None
+    text = expect_string(func, "`func`", sink)
+    schema = None if text is None else _schema(text, sink)
+    properties = _properties(node.get("properties"), sink)
+    if text is None or schema is None or properties is None:
+        return None
+    return NonNativeNode(schema, _op_kind(node.get("opkind"), context), properties, text.span)
+
+
+def _op_kind(node: Node | None, context: LoadContext) -> str:
+    """The kind of a node as a C++ expression; empty if the entry has none."""
+    if node is None:
+        return ""
+    if context.tolerant and isinstance(node, Scalar) and node.kind != "str":
+        value = "" if node.kind == "null" else str(node.python_value())
+        message = f"`opkind` is {node.description}, not a text"
+        context.sink.warning(TAKEN_VALUE, message, node.span)
+        return value
+    text = expect_string(node, "`opkind`", context.sink)
+    return "" if text is None else text.value
+
+
+def _check_fields(node: Mapping, context: LoadContext) -> None:
+    for key, _ in node.entries:
+        if key.value in _NODE_FIELDS:
+            continue
+        message, help = f"unknown field `{key.value}`", did_you_mean_key(key, node, _NODE_FIELDS)
+        if context.tolerant:
+            context.sink.warning(codes.LAZY_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
+        else:
+            context.sink.error(codes.LAZY_UNKNOWN_FIELD, message, key.span, help=help)
+
+
+def _schema(text: Scalar, sink: Diagnostics) -> FunctionSchema | None:
+    try:
+        return read_schema(text.value)
+    except SchemaFault as fault:
+        sink.add(fault.at(text.span_of(fault.start, fault.end)))
+        return None
+
+
+def _properties(node: Node | None, sink: Diagnostics) -> NodeProperties | None:
+    """The properties of a node, of which later ones replace earlier ones; None if one is unknown."""
+    properties = NON_NATIVE_PROPERTIES
+    names = None if node is None else expect_sequence(node, "`properties`", sink)
+    if names is None:
+        return properties if node is None else None
+    for item in names.items:
+        name = expect_string(item, "a property", sink)
+        if name is None:
+            return None
+        if name.value not in PROPERTIES:
+            help = did_you_mean(name.value, PROPERTIES)
+            sink.error(codes.UNKNOWN_PROPERTY, f"there is no property `{name.value}`", name.span, help=help)
+            return None
+        properties = PROPERTIES[name.value](properties)
+    return properties

@@ -1,3 +1,0 @@
-"""`tags.yaml`: the tags that entries of `native_functions.yaml` may have."""
-
-from __future__ import annotations

@@ -1,0 +1,93 @@
+"""What programs share that write one family of files from the four usual paths, such as those of autograd."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from opwright.cli.arguments import Parser, add_drop_in_arguments
+from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
+from opwright.emit.registry import build_folders, program_families
+from opwright.run.session import Session
+
+# Modules that do the work are imported only if there is work.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.incremental.identity import Run
+    from opwright.release.inputs import Inputs
+    from opwright.run.request import Request
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["run_family"]
+
+
+def add_path_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare NATIVE, TAGS, OUT and AUTOGRAD."""
+    add = parser.add_argument
+    add("native_functions", metavar="NATIVE", help="the path of native_functions.yaml")
+    add("tags", metavar="TAGS", help="the path of tags.yaml")
+    add("out", metavar="OUT", help="output folder")
+    add("autograd", metavar="AUTOGRAD", help="the folder with derivatives.yaml, deprecated.yaml and their templates")
+
+
+def program_as_named(autograd: str, program: str) -> str:
+    """The name that comments give a program in autograd's folder: its path from the parent of PyTorch's generator.
+
+    >>> program_as_named("pytorch/tools/autograd", "gen_autograd.py")
+    'tools/autograd/gen_autograd.py'
+    >>> program_as_named("site/torchgen/packaged/autograd", "gen_autograd.py")
+    'torchgen/packaged/autograd/gen_autograd.py'
+    """
+    folder, name = os.path.split(os.path.abspath(autograd))
+    parent = os.path.basename(folder)
+    package = "torchgen/packaged" if parent == "packaged" else parent
+    return f"{package}/{name}/{program}"
+
+
+def templates_as_named(autograd: str) -> str:
+    """The name that comments give the folder of autograd's templates: its path from the package of PyTorch's generator.
+
+    >>> templates_as_named("pytorch/tools/autograd"), templates_as_named("site/torchgen/packaged/autograd")
+    ('../tools/autograd/templates', 'packaged/autograd/templates')
+    """
+    folder, name = os.path.split(os.path.abspath(autograd))
+    parent = os.path.basename(folder)
+    return f"packaged/{name}/templates" if parent == "packaged" else f"../{parent}/{name}/templates"
+
+
+def run_family(program: str, description: str | None, argv: Sequence[str] | None, *, named: bool = False) -> int:
+    """Run a program that writes its families to the folder OUT, and give its exit status.
+
+    `named` tells that comments in the outputs name the folder of the templates.
+    """
+    parser = Parser(f"python -m opwright.torchgen.{program}", description)
+    add_path_arguments(parser)
+    add_drop_in_arguments(parser)
+    arguments = parser.parse(argv)
+    families = tuple(program_families(program))
+    folders = dict.fromkeys(build_folders("", families), arguments.out)
+    run = drop_in_run_of(program, arguments, arguments.out, folders, families)
+    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders, named))
+
+
+def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:
+    from opwright.cli import console
+    from opwright.release.inputs import from_files
+
+    inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
+    templates = templates_as_named(arguments.autograd) if named else None
+    session = Session(run)
+    write_all(session, inputs, lambda _: _request(inputs, arguments.release, run, folders, templates), sink)
+    return console.SUCCESS
+
+
+def _request(inputs: Inputs, release: str | None, run: Run, folders: dict[str, str], templates: str | None) -> Request:
+    from opwright.emit.emitter import Options
+    from opwright.files.template import LAUNCHER
+    from opwright.run.request import Request
+
+    # PyTorch has no program that makes the bindings alone, so comments name its main one.
+    options = Options() if templates is None else Options(autograd_templates=templates, autograd_program=LAUNCHER)
+    return Request(inputs=inputs, release=release, folders=folders, families=run.families, options=options)
