@@ -50,5 +50,6 @@ def solution(problem: list[Any]) -> list[str] | None:
     return [expression.expr for expression in expressions]
 
 
-for line in sys.stdin:
-    print(json.dumps(solution(json.loads(line))))
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps(solution(json.loads(line))))

@@ -171,6 +171,8 @@ NAMING_DEVICES = {
     "opwright.dialects.backend.inherited": {"CPU", "CUDA"},
     "opwright.dialects.backend.section_checks": {"CPU"},
     "opwright.emit.backend.fallbacks": {"CPU"},
+    # Python kernels that serve every device are called under this key.
+    "opwright.emit.library.implementations": {"CPU"},
     "opwright.coverage.dispatch": {"CPU"},
     "opwright.coverage.traps": {"CPU"},
     # Static runtime runs on the CPU only.

@@ -38,6 +38,9 @@ def _edited(span: Span, edits: Iterable[Edit]) -> str | None:
 def _replace(span: Span, new: str) -> str | None:
     """Write a text in the place of the span, inside its quotes if it has some."""
     old = span.text
+    if new.startswith("- ") and span.file.text[: span.start].endswith("- ? "):
+        # An item that is an explicit key.
+        span = Span(span.file, span.start - len("- ? "), span.end)
     if old[:1] in ("'", '"') and old[:1] == old[-1:] and new[:1] != old[:1]:
         new = f"{old[:1]}{new}{old[:1]}"
     return _edited(span, [Edit(span, new)])

@@ -14,7 +14,7 @@ __all__ = ["hints", "pattern_of"]
 
 _SOURCE = Path(opwright.__file__).parent
 #: Functions whose `help` describes a parameter of a command or of a file, and no diagnostic.
-_DESCRIBING = {"add", "add_argument", "add_parser", "switch", "text", "texts"}
+_DESCRIBING = {"_replace", "add", "add_argument", "add_parser", "switch", "text", "texts"}
 
 
 def hints() -> dict[str, str]:

@@ -143,6 +143,10 @@ operators:
   contracts: [functional, out]
   outputs: like(self)
   dispatch: {CPU: norm}
+- func: counted(Tensor self) -> (Tensor mean, Tensor count)
+  saved: count
+  outputs: [like(self), like(self)]
+  dispatch: {CPU: counted}
 - func: rows_copy(Tensor self, SymInt start) -> Tensor
   tags: view_copy
   dispatch: {CompositeExplicitAutogradNonFunctional: rows_copy_symint}

@@ -59,6 +59,7 @@ RUNS: dict[str, list[Sequence[str]]] = {
         ("--help",),
     ],
     "import": [("ops.cpp", "--out", "imported.yaml"), ("ops.cpp", "--out", "l.yaml", "--check")],
+    "port": [("ops.cpp", "--check"), ("ops.cpp", "--out", "ported")],
     "new": [("library", "fresh_ops", "fresh")],
     "check": [
         ("l.yaml", "b.yaml"),

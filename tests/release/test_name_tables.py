@@ -152,6 +152,13 @@ OTHER_LISTS = {
     ("opwright.schema.names", "add"),
     # Functions of C++'s <cmath>, which formulas call for numbers.
     ("opwright.dialects.library.formula_names", "cos"),
+    # Functions of C++'s <cmath>, and what the stable headers and the tensors of C++ have.
+    ("opwright.porting.includes", "exp"),
+    ("opwright.porting.methods", "options"),
+    ("opwright.porting.methods", "size"),
+    ("opwright.porting.stable_api", "empty_like"),
+    ("opwright.porting.stable_api", "fill_.Scalar"),
+    ("opwright.porting.stable_api", "add"),
     # C++ has words for its logical operators.
     ("opwright.dialects.library.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.

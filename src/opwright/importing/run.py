@@ -96,9 +96,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     stem = os.path.splitext(os.path.basename(request.out))[0]
     places = [statement.place for statement in statements if statement.schema and statement.place.first]
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
-    head = LibraryHead(
-        includes or (f"{stem}_kernels.h",), (*shown, *request.modules), undeclared=tuple(read.undeclared)
-    )
+    kernels = {kernel.name for operator in imported.operators for kernel in operator.kernels}
+    undeclared = tuple([name for name in read.undeclared if name in kernels])
+    head = LibraryHead(includes or (f"{stem}_kernels.h",), (*shown, *request.modules), undeclared=undeclared)
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
         called = headers_of(drafts.called, read.declared)

@@ -172,7 +172,7 @@ def _check_build_namespace(texts: Table[str, Scalar], lists: Table[str, tuple[st
     """Report what a library cannot say whose namespace only the build knows."""
     at = texts["namespace"].span
     if "cpp_namespace" not in texts:
-        help = "write for instance `cpp_namespace: acme`"
+        help = "add a `cpp_namespace` to the head"
         sink.error(codes.NAMESPACE_NAME, "a library that the build names has a C++ namespace of its own", at, help=help)
     if "c_shims" in lists:
         message = "C shims have names without a namespace, so that two builds of the library could not be loaded"

@@ -140,7 +140,7 @@ def _read_guard(node: Node, builder: EntryBuilder) -> str | None:
         named = [name for name in _argument_names(builder) if name in words]
         if named:
             message = f"`if` is for the preprocessor, which does not know the argument `{named[0]}`"
-            sink.error(codes.CALL_CONDITION, message, text.span, help="write `when` instead of `if`")
+            sink.error(codes.CALL_CONDITION, message, text.span, help="write `when` in place of `if`")
             return None
     return read_condition(node, sink)
 
@@ -159,7 +159,7 @@ def _read_when(node: Node, builder: EntryBuilder) -> str | None:
         return None
     if match := _ASSIGNMENT.search(code):
         at = node.span_of(match.start(), match.end())
-        sink.error(codes.CALL_CONDITION, "`when` assigns a value", at, help="write `==` to compare")
+        sink.error(codes.CALL_CONDITION, "`when` assigns a value", at, help="write `==`")
         return None
     own = Diagnostics()
     checker = FormulaChecker(None, FormulaHelpers(frozenset(), {}, are_all=False), own)
