@@ -5,7 +5,7 @@ Kernels for Autograd record a node for each call, as generated C++ does for libr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
@@ -153,20 +153,21 @@ def _not_implemented(name, reason=""):
 
 def _module(unit: _Gradients, context: FragmentContext) -> Slots:
     operations = by_root(unit.functions)
-    recorded = {gradient.function for gradient in unit.gradients if gradient.formulas}
+    recorded = {gradient.function: gradient for gradient in unit.gradients if gradient.formulas}
     texts = []
     for gradient in unit.gradients:
         function = gradient.function
         functional = _copied_form(function, operations[function.root_name]) if not gradient.formulas else None
-        texts.append(where_defined(function, _text(gradient, functional, is_recorded=functional in recorded)))
+        copied = None if functional is None else recorded.get(functional)
+        texts.append(where_defined(function, _text(gradient, functional, copied)))
     return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace), *texts])}
 
 
-def _text(gradient: PythonGradient, functional: NativeFunction | None, *, is_recorded: bool) -> str:
+def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: PythonGradient | None) -> str:
     """The function that records an operator, its kernels, and their registrations.
 
-    `functional` is the form whose result can be copied to the argument that the operator writes; `is_recorded` says
-    that it has a gradient.
+    `functional` is the form whose result can be copied to the argument that the operator writes; `copied` is its
+    gradient, if it has one.
     """
     function = gradient.function
     name = function.name.unambiguous
@@ -175,14 +176,14 @@ def _text(gradient: PythonGradient, functional: NativeFunction | None, *, is_rec
         lines += [*_Recorded(gradient).lines(), "", ""]
     parameters, renaming = parameters_of(function)
     lines += [f"def _{name}_kernel(_keyset, {parameters}):", *[line.rstrip() for line in renaming]]
-    lines += _kernel_body(gradient, functional if is_recorded else None)
+    lines += _kernel_body(gradient, copied)
     lines += ["", "", f'_library.impl("{function.name.text}", _{name}_kernel, "Autograd", with_keyset=True)', ""]
     if functional is not None:
         lines += _functionalized(function, functional)
     return "\n".join(lines)
 
 
-def _kernel_body(gradient: PythonGradient, functional: NativeFunction | None) -> Iterator[str]:
+def _kernel_body(gradient: PythonGradient, copied: PythonGradient | None) -> Iterator[str]:
     """The statements of the kernel. An in-place operator is recorded as a copy of what the functional form gives."""
     function = gradient.function
     tensors = tensor_variables(function)
@@ -199,8 +200,9 @@ def _kernel_body(gradient: PythonGradient, functional: NativeFunction | None) ->
         written = [variable_name(argument.name) for argument in function.arguments.all if argument.is_write]
         checked = tensors if function.arguments.out or function.kind is SchemaKind.inplace else written
         yield f"    if _would_record({', '.join(checked)}):"
-        if functional is not None and function.kind is SchemaKind.inplace:
-            yield f"        return {_copy_of(function, functional)}"
+        if copied is not None and function.kind is SchemaKind.inplace:
+            saved = {value.expression for formula in copied.formulas for value in formula.saved}
+            yield f"        return {_copy_of(function, copied.function, kept=saved.intersection(written))}"
         else:
             yield f"        raise RuntimeError({string_literal(_refusal(function))})"
         yield from [f"    _changed({name})" for name in written]
@@ -438,11 +440,19 @@ def _copied_form(function: NativeFunction, operation: Sequence[NativeFunction]) 
     return functional
 
 
-def _copy_of(function: NativeFunction, functional: NativeFunction) -> str:
-    """The expression that copies what the functional form gives to the argument."""
+def _copy_of(function: NativeFunction, functional: NativeFunction, kept: Container[str] = ()) -> str:
+    """The expression that copies what the functional form gives to the argument.
+
+    Of the variables that are `kept` for the backward call, the form gets copies, because the operator overwrites them.
+    """
     (written,) = returned_arguments(function.schema)
     assert written is not None
-    passed = passed_arguments(function, only={argument.name for argument in functional.arguments.all})
+
+    def value_of(argument: Argument) -> str:
+        name = variable_name(argument.name)
+        return f"{name}.clone()" if name in kept else name
+
+    passed = passed_arguments(function, value_of, only={argument.name for argument in functional.arguments.all})
     return f"{variable_name(written)}.copy_({operator_expression(functional)}({', '.join(passed)}))"
 
 
