@@ -148,6 +148,7 @@ def test_wheel_has_library_and_modules(project: Project) -> None:
     names = ZipFile(wheel).namelist()
     assert {name for name in names if name.startswith("acme_ops/")} == {
         "acme_ops/_C.so",
+        "acme_ops/cmake/acme-config.cmake",
         "acme_ops/__init__.py",
         "acme_ops/_load.py",
         "acme_ops/_ops.py",
@@ -214,7 +215,7 @@ def test_editable_install_reuses_objects(project: Project) -> None:
     assert project.compiler.calls() == [".so", "kernels.o", "register_0.o"]
     package = project.folder / "python" / "acme_ops"
     names = {path.name for path in package.iterdir()}
-    assert names == {"_C.so", "__init__.py", "_load.py", "_ops.py", "include", "py.typed"}
+    assert names == {"_C.so", "__init__.py", "_load.py", "_ops.py", "cmake", "include", "py.typed"}
     project.package("editable")
     assert "kernels.o" not in project.compiler.calls()
 

@@ -202,7 +202,7 @@ def _kernel_body(gradient: PythonGradient, copied: PythonGradient | None) -> Ite
         yield f"    if _would_record({', '.join(checked)}):"
         if copied is not None and function.kind is SchemaKind.inplace:
             saved = {value.expression for formula in copied.formulas for value in formula.saved}
-            yield f"        return {_copy_of(function, copied.function, kept=saved.intersection(written))}"
+            yield f"        return {_copy_of(function, copied.function, cloned=saved.intersection(written))}"
         else:
             yield f"        raise RuntimeError({string_literal(_refusal(function))})"
         yield from [f"    _changed({name})" for name in written]
@@ -440,17 +440,17 @@ def _copied_form(function: NativeFunction, operation: Sequence[NativeFunction]) 
     return functional
 
 
-def _copy_of(function: NativeFunction, functional: NativeFunction, kept: Container[str] = ()) -> str:
+def _copy_of(function: NativeFunction, functional: NativeFunction, cloned: Container[str] = ()) -> str:
     """The expression that copies what the functional form gives to the argument.
 
-    Of the variables that are `kept` for the backward call, the form gets copies, because the operator overwrites them.
+    Of the variables in `cloned` the form gets clones: the backward call reads them, and the operator overwrites them.
     """
     (written,) = returned_arguments(function.schema)
     assert written is not None
 
     def value_of(argument: Argument) -> str:
         name = variable_name(argument.name)
-        return f"{name}.clone()" if name in kept else name
+        return f"{name}.clone()" if name in cloned else name
 
     passed = passed_arguments(function, value_of, only={argument.name for argument in functional.arguments.all})
     return f"{variable_name(written)}.copy_({operator_expression(functional)}({', '.join(passed)}))"
