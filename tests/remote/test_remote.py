@@ -160,7 +160,7 @@ def test_example(workspace: RemoteWorkspace, tmp_path: Path, root: Path, service
     assert ways(table.timed("example", "local", workspace, *LOCAL, *LIBRARY)).keys() <= {"linux-sandbox", "local"}
     places = ("acme_ops_code", "_C.so", "operator_names.txt")
     local = [workspace.files(place) for place in places]
-    assert len(local[0]) == 5
+    assert {Path(place).suffix for place in local[0]} >= {".cpp", ".h", ".py"}
     workspace.bazel("clean")
     remote = ways(table.timed("example", "remote", workspace, *LIBRARY))
     assert remote == {"remote": 7}, "the packages, two generations, two compilations, a link, the user of a file"
