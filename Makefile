@@ -53,8 +53,8 @@ demo: $(TOOL)
 test: $(REFERENCE)
 	$(PYTEST) $(PARALLEL) -m "not network and not slow and not thorough"
 
-# The tests under every Python from 3.10 on that is found; SKIP leaves out the tests, not the comparison of outputs, of
-# some: make test-pythons SKIP='3.11 3.12'. An environment with PyTorch for CUDA takes 5 GB while it is there.
+# The tests under every Python from 3.10 on that is found. SKIP='3.11 3.12' leaves out the tests, not the comparison of
+# outputs, of some; ONLY takes 3.12, oldest or newest. An environment takes 5 GB if its PyTorch is for CUDA.
 SKIP ?=
 test-pythons: $(REFERENCE)
 	$(VENV)/bin/python -m tests.pythons --release $(RELEASE) --jobs $(JOBS) --pip-flags '$(PIP_FLAGS) $(SMALL_WHEELS_FLAG)' \

@@ -36,7 +36,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--release", required=True, help="the release of PyTorch to install")
     parser.add_argument("--jobs", default="2", help="how many tests run at once")
     parser.add_argument("--pip-flags", default="", help="flags for pip")
-    parser.add_argument("--only", action="append", help="run the tests under these only, such as 3.12")
+    parser.add_argument("--only", action="append", help="run the tests under these only: 3.12, oldest or newest")
     parser.add_argument(
         "--seed", type=int, default=_commit_number(), help="of the random order (default: the commit's)"
     )
@@ -62,8 +62,20 @@ def _test(
         environment.remove()
 
 
+def _asked_for(interpreters: list[Interpreter], arguments: argparse.Namespace) -> set[Interpreter]:
+    """The interpreters that run tests."""
+    names = {"oldest": interpreters[0].name, "newest": interpreters[-1].name}
+    only = [names.get(name, name) for name in arguments.only or [interpreter.name for interpreter in interpreters]]
+    return {
+        interpreter
+        for interpreter in interpreters
+        if interpreter.name in only and interpreter.name not in arguments.skip
+    }
+
+
 def _rows(interpreters: list[Interpreter], wheel: Path, arguments: argparse.Namespace) -> bool:
     """Print a row of the table for each interpreter; whether all tests passed."""
+    asked = _asked_for(interpreters, arguments)
     heads = ("Python", "PyTorch", "tests", "passed", "failed", "skipped", "seconds")
     print(f"| {' | '.join(heads)} |\n{'| --- ' * len(heads)}|")
     passed = True
@@ -75,7 +87,7 @@ def _rows(interpreters: list[Interpreter], wheel: Path, arguments: argparse.Name
             seed = arguments.seed
             scope, tests = f"all, in random order {seed}", [*_ALL, "--random-order", f"--random-order-seed={seed}"]
         version = ".".join(map(str, interpreter.version))
-        if interpreter.name in arguments.skip or interpreter.name not in (arguments.only or [interpreter.name]):
+        if interpreter not in asked:
             print(f"| {version} | | not asked for | | | | |", flush=True)
             continue
         try:
