@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,11 @@ def test_the_page_on_selective_builds_can_be_followed(tmp_path: Path) -> None:
 
 @pytest.mark.network
 def test_the_page_on_differences_can_be_followed(tmp_path: Path) -> None:
-    """The reports that the page shows are those that the commands print."""
+    """The reports that the page shows are those that the commands print, once the releases are in the cache."""
+    for release in ("2.12.1", "2.13.0", "2.14.1"):
+        subprocess.run(
+            [sys.executable, "-m", "opwright", "explain", "add", "--torch", release], check=True, capture_output=True
+        )
     assert Page(DOCS / "diff.md", tmp_path).run() > 0
 
 
