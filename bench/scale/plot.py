@@ -25,7 +25,7 @@ class Panel(NamedTuple):
 
 
 _WIDTH, _HEIGHT = 300, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 14, 30, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 26, 30, 34
 _IN_ROW = 3
 _LEGEND = 34
 _COLOURS = ("#0072b2", "#d55e00", "#009e73")
