@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 
 from opwright.schema import FunctionSchema, SchemaKind, parse_schema, parse_type, signature
 from opwright.schema.base_types import BaseTypeRow
+from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Arguments, make_argument, make_return
 from opwright.schema.names import AUGMENTED, operator_name, parsed_operator_name
+from opwright.schema.parser import read_schema, read_written_schema
 from opwright.schema.signature import signature_key
 from opwright.schema.types import BASE_TYPES, Type, annotation, base, class_type, list_of, optional
 from opwright.source.diagnostic import Fault
@@ -240,3 +243,32 @@ def test_a_list_without_its_end_is_told_at_its_place() -> None:
         parse_schema("other(Tensor self]")
     (label,) = raised.value.diagnostic.labels
     assert (label.span.start, label.span.text) == (17, "]")
+
+
+@pytest.mark.parametrize(
+    ("written", "word"),
+    [
+        ("double", "float"),
+        ("int64_t", "int"),
+        ("std::string", "str"),
+        ("c10::string_view", "str"),
+        ("at::Tensor", "Tensor"),
+        ("at::IntArrayRef", "int[]"),
+        ("std::optional<at::Tensor>", "Tensor?"),
+        ("std::vector<double>", "float[]"),
+        ("c10::ArrayRef<int64_t>", "int[]"),
+        ("std::vector<std::optional<at::Tensor>>", "Tensor?[]"),
+        ("Optional[Tensor]", "Tensor?"),
+        ("List[int]", "int[]"),
+        ("torch.dtype", "ScalarType"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_schema, read_written_schema])
+def test_types_of_cpp_and_python(written: str, word: str, read: Callable[[str], FunctionSchema]) -> None:
+    """A type of C++ or Python is marked whole, and the schema language's word for it is named."""
+    text = f"f({written} x) -> Tensor"
+    with pytest.raises(SchemaFault) as caught:
+        read(text)
+    fault = caught.value
+    assert text[fault.start : fault.end] == written
+    assert str(fault.help) == f"did you mean `{word}`?"

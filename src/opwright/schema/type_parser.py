@@ -29,7 +29,6 @@ from opwright.schema.types import (
     optional,
 )
 from opwright.source import codes
-from opwright.source.diagnostic import did_you_mean
 
 __all__ = ["read_type"]
 
@@ -63,7 +62,7 @@ def _read_strict_type(text: str, start: int, *, allow_annotation: bool) -> tuple
     if match is None:
         raise unexpected_fault(text, start, "a type")
     position = match.end()
-    type = _named_type(match.group(), start, position)
+    type = _named_type(text, start, position)
     alias = None
     if allow_annotation:
         alias, position = _read_annotation(text, position, STRICT)
@@ -127,7 +126,7 @@ def _read_plain_type(text: str, start: int, grammar: Grammar, depth: int) -> tup
         raise unexpected_fault(text, start, "a type")
     name, end = match.group(), match.end()
     if name not in PARAMETRIC_TYPES:
-        return _dispatcher_type(name, start, end), end
+        return _dispatcher_type(text, start, end), end
     if not text.startswith("(", end):
         raise unexpected_fault(text, end, f"`(` after `{name}`")
     type, end = _read_items(text, end, name, grammar, depth)
@@ -161,25 +160,32 @@ def _read_items(text: str, start: int, name: str, grammar: Grammar, depth: int) 
     return dispatcher_type(name, tuple(items)), position + 1
 
 
-def _named_type(name: str, start: int, end: int) -> Type:
+def _named_type(text: str, start: int, end: int) -> Type:
+    name = text[start:end]
     if name in _BASE_NAMES:
         return base(name)
     if name.startswith(CLASS_PREFIX) and len(name) > len(CLASS_PREFIX):
         return class_type(name[len(CLASS_PREFIX) :])
-    message = f"unknown type `{name}`"
-    raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help=did_you_mean(name, BASE_TYPES))
+    raise _unknown_type(text, start, end, BASE_TYPES)
 
 
-def _dispatcher_type(name: str, start: int, end: int) -> Type:
+def _dispatcher_type(text: str, start: int, end: int) -> Type:
     """The type of a name."""
+    name = text[start:end]
     if name in _BASE_NAMES and name not in ONLY_IN_FILES:
         return base(name)
     if name in DISPATCHER_NAMES or name == "None":
         return dispatcher_type("NoneType" if name == "None" else name)
     if name.startswith(CLASS_PREFIX) and name.count(".") == CLASS_PREFIX.count(".") + 1:
         return class_type(name[len(CLASS_PREFIX) :])
-    message = f"unknown type `{name}`"
-    raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help=did_you_mean(name, _DISPATCHER_TYPES))
+    raise _unknown_type(text, start, end, _DISPATCHER_TYPES)
+
+
+def _unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> SchemaFault:
+    from opwright.schema.other_words import unknown_type  # Only a run that has a fault needs it.
+
+    name, help = unknown_type(text, start, end, types)
+    return SchemaFault(codes.UNKNOWN_TYPE, f"unknown type `{name}`", start, start + len(name), help=help)
 
 
 def _check_depth(depth: int, start: int, end: int) -> None:

@@ -1,0 +1,67 @@
+"""The schema language's word for types that are written as C++ or Python write them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from opwright.schema.types import BASE_TYPES
+from opwright.source.diagnostic import Suggestion, did_you_mean
+
+__all__ = ["unknown_type"]
+
+#: A name with its namespaces, and the type in angle or square brackets, which may have brackets itself.
+_TYPE: Final = re.compile(
+    r"(?:[A-Za-z_]\w*(?:::|\.))*([A-Za-z_]\w*)(?:\s*([<\[])((?:[^<>\[\]]|<[^<>]*>|\[[^\[\]]*\])+)[>\]])?"
+)
+
+#: The last part of a name of C++ or Python -> the word.
+_WORDS: Final = {
+    **dict.fromkeys(("double", "float32", "float64"), "float"),
+    **dict.fromkeys(("int8_t", "int16_t", "int32_t", "int64_t", "long", "short", "size_t", "integer"), "int"),
+    **dict.fromkeys(("uint8_t", "uint32_t", "uint64_t", "unsigned"), "int"),
+    **dict.fromkeys(("string", "string_view", "basic_string_view"), "str"),
+    **dict.fromkeys(("boolean", "Boolean"), "bool"),
+    **dict.fromkeys(("number", "Number"), "Scalar"),
+    "dtype": "ScalarType",
+    "device": "Device",
+    "layout": "Layout",
+    "memory_format": "MemoryFormat",
+    "IntArrayRef": "int[]",
+    "SymIntArrayRef": "SymInt[]",
+    "OptionalIntArrayRef": "int[]?",
+    "OptionalSymIntArrayRef": "SymInt[]?",
+    "TensorList": "Tensor[]",
+    "ITensorListRef": "Tensor[]",
+}
+#: The last part of the name of a type around another one -> what follows the word of that one.
+_SUFFIXES: Final = {
+    **dict.fromkeys(("optional", "Optional"), "?"),
+    **dict.fromkeys(("vector", "ArrayRef", "List", "list", "Sequence"), "[]"),
+    "OptionalArrayRef": "[]?",
+}
+
+
+def unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> tuple[str, str | Suggestion]:
+    """The text of an unknown type that begins with the name from `start` to `end`, and help.
+
+    `types` are the names that there are.
+
+    >>> unknown_type("f(std::vector<double> x)", 2, 5, ("Tensor",))
+    ('std::vector<double>', 'did you mean `float[]`?')
+    """
+    match = _TYPE.match(text, start)
+    if match is not None and (word := _word(match)):
+        return match.group(), f"did you mean `{word}`?"
+    return text[start:end], did_you_mean(text[start:end], types)
+
+
+def _word(match: re.Match[str]) -> str:
+    """The word for a type of another language; empty if none is known."""
+    name, bracket, item = match.groups()
+    if not bracket:
+        return _WORDS.get(name) or (name if name in BASE_TYPES else "")
+    inner = _TYPE.fullmatch(item.strip())
+    suffix = _SUFFIXES.get(name, "")
+    word = _word(inner) if inner is not None and suffix else ""
+    return f"{word}{suffix}" if word else ""
