@@ -62,6 +62,19 @@ def test_pytorch_has_no_findings(tmp_path: Path) -> None:
     assert check([], tmp_path) == "no findings in 4 files\n"
 
 
+def test_statistics_count_by_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--statistics` shows how often each code is found, and `--output-file` writes the report to a file."""
+    write(tmp_path, "ops.yaml", "namespace: acme\noperators:\n" + "- func: f(double x) -> Tensor\n" * 2 + "- fnc: g\n")
+    arguments = ("--output-file", "report.txt", "--statistics", "ops.yaml")
+    assert status(tmp_path, monkeypatch, *arguments) == 1
+    assert capsys.readouterr().out == ""
+    lines = (tmp_path / "report.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "    2  E0202  unknown type"
+    assert [line.split()[:2] for line in lines[1:]] == [["1", "E0303"]]
+
+
 @pytest.mark.network
 @pytest.mark.parametrize("version", ["2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.0", "2.15.0"])
 def test_releases_have_no_findings(version: str, tmp_path: Path) -> None:

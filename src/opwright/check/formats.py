@@ -1,10 +1,11 @@
-"""The formats of reports: commands of GitHub workflows, JSON, and SARIF 2.1.0, which code scanning services read."""
+"""The formats of reports: commands of GitHub workflows, JSON, SARIF 2.1.0 for code scanning services, and counts."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from opwright.source.diagnostic import Diagnostic, Edit, Label, Severity
 from opwright.source.snippet import printable
 from opwright.source.span import Span
 
-__all__ = ["VERSION", "render_github", "render_json", "render_sarif"]
+__all__ = ["VERSION", "render_github", "render_json", "render_sarif", "render_statistics"]
 
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -58,6 +59,21 @@ def _command(diagnostic: Diagnostic) -> str:
 
 def _property_text(value: object) -> str:
     return str(value).translate(_IN_PROPERTIES)
+
+
+def render_statistics(diagnostics: Sequence[Diagnostic]) -> str:
+    """A line for each code, the most frequent first: how many findings it has, and its title.
+
+    >>> from opwright.source.diagnostic import Diagnostics
+    >>> sink = Diagnostics()
+    >>> sink.error("E0001", "no such file: `ops.yaml`")
+    >>> render_statistics(sink.sorted())
+    '    1  E0001  the file does not exist\\n'
+    """
+    counts = Counter(diagnostic.code for diagnostic in diagnostics)
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    titles = {code: "" if row is None else row.title for code in counts for row in [find_code(code)]}
+    return "".join([f"{count:5}  {code}  {titles[code]}".rstrip() + "\n" for code, count in rows])
 
 
 #: The version of the form. It changes when a field changes its meaning or goes away, not when one is added.

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright import __version__
-from opwright.check.formats import render_github, render_json, render_sarif
+from opwright.check.formats import render_github, render_json, render_sarif, render_statistics
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.check.suppressions import CodeFilter, is_prefix
 from opwright.cli import console
@@ -31,6 +31,7 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.streams import say, wants_color
 from opwright.files.user_files import finish_killed_runs
+from opwright.files.writer import write_report
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.checked_files import CheckedFiles, expand_folders
@@ -83,6 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     add = output.add_argument
     add("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
+    add("--output-file", metavar="FILE", type=not_empty, help="write the report to this file")
+    add("--statistics", action="store_true", help="report how many findings each code has, instead of each finding")
     add("--fail-on", choices=_FAIL_ON, help="what makes the exit status 1 (default: warning, which includes errors)")
     fixing = output.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply the fixes of findings that have only one fix")
@@ -187,19 +190,29 @@ def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
 
 
 def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
-    match arguments.format:
-        case "json":
-            text = render_json(diagnostics)
-        case "sarif":
-            text = render_sarif(diagnostics, __version__)
-        case "github":
-            text = render_github(diagnostics)
-        case "short":
-            text = render_short(diagnostics)
-        case _:
-            text = render_terminal(diagnostics, color=wants_color(arguments.color, sys.stdout))
+    text = _report(arguments, diagnostics)
+    if arguments.output_file is not None:
+        write_report(arguments.output_file, text)
+        return
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def _report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> str:
+    if arguments.statistics:
+        return render_statistics(diagnostics)
+    match arguments.format:
+        case "json":
+            return render_json(diagnostics)
+        case "sarif":
+            return render_sarif(diagnostics, __version__)
+        case "github":
+            return render_github(diagnostics)
+        case "short":
+            return render_short(diagnostics)
+        case _:
+            colored = arguments.output_file is None and wants_color(arguments.color, sys.stdout)
+            return render_terminal(diagnostics, color=colored)
 
 
 def _say_summary(findings: Findings, fixed: int = 0) -> None:

@@ -365,14 +365,24 @@ def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Ar
         end = comma if comma >= 0 else len(text)
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         stop = max(begin, start + len(text[start:end].rstrip()))
-        try:
-            argument = read_argument(text, begin, stop)
-        except SchemaFault as fault:
-            builder.schema_fault(fault, item)
-        else:
-            if argument.name.upper() == argument.name:
-                message = f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
-                builder.fault(codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
+        argument = _read_precomputed_argument(item, begin, stop, builder)
+        if argument is not None:
             arguments.append(argument)
         start = end + 1
     return tuple(arguments)
+
+
+def _read_precomputed_argument(item: Scalar, begin: int, stop: int, builder: EntryBuilder) -> Argument | None:
+    if IDENTIFIER.fullmatch(item.value, begin, stop) is not None:
+        message = f"`{item.value[begin:stop]}` is no type with a name"
+        builder.fault(codes.PRECOMPUTED, message, item.span_of(begin, stop), help=_PRECOMPUTED_FORM)
+        return None
+    try:
+        argument = read_argument(item.value, begin, stop)
+    except SchemaFault as fault:
+        builder.schema_fault(fault, item)
+        return None
+    if argument.name.upper() == argument.name:
+        message = f"precomputed `{argument.name}` is all upper-case, like the template parameter made from it"
+        builder.fault(codes.PRECOMPUTED_NAME, message, item.span_of(begin, stop))
+    return argument
