@@ -67,7 +67,8 @@ CHANGES = (
     ),
 )
 
-#: A tree after the newer release, whose generator has what no release has: dispatch keys and a field of entries.
+#: A tree after the newer release, whose generator has what no release has: dispatch keys, one of them with a header of
+#: functions and C shims, a base type with forms in C++, Python and C, and a field of entries.
 NEXT = f"{BETWEEN}next"
 NEXT_EDITS = (
     ("version.txt", VERSION, "2.16.0a0"),
@@ -82,6 +83,57 @@ NEXT_EDITS = (
         '        python_module = e.pop("python_module", None)\n',
         '        python_module = e.pop("python_module", None)\n        e.pop("team", None)\n',
     ),
+    ("torchgen/model.py", "    GraphModule = auto()\n", "    GraphModule = auto()\n    Event = auto()\n"),
+    (
+        "torchgen/api/types/types.py",
+        'streamT = BaseCppType("at", "Stream")\n',
+        'streamT = BaseCppType("at", "Stream")\neventT = BaseCppType("c10", "Event")\n',
+    ),
+    (
+        "torchgen/api/types/types.py",
+        "    BaseTy.Stream: streamT,\n",
+        "    BaseTy.Stream: streamT,\n    BaseTy.Event: eventT,\n",
+    ),
+    (
+        "torchgen/api/python.py",
+        "            BaseTy.Stream,\n            BaseTy.SymInt,\n",
+        "            BaseTy.Stream,\n            BaseTy.Event,\n            BaseTy.SymInt,\n",
+    ),
+    (
+        "torchgen/api/python.py",
+        '            return "memoryformat"\n',
+        '            return "memoryformat"\n        elif t.name == BaseTy.Event:\n            return "eventHandle"\n',
+    ),
+    (
+        "torchgen/gen_aoti_c_shim.py",
+        '    BaseTy.Generator: "AtenGeneratorHandle",\n',
+        '    BaseTy.Generator: "AtenGeneratorHandle",\n    BaseTy.Event: "AtenEventHandle",\n',
+    ),
+    (
+        "torchgen/gen_aoti_c_shim.py",
+        '    BaseTy.Generator: "at::Generator",\n',
+        '    BaseTy.Generator: "at::Generator",\n    BaseTy.Event: "c10::Event",\n',
+    ),
+    (
+        "torchgen/gen_aoti_c_shim.py",
+        '    BaseTy.Generator: "*generator_handle_to_generator_pointer",\n',
+        '    BaseTy.Generator: "*generator_handle_to_generator_pointer",\n    BaseTy.Event: "*event_pointer",\n',
+    ),
+    (
+        "torchgen/gen.py",
+        "        DispatchKey.MTIA,\n    }\n",
+        "        DispatchKey.MTIA,\n        DispatchKey.Tachyon,\n    }\n",
+    ),
+    (
+        "torchgen/gen.py",
+        "    aoti_backends = {\n",
+        "    aoti_backends = {\n        DispatchKey.Tachyon,\n",
+    ),
+    (
+        "torchgen/aoti/fallback_ops.py",
+        '    "aten.abs.default": {},\n',
+        '    "aten.abs.default": {},\n    "aten.paused.default": {},\n',
+    ),
     ("aten/src/ATen/native/tags.yaml", "- tag: core\n", "- tag: core\n  team: compiler\n"),
     (
         "aten/src/ATen/native/native_functions.yaml",
@@ -93,7 +145,8 @@ NEXT_EDITS = (
         "- func: erf(Tensor self) -> Tensor\n",
         "- func: tachyon_speed(Tensor self, int[] dim, *, Scalar? factor=None) -> Tensor\n"
         "  variants: function, method\n  team: tachyon\n  dispatch:\n    Tachyon: tachyon_speed\n"
-        "    CPU, SparseMTIA: speed\n\n- func: erf(Tensor self) -> Tensor\n",
+        "    CPU, SparseMTIA: speed\n\n- func: paused(Tensor self, Event event, Event? other=None) -> Tensor\n"
+        "  variants: function, method\n  dispatch:\n    CPU, Tachyon: paused\n\n- func: erf(Tensor self) -> Tensor\n",
     ),
 )
 

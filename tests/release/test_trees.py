@@ -22,7 +22,9 @@ from opwright.release.tree import facts_of, rules_of
 from opwright.release.tree_facts import LISTS
 from opwright.release.version import parse_version
 from opwright.run.loading import ignored_keys
-from opwright.source.diagnostic import Diagnostics
+from opwright.schema.base_types import LEARNED_TYPES
+from opwright.schema.types import BASES
+from opwright.source.diagnostic import Diagnostics, FaultsFound
 from opwright.source.text import SourceFile
 from tests.release.fake_torch import write_files, write_source_tree
 
@@ -37,13 +39,17 @@ def tree(folder: Path, version: str, generator: Mapping[str, str]) -> Inputs:
     return from_source_path(folder)
 
 
-def edited(version: str, edits: Mapping[str, tuple[str, str]]) -> Inputs:
-    """The installed PyTorch as if it were a tree of a version, with a text in some of its files replaced."""
+#: A file, a text in it, and the text in its place.
+Edit = tuple[str, str, str]
+
+
+def edited(version: str, *edits: Edit) -> Inputs:
+    """The installed PyTorch as if it were a tree of a version, with texts in some of its files replaced."""
     installed = opwright.open_inputs()
-    texts = {}
-    for name, (old, new) in edits.items():
-        source = installed.read_text(name)
-        assert old in source.text
+    texts: dict[str, SourceFile] = {}
+    for name, old, new in edits:
+        source = texts.get(name) or installed.read_text(name)
+        assert old in source.text, (name, old)
         texts[name] = SourceFile(source.path, source.text.replace(old, new))
     return Inputs(with_texts(installed, texts)._store, "a tree", version)
 
@@ -108,7 +114,7 @@ def test_the_installed_generator_shows_its_release() -> None:
     version = parse_version(str(installed.version_text))
     table = Rules(version)
     for text in (f"{version.series}.0a0", f"2.{version.minor + 1}.0a0"):
-        shown = rules_of(edited(text, {}))
+        shown = rules_of(edited(text))
         assert shown.tree is not None
         assert set(shown.tree.lists) >= {name for names in LISTS.values() for name in names if name[0] != "_"}
         assert {name for name, value in shown.items() if value != table.value(name)} <= WITHOUT_MARK
@@ -123,11 +129,9 @@ def test_the_lists_of_a_tree_come_before_the_tables() -> None:
     rules = rules_of(
         edited(
             "2.14.0a0",
-            {
-                "autograd/gen_variable_type.py": ('    "nanmean",\n', '    "nan_to_num",\n'),
-                "autograd/gen_inplace_or_view_type.py": ('    "alias": "self",\n', '    "new_view": "base",\n'),
-                "torchgen/gen_functionalization_type.py": ('"record_stream",', '"record_new",'),
-            },
+            ("autograd/gen_variable_type.py", '    "nanmean",\n', '    "nan_to_num",\n'),
+            ("autograd/gen_inplace_or_view_type.py", '    "alias": "self",\n', '    "new_view": "base",\n'),
+            ("torchgen/gen_functionalization_type.py", '"record_stream",', '"record_new",'),
         )
     )
     assert rules.complex_gradients.intersection(("nanmean", "nan_to_num")) == {"nan_to_num"}
@@ -167,7 +171,7 @@ def test_the_note_about_a_new_version_has_its_suffix(tmp_path: Path) -> None:
 
 def test_a_tree_behind_its_version_needs_no_later_template(tmp_path: Path) -> None:
     """The installed release with the version of one after it makes the files that it made before."""
-    inputs = edited("2.15.0a0", {})
+    inputs = edited("2.15.0a0")
     request = opwright.Request(inputs, opwright.build_folders(str(tmp_path)), families=("headers",))
     generation = opwright.Generation(request)
     outputs = {output.path for output in generation.plan().outputs}
@@ -177,27 +181,70 @@ def test_a_tree_behind_its_version_needs_no_later_template(tmp_path: Path) -> No
 
 @pytest.fixture
 def known_keys() -> Iterator[list[str]]:
-    """The names of the keys that entries may name; those that a test adds are forgotten afterwards."""
-    saved = dict(KEYS)
+    """The names of the keys that entries may name; the keys and types that a test adds are forgotten afterwards."""
+    saved, types = dict(KEYS), dict(BASES)
     yield [key.name for key in dispatch_keys()]
     KEYS.clear()
     KEYS.update(saved)
     LEARNED_KEYS.clear()
+    BASES.clear()
+    BASES.update(types)
+    LEARNED_TYPES.clear()
 
+
+#: The place of new entries among those of the installed release.
+BEFORE = "- func: erf(Tensor self) -> Tensor\n"
+YAML, MODEL = "native/native_functions.yaml", "torchgen/model.py"
 
 #: What a tree adds to the generator and the inputs of the installed release: keys, and a field of entries and of tags.
-NEXT: Mapping[str, tuple[str, str]] = {
-    "torchgen/model.py": (
+NEXT: tuple[Edit, ...] = (
+    (
+        MODEL,
         "    DispatchKey.ZeroTensor,\n",
         '    DispatchKey.Tachyon,\n    DispatchKey.SparseMTIA,\n    DispatchKey.ZeroTensor,\n# e.pop("team", None)\n',
     ),
-    "native/native_functions.yaml": (
-        "- func: erf(Tensor self) -> Tensor\n",
+    (
+        YAML,
+        BEFORE,
         "- func: speed(Tensor self) -> Tensor\n  team: tachyon\n  dispatch:\n    Tachyon: speed_tachyon\n"
-        "    SparseMTIA: speed_mtia\n\n- func: erf(Tensor self) -> Tensor\n",
+        f"    SparseMTIA: speed_mtia\n\n{BEFORE}",
     ),
-    "native/tags.yaml": ("- tag: core\n", "- tag: core\n  team: compiler\n"),
-}
+    ("native/tags.yaml", "- tag: core\n", "- tag: core\n  team: compiler\n"),
+)
+
+
+class NewType:
+    """The edits that give a tree a type which no release has: an entry with it, and its forms in C++ and in Python."""
+
+    def __init__(self, name: str) -> None:
+        self.member: Edit = (MODEL, "    GraphModule = auto()\n", f"    GraphModule = auto()\n    {name} = auto()\n")
+        self.entry: Edit = (
+            YAML,
+            BEFORE,
+            f"- func: paused(Tensor self, {name} at, {name}? other=None) -> Tensor\n  variants: function, method\n"
+            f"  dispatch:\n    CPU: paused_cpu\n\n{BEFORE}",
+        )
+        self.cpp: tuple[Edit, ...] = (
+            ("torchgen/api/types/types.py", "streamT = ", f'newT = BaseCppType("c10", "{name}")\nstreamT = '),
+            (
+                "torchgen/api/types/types.py",
+                "    BaseTy.Stream: streamT,\n",
+                f"    BaseTy.Stream: streamT,\n    BaseTy.{name}: newT,\n",
+            ),
+        )
+        self.python: tuple[Edit, ...] = (
+            (
+                "torchgen/api/python.py",
+                "            BaseTy.Stream,\n            BaseTy.SymInt,\n",
+                f"            BaseTy.Stream,\n            BaseTy.{name},\n            BaseTy.SymInt,\n",
+            ),
+            (
+                "torchgen/api/python.py",
+                "        elif t.name == BaseTy.MemoryFormat:\n            return ",
+                f'        elif t.name == BaseTy.{name}:\n            return "handle"\n'
+                "        elif t.name == BaseTy.MemoryFormat:\n            return ",
+            ),
+        )
 
 
 def load_inputs(inputs: Inputs) -> tuple[Catalog, Diagnostics]:
@@ -212,7 +259,7 @@ def load_inputs(inputs: Inputs) -> tuple[Catalog, Diagnostics]:
 
 def test_a_tree_teaches_keys_and_fields(known_keys: list[str]) -> None:
     """A key that only the tree has gets its kernels, at the place in the tree's list; a new field is noted once."""
-    catalog, sink = load_inputs(edited("2.15.0a0", NEXT))
+    catalog, sink = load_inputs(edited("2.15.0a0", *NEXT))
     assert not sink.has_errors
     assert [diagnostic.code for diagnostic in sink] == ["W0303", "W0303"]
     kernels = {key.name: kernel.name for key, kernel in catalog["speed"].kernels.items()}
@@ -225,12 +272,97 @@ def test_a_tree_teaches_keys_and_fields(known_keys: list[str]) -> None:
 def test_what_a_tree_teaches_is_of_this_tree(known_keys: list[str]) -> None:
     """Without the generator's word for them, keys and fields are mistakes; other inputs do not get the keys."""
     del known_keys
-    entries = {name: edit for name, edit in NEXT.items() if name.startswith("native/")}
+    entries = [edit for edit in NEXT if edit[0] != MODEL]
     for version in ("2.13.0", "2.15.0a0"):
-        _, sink = load_inputs(edited(version, entries))
+        _, sink = load_inputs(edited(version, *entries))
         assert {"E0303", "E0310"} <= {diagnostic.code for diagnostic in sink}
-    load_inputs(edited("2.15.0a0", NEXT))
+    load_inputs(edited("2.15.0a0", *NEXT))
     assert {key.name for key in ignored_keys(Rules(parse_version("2.13")))} >= {"Tachyon", "SparseMTIA"}
+
+
+def generated(inputs: Inputs, folder: Path, *families: str) -> str:
+    """The texts of all files of these families, which are written to a folder."""
+    request = opwright.Request(inputs, opwright.build_folders(str(folder), families), families=families)
+    opwright.Generation(request).write()
+    return "".join(path.read_text() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_tree_teaches_types(known_keys: list[str], tmp_path: Path) -> None:
+    """A type that only the tree's generator has gets the forms that its files show."""
+    del known_keys
+    new = NewType("Event")
+    inputs = edited("2.15.0a0", new.member, new.entry, *new.cpp, *new.python)
+    parameters = "const at::Tensor & self, c10::Event at, ::std::optional<c10::Event> other"
+    assert f"at::Tensor paused_cpu({parameters}=::std::nullopt);" in generated(inputs, tmp_path / "cpp", "headers")
+    bindings = generated(inputs, tmp_path / "python", "python")
+    assert "paused(Tensor input, Event at, Event? other=None)" in bindings
+    assert "_r.handle(1), _r.handleOptional(2)" in bindings
+
+
+def test_a_type_without_a_form_in_cpp_needs_a_row(known_keys: list[str]) -> None:
+    """Where the C++ type cannot be read, the entry is reported, and the row to add is named."""
+    del known_keys
+    new = NewType("Pause")
+    _, sink = load_inputs(edited("2.15.0a0", new.member, new.entry))
+    assert [diagnostic.code for diagnostic in sink] == ["E0347", "E0347"]
+    assert all(
+        "add a row `Pause` to `BASE_TYPE_ROWS` in `opwright/schema/base_types.py`" in str(diagnostic.help)
+        for diagnostic in sink
+    )
+
+
+def test_a_type_without_a_form_in_python_needs_a_row(known_keys: list[str], tmp_path: Path) -> None:
+    """Files in C++ are made without Python's forms; bindings report the entry, and name the row to add."""
+    del known_keys
+    new = NewType("Watch")
+    inputs = edited("2.15.0a0", new.member, new.entry, *new.cpp)
+    assert "c10::Watch at" in generated(inputs, tmp_path / "cpp", "headers")
+    with pytest.raises(FaultsFound) as caught:
+        generated(inputs, tmp_path / "python", "python")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "E1024"
+    assert "add a row `Watch` to `BASE_TYPE_ROWS`" in str(diagnostic.help)
+
+
+def test_a_type_is_of_the_tree_that_has_it(known_keys: list[str]) -> None:
+    """Inputs of a release, and trees without the type, do not get it from a tree that the process read before."""
+    del known_keys
+    new = NewType("Epoch")
+    _, sink = load_inputs(edited("2.15.0a0", new.member, new.entry, *new.cpp))
+    assert not sink.has_errors
+    for version in ("2.13.0", "2.15.0a0"):
+        _, sink = load_inputs(edited(version, new.entry))
+        assert [diagnostic.code for diagnostic in sink] == ["E0202", "E0202"]
+
+
+def test_a_structured_kernel_of_a_new_key_needs_a_row(known_keys: list[str]) -> None:
+    """Where the tree has structured kernels for its key, nothing says how they get outputs: the row is named."""
+    del known_keys
+    inputs = edited(
+        "2.15.0a0",
+        (MODEL, "STRUCTURED_DISPATCH_KEYS = {", "STRUCTURED_DISPATCH_KEYS = {DispatchKey.Tachyon, "),
+        (MODEL, "    DispatchKey.ZeroTensor,\n", "    DispatchKey.Tachyon,\n    DispatchKey.ZeroTensor,\n"),
+        (
+            YAML,
+            "    CPU, CUDA, MPS, MTIA: erf_out\n",
+            "    CPU, CUDA, MPS, MTIA: erf_out\n    Tachyon: erf_out_tachyon\n",
+        ),
+    )
+    _, sink = load_inputs(inputs)
+    (diagnostic,) = sink
+    assert diagnostic.code == "E0353"
+    assert "`_ROWS` in `opwright/model/dispatch_key.py`" in str(diagnostic.help)
+
+
+def test_a_slot_that_only_the_tree_fills_names_its_emitter(tmp_path: Path) -> None:
+    """A template of the tree with a new slot is an error at the slot, which names the emitter and its module."""
+    new_slot: Edit = ("templates/Functions.h", "${Functions_includes}\n", "${Functions_includes}\n${new_slot}\n")
+    with pytest.raises(FaultsFound) as caught:
+        generated(edited("2.15.0a0", new_slot), tmp_path, "headers")
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span is not None) == ("E0601", True)
+    (note,) = diagnostic.notes
+    assert "of the module `opwright.emit.aten." in note
 
 
 def test_actions_for_a_tree_read_what_shows_its_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from opwright.convention.defaults import default_expression
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.kernels import NULLABLE_RESULTS
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import forms_of
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
@@ -47,7 +47,7 @@ class CParameters(NamedTuple):
 
 
 #: Base type -> its form. A device is two C values, and has no form that fits the rows.
-_BASES: Final = {row.name: row.c_shim for row in BASE_TYPE_ROWS if row.c_shim is not None}
+_BASES: Final = forms_of(lambda row: row.c_shim)
 
 _DEVICE: Final = "c10::Device"
 _TENSOR: Final = "at::Tensor"

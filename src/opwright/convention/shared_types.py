@@ -11,7 +11,7 @@ from typing import Final
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import BASE_TYPE_ROWS, forms_of
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 
@@ -89,9 +89,9 @@ def held_type(type: Type) -> CType:
 _NOT_HELD: Final = frozenset([row.name for row in BASE_TYPE_ROWS if not row.is_held])
 
 #: The types of values that the dispatcher holds, by the type of the schema language.
-_HELD_TYPES: Final = {
-    row.name: c_types.base(row.held or row.cpp) for row in BASE_TYPE_ROWS if row.is_held and (row.held or row.cpp)
-}
+_HELD_TYPES: Final = forms_of(
+    lambda row: c_types.base(row.held or row.cpp) if row.is_held and (row.held or row.cpp) else None
+)
 
 
 def integer_list(type: ListType, *, symint: bool, owning: bool = False) -> CType | None:

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Final
 
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import forms_of
 from opwright.schema.defaults import REDUCTIONS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import ClassType, DispatcherType, ListType, OptionalType, Type
@@ -27,7 +27,7 @@ class Form(NamedTuple):
 
 
 #: Base type -> its annotations. Enumerations (dtypes, layouts, ...) are returned as integers.
-_FORMS: Final = {row.name: Form(row.stub, row.stub_result or row.stub) for row in BASE_TYPE_ROWS}
+_FORMS: Final = forms_of(lambda row: Form(row.stub, row.stub_result or row.stub))
 
 #: A type of the dispatcher whose values have no class in Python, such as `Future(Tensor)`.
 _ANY: Final = Form("_Any", "_Any")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import forms_of
 
 
 class CType:
@@ -114,7 +114,7 @@ def _intern(kind: str, text: str, elems: tuple[CType, ...], bare: str | None = N
 
 
 #: The C++ value type of each base type of the schema language that has one.
-BASE_TYPES: Final = {row.name: base(row.cpp) for row in BASE_TYPE_ROWS if row.cpp}
+BASE_TYPES: Final = forms_of(lambda row: base(row.cpp) if row.cpp else None)
 
 VOID: Final = base("void")
 BOOL: Final = BASE_TYPES["bool"]

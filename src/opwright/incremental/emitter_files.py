@@ -18,7 +18,7 @@ from opwright.files.plan import FileSpec, file_specs
 from opwright.files.template import Template, WholeText
 from opwright.incremental.fingerprints import UnitFingerprints, fingerprint, job_fingerprint, read_fingerprints
 from opwright.incremental.patch import FileContents, FileSpans, assemble, changed_units, patch
-from opwright.source.codes import NO_FINGERPRINT, NO_UTF8
+from opwright.source.codes import MISSING_SLOT, NO_FINGERPRINT, NO_UTF8
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 
@@ -127,13 +127,20 @@ class EmitterFiles:
         return rendered
 
     def new_diagnostics(self, raised: Fault | FaultsFound) -> list[Diagnostic]:
-        """The diagnostics of a fault that no other file of the emitter had at the same place; they name its plug-in."""
+        """The diagnostics of a fault that no other file of the emitter had at the same place.
+
+        They name its plug-in, and those about slots the module to change.
+        """
         diagnostics = raised.diagnostics if isinstance(raised, FaultsFound) else [raised.diagnostic]
         plugin = FAMILIES[self.emitter.family].plugin if self.emitter.family in FAMILIES else ""
         new: list[Diagnostic] = []
         for diagnostic in diagnostics:
             if plugin and f"plug-in `{plugin}`" not in diagnostic.message:
                 note = f"the emitter `{self.emitter.name}` is of the plug-in `{plugin}`"
+                diagnostic = diagnostic._replace(notes=(*diagnostic.notes, note))
+            elif diagnostic.code == MISSING_SLOT:
+                module = getattr(self.emitter.fragment, "__module__", None) or type(self.emitter).__module__
+                note = f"the emitter `{self.emitter.name}` of the module `{module}` gives the slots of this template"
                 diagnostic = diagnostic._replace(notes=(*diagnostic.notes, note))
             # Several functions may share a formula, and a function of a plug-in may fail for thousands of files.
             span = diagnostic.span

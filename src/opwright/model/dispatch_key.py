@@ -394,22 +394,19 @@ KEYS: Final = _all_keys()
 LEARNED_KEYS: Final[set[str]] = set()
 
 
-def learn_key(name: str, device: str, *, needs_flag: bool, before: str) -> None:
-    """Add a key that entries of a source tree may name. All that is known of it is its device, if it has one.
+def learn_key(key: DispatchKey, *, before: str) -> None:
+    """Add a key that entries of a source tree may name.
 
     Its files are made before those of the key named `before`, or last. Runs for other inputs leave it out.
     """
-    row = next((row for row in devices() if row.name == device), None)
-    if row is not None and row.flag and not needs_flag:
-        row = Device(device, has_guard=row.has_guard, guard_headers=row.guard_headers, export_macro=row.export_macro)
-    LEARNED_KEYS.add(name)
-    keys = {other: key for other, key in KEYS.items() if other != name}
+    LEARNED_KEYS.add(key.name)
+    keys = {name: other for name, other in KEYS.items() if name != key.name}
     KEYS.clear()
-    for other, key in keys.items():
-        if other == before:
-            KEYS[name] = DispatchKey(name, row)
-        KEYS[other] = key
-    KEYS.setdefault(name, DispatchKey(name, row))
+    for name, other in keys.items():
+        if name == before:
+            KEYS[key.name] = key
+        KEYS[name] = other
+    KEYS.setdefault(key.name, key)
 
 
 def key_named(name: str) -> DispatchKey:

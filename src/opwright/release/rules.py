@@ -432,6 +432,10 @@ class Rules:
         """Whether the generator in a tree has a dispatch key."""
         return self.tree is not None and any(key.name == name for key in self.tree.keys)
 
+    def has_type(self, name: str) -> bool:
+        """Whether the generator in a tree has a base type that no row has."""
+        return self.tree is not None and any(type.name == name for type in self.tree.types)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"rules are frozen: cannot set {name!r}")
 

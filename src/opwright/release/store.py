@@ -67,6 +67,7 @@ GENERATOR = (
     "torchgen/model.py",
     "torchgen/api/cpp.py",
     "torchgen/api/python.py",
+    "torchgen/api/types/types.py",
     "torchgen/dest/lazy_ir.py",
     "torchgen/dest/native_functions.py",
     "torchgen/dest/register_dispatch_key.py",

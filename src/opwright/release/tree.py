@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from opwright.release.rules import Rules
 from opwright.release.store import GENERATOR
-from opwright.release.tree_facts import TreeFacts, generator_fields, generator_keys, generator_lists, learn_keys
+from opwright.release.tree_facts import (
+    TreeFacts,
+    generator_fields,
+    generator_keys,
+    generator_lists,
+    generator_types,
+    learn,
+)
 from opwright.release.version import is_known_release, version_of
 
 if TYPE_CHECKING:
@@ -19,12 +26,12 @@ if TYPE_CHECKING:
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["facts_of", "rules_of"]
+__all__ = ["facts_of", "rules_of", "with_value"]
 
 
 def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:
     """The rules that inputs follow: those of `release` if given, of a release that is known by its number, or of what
-    a tree between releases shows. Dispatch keys that only the tree has are learned.
+    a tree between releases shows. Dispatch keys and base types that only the tree has are learned.
 
     The sink gets a note for a version that is newer than those known (W0501). Raises Fault if the version is too old
     (E0512) or unknown (E0513).
@@ -33,8 +40,19 @@ def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | Non
     if release is not None or is_known_release(inputs.version_text) or inputs.read_optional(GENERATOR[0]) is None:
         return Rules(version)
     facts = facts_of(inputs, version)
-    learn_keys(facts)
+    learn(facts)
     return Rules(version, facts)
+
+
+def with_value(rules: Rules, name: str, value: int) -> Rules:
+    """The same rules with another value of the behaviour of that name.
+
+    >>> from opwright.release.version import parse_version
+    >>> with_value(Rules(parse_version("2.15")), "native_aot_stubs", False).native_aot_stubs
+    False
+    """
+    facts = rules.tree or TreeFacts({}, {})
+    return Rules(rules.version, facts._replace(values={**facts.values, name: value}))
 
 
 def facts_of(inputs: Inputs, version: Version) -> TreeFacts:
@@ -47,4 +65,6 @@ def facts_of(inputs: Inputs, version: Version) -> TreeFacts:
         return marks[mark]
 
     values: dict[str, int] = {row.name: row.value_with(version, has_mark) for row in Rules.rows()}
-    return TreeFacts(values, generator_lists(inputs), generator_keys(inputs), generator_fields(inputs))
+    return TreeFacts(
+        values, generator_lists(inputs), generator_keys(inputs), generator_fields(inputs), generator_types(inputs)
+    )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from opwright.model.dispatch_key import KEYS, devices, dispatch_keys, learn_key
+from opwright.model.dispatch_key import KEYS, Device, DispatchKey, devices, dispatch_keys, learn_key
 from opwright.release.store import GENERATOR
+from opwright.schema.base_types import BaseTypeRow, CShimForm, PythonForm, learn_type
+from opwright.schema.types import BASE_TYPES
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
@@ -15,7 +17,15 @@ if TYPE_CHECKING:
 
     from opwright.release.view import Inputs
 
-__all__ = ["LISTS", "TreeFacts", "generator_fields", "generator_keys", "generator_lists", "learn_keys"]
+__all__ = [
+    "LISTS",
+    "TreeFacts",
+    "generator_fields",
+    "generator_keys",
+    "generator_lists",
+    "generator_types",
+    "learn",
+]
 
 #: The constants of the generator that are read from a tree, by the file that has them.
 LISTS: Final = {
@@ -43,34 +53,66 @@ LISTS: Final = {
 
 _MODEL: Final = "torchgen/model.py"
 _KEYS: Final = "dispatch_keys"
+_STRUCTURED: Final = "STRUCTURED_DISPATCH_KEYS"
 #: The function that tells the keys of a device.
 _OF_DEVICE: Final = "is_{}_dispatch_key"
 _NEXT_STATEMENT: Final = lazy_pattern(r"^[^\s#)\]}]", re.MULTILINE)
+#: The sets of the main program with the keys that have a header of functions, and those that have C shims.
+_WITH_FUNCTIONS: Final = "functions_keys"
+_WITH_SHIM: Final = "aoti_backends"
+
+_PYTHON: Final = "torchgen/api/python.py"
+_CPP_TYPES: Final = "torchgen/api/types/types.py"
+_C_SHIM: Final = "torchgen/gen_aoti_c_shim.py"
 
 
 class TreeKey(NamedTuple):
     """A dispatch key that entries of a tree may name.
 
     `is_of` is the device whose keys the generator tells by a function, or empty. `needs_flag` tells that the
-    main program names the key, as it does with keys that some runs leave out.
+    main program names the key, as it does with keys that some runs leave out. `has_structured`,
+    `has_functions_header` and `has_c_shim` are what the generator's sets say.
     """
 
     name: str
     is_of: str
     needs_flag: bool
+    has_structured: bool
+    has_functions_header: bool
+    has_c_shim: bool
+
+
+class TreeType(NamedTuple):
+    """A base type that schemas of a tree may name, with the forms that could be read; others are empty.
+
+    `cpp` is its C++ type. `parsed` is its name for the argument parser of Python, `reader` the parser's method, and
+    `hint` its annotation in stub files. `c_type`, `c_value` and `c_call` are the C type, the C++ type and the
+    conversion in C shims.
+    """
+
+    name: str
+    cpp: str
+    parsed: str = ""
+    reader: str = ""
+    hint: str = ""
+    c_type: str = ""
+    c_value: str = ""
+    c_call: str = ""
 
 
 class TreeFacts(NamedTuple):
     """What a tree between releases shows: the values of behaviours by name, and the names in its lists.
 
     The names of a dictionary have its values, other names an empty text. `keys` are the dispatch keys that entries may
-    name, in the order of their files, and `fields` the fields of entries; both are empty if they cannot be read.
+    name, in the order of their files, `fields` the fields of entries, and `types` the base types without a row of ours.
+    All three are empty if they cannot be read.
     """
 
     values: Mapping[str, int]
     lists: Mapping[str, Mapping[str, str]]
     keys: tuple[TreeKey, ...] = ()
     fields: frozenset[str] = frozenset()
+    types: tuple[TreeType, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -78,7 +120,7 @@ class TreeFacts(NamedTuple):
         from hashlib import sha256
 
         lists = {constant: sorted(names.items()) for constant, names in self.lists.items()}
-        facts = (sorted(self.values.items()), sorted(lists.items()), self.keys, sorted(self.fields))
+        facts = (sorted(self.values.items()), sorted(lists.items()), self.keys, sorted(self.fields), self.types)
         return sha256(repr(facts).encode()).hexdigest()[:16]
 
     def listed_names(self, constants: Iterable[str]) -> Mapping[str, str] | None:
@@ -118,24 +160,126 @@ def generator_keys(inputs: Inputs) -> tuple[TreeKey, ...]:
         for device in devices()
         for key in _keys_in(source.text, _OF_DEVICE.format(device.name.lower()))
     }
-    flagged = frozenset(_keys_in(program.text, None))
-    return tuple([TreeKey(name, of_device.get(name, ""), name in flagged) for name in _keys_in(source.text, _KEYS)])
+    structured = _keys_in(source.text, _STRUCTURED)
+    functions, shims = (_keys_in_set(program.text, name) for name in (_WITH_FUNCTIONS, _WITH_SHIM))
+    sets = (frozenset(_keys_of(program.text)), structured, functions, shims)
+    return tuple(
+        [
+            TreeKey(name, of_device.get(name, ""), *[name in keys for keys in sets])
+            for name in _keys_in(source.text, _KEYS)
+        ]
+    )
 
 
-def _keys_in(text: str, name: str | None) -> list[str]:
-    """The dispatch keys in the statement that defines a name, or in the whole text."""
-    statement = text if name is None else _statement(text, name)
-    return re.findall(r"\bDispatchKey\.(\w+)", statement or "")
+def _keys_in(text: str, name: str) -> list[str]:
+    """The dispatch keys in the statement that defines a name at the top of a module."""
+    return _keys_of(_statement(text, name) or "")
 
 
-def learn_keys(facts: TreeFacts) -> None:
-    """Add the keys of a tree that Opwright does not know."""
+def _keys_in_set(text: str, name: str) -> frozenset[str]:
+    """The dispatch keys in the set of this name inside a function, and those that are added to it one by one.
+
+    >>> sorted(_keys_in_set("  keys = {\\n    DispatchKey.CPU,\\n  }\\n  keys.add(DispatchKey.XPU)\\n", "keys"))
+    ['CPU', 'XPU']
+    """
+    parts = re.findall(rf"^\s+{name}(?:: [^=]+)? = {{([^}}]*)}}|\b{name}\.add\(([^)]*)\)", text, re.MULTILINE)
+    return frozenset(key for part in parts for key in _keys_of("".join(part)))
+
+
+def _keys_of(text: str) -> list[str]:
+    return re.findall(r"\bDispatchKey\.(\w+)", text)
+
+
+def generator_types(inputs: Inputs) -> tuple[TreeType, ...]:
+    """The base types of schemas that only the generator knows, with the forms that can be read of each."""
+    model = inputs.read_optional(_MODEL)
+    members = re.findall(r"^ +(\w+) = ", (model and _statement(model.text, "class BaseTy")) or "", re.MULTILINE)
+    return tuple([_tree_type(name, inputs) for name in members if name not in BASE_TYPES])
+
+
+def _tree_type(name: str, inputs: Inputs) -> TreeType:
+    """What the generator's files say of a base type."""
+    cpp, python, shim = (
+        "" if source is None else source.text for source in map(inputs.read_optional, (_CPP_TYPES, _PYTHON, _C_SHIM))
+    )
+    variable = _first_group(rf"\bBaseTy\.{name}: (\w+)", _statement(cpp, "BaseTypeToCppMapping"))
+    namespace = _first_group(rf'^{variable} = BaseCppType\(\s*"(\w*)"', cpp)
+    spelled = _first_group(rf'^{variable} = BaseCppType\(\s*"\w*",\s*"([^"]+)"', cpp)
+    shims = [
+        _first_group(rf'\bBaseTy\.{name}: "([^"]*)"', _statement(shim, f"base_type_to_{form}"))
+        for form in ("c_type", "aten_type", "callsite_expr")
+    ]
+    functions = ("argument_type_str", "arg_parser_unpack_method", "argument_type_str_pyi")
+    forms = [_branch_value(_statement(python, function), name) for function in functions]
+    return TreeType(name, f"{namespace}::{spelled}" if namespace else spelled, *forms, *shims)
+
+
+def _first_group(pattern: str, text: str | None) -> str:
+    """The first group of a pattern in a text; empty if it is not there."""
+    match = re.search(pattern, text or "", re.MULTILINE)
+    return match.group(1) if match else ""
+
+
+def _branch_value(function: str | None, name: str) -> str:
+    """The text that a function gives in its branch for a base type; empty if there is none that can be read.
+
+    >>> text = 'def f(t):\\n  if t.name in [BaseTy.Event]:\\n    return t.name.name\\n  elif t.name == BaseTy.Mode:\\n'
+    >>> [_branch_value(f"{text}    kind = 'mode'", name) for name in ("Event", "Mode", "Other")]
+    ['Event', 'mode', '']
+    """
+    import ast
+
+    try:
+        parsed = ast.parse(function or "")
+    except SyntaxError:
+        return ""
+    for branch in ast.walk(parsed):
+        if isinstance(branch, ast.If) and f"BaseTy.{name}" in {ast.unparse(node) for node in ast.walk(branch.test)}:
+            value = branch.body[-1].value if isinstance(branch.body[-1], (ast.Return, ast.Assign)) else None
+            if isinstance(value, ast.Constant):
+                return str(value.value)
+            spelled = {"t.name.name": name, "t.name.name.lower()": name.lower()}
+            return spelled.get("" if value is None else ast.unparse(value), "")
+    return ""
+
+
+def learn(facts: TreeFacts) -> None:
+    """Add the types and the keys of a tree that Opwright does not know."""
+    for type in facts.types:
+        learn_type(_type_row(type))
     dispatchable = frozenset([key.name for key in dispatch_keys()])
     for number, key in enumerate(facts.keys):
         if key.name not in dispatchable:
-            device = KEYS[key.name].backend if key.name in KEYS else key.is_of
             later = (other.name for other in facts.keys[number + 1 :] if other.name in dispatchable)
-            learn_key(key.name, device, needs_flag=key.needs_flag, before=next(later, ""))
+            learn_key(_new_key(key), before=next(later, ""))
+
+
+def _type_row(type: TreeType) -> BaseTypeRow:
+    """The row of a type, with the forms that could be read."""
+    expression = f"{type.c_call}({{}})" if type.c_call else "{}"
+    return BaseTypeRow(
+        type.name,
+        cpp=type.cpp,
+        python=PythonForm(type.parsed, type.hint, type.reader) if type.parsed else None,
+        c_shim=CShimForm(type.c_type, type.c_value, expression) if type.c_type and type.c_value else None,
+    )
+
+
+def _new_key(key: TreeKey) -> DispatchKey:
+    """A key that only a tree has, with the device of a key of this name, or the one that the generator tells."""
+    name = KEYS[key.name].backend if key.name in KEYS else key.is_of
+    device = next((row for row in devices() if row.name == name), None)
+    if device is not None and device.flag and not key.needs_flag:
+        device = Device(
+            name, has_guard=device.has_guard, guard_headers=device.guard_headers, export_macro=device.export_macro
+        )
+    return DispatchKey(
+        key.name,
+        device,
+        has_structured=key.has_structured,
+        has_functions_header=key.has_functions_header,
+        has_c_shim=key.has_c_shim,
+    )
 
 
 def _names_in(text: str, constant: str) -> Mapping[str, str] | None:

@@ -6,11 +6,26 @@ are spelt. A form that a row lacks does not exist: what needs it reports the ent
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["BASE_TYPE_ROWS", "BaseTypeRow", "CShimForm", "DefaultKind", "InterpreterForm", "PythonForm", "names_where"]
+__all__ = [
+    "BASE_TYPE_ROWS",
+    "LEARNED_TYPES",
+    "BaseTypeRow",
+    "CShimForm",
+    "DefaultKind",
+    "InterpreterForm",
+    "PythonForm",
+    "forms_of",
+    "learn_type",
+    "names_where",
+    "row_help",
+]
+
+TypeForm = TypeVar("TypeForm")
 
 
 #: The kinds of values that defaults have; `schema/defaults.py` has the form of each. A reduction is an integer too.
@@ -353,3 +368,46 @@ def names_where(field: str) -> frozenset[str]:
     ['DeviceIndex', 'Scalar', 'SymInt', 'int']
     """
     return frozenset([row.name for row in BASE_TYPE_ROWS if getattr(row, field)])
+
+
+#: The types that the generators of source trees have and no row has, with the forms that could be read there.
+LEARNED_TYPES: Final[dict[str, BaseTypeRow]] = {}
+_TABLES: Final[list[Callable[[BaseTypeRow], None]]] = []
+
+
+def forms_of(form: Callable[[BaseTypeRow], TypeForm | None]) -> dict[str, TypeForm]:
+    """The form of each base type that has it, by name. Types that a tree teaches join this table.
+
+    >>> forms_of(lambda row: row.bits or None)
+    {'int': 64, 'DeviceIndex': 8, 'Scalar': 64, 'SymInt': 64}
+    """
+    table: dict[str, TypeForm] = {}
+
+    def add(row: BaseTypeRow) -> None:
+        value = form(row)
+        if value is not None:
+            table[row.name] = value
+        else:
+            table.pop(row.name, None)
+
+    for row in (*BASE_TYPE_ROWS, *LEARNED_TYPES.values()):
+        add(row)
+    _TABLES.append(add)
+    return table
+
+
+def row_help(name: str) -> str:
+    """What to do about a form that a type lacks; empty unless a tree between releases has taught the type."""
+    if name not in LEARNED_TYPES:
+        return ""
+    return (
+        f"add a row `{name}` to `BASE_TYPE_ROWS` in `opwright/schema/base_types.py` (docs/contributing.md, Add a type)"
+    )
+
+
+def learn_type(row: BaseTypeRow) -> None:
+    """Add a type that schemas of a source tree may name."""
+    if LEARNED_TYPES.get(row.name) != row:
+        LEARNED_TYPES[row.name] = row
+        for add in _TABLES:
+            add(row)

@@ -11,6 +11,7 @@ from opwright.schema.grammar import STRICT, Grammar
 from opwright.schema.normal_form import PARAMETRIC_TYPES
 from opwright.schema.types import (
     BASE_TYPES,
+    BASES,
     CLASS_PREFIX,
     DISPATCHER_NAMES,
     ONLY_IN_FILES,
@@ -22,7 +23,6 @@ from opwright.schema.types import (
     OptionalType,
     Type,
     annotation,
-    base,
     class_type,
     dispatcher_type,
     list_of,
@@ -42,7 +42,6 @@ _ARROW: Final = " -> "
 _DEEPEST_TYPE: Final = 8
 #: The most digits of a list's size.
 _LONGEST_SIZE: Final = 4
-_BASE_NAMES: Final = frozenset(BASE_TYPES)
 _DISPATCHER_TYPES: Final = tuple([name for name in BASE_TYPES if name not in ONLY_IN_FILES]) + DISPATCHER_NAMES
 #: The types that keys of dictionaries have.
 _KEYS: Final = names_where("is_key")
@@ -162,8 +161,8 @@ def _read_items(text: str, start: int, name: str, grammar: Grammar, depth: int) 
 
 def _named_type(text: str, start: int, end: int) -> Type:
     name = text[start:end]
-    if name in _BASE_NAMES:
-        return base(name)
+    if name in BASES:
+        return BASES[name]
     if name.startswith(CLASS_PREFIX) and len(name) > len(CLASS_PREFIX):
         return class_type(name[len(CLASS_PREFIX) :])
     raise _unknown_type(text, start, end, BASE_TYPES)
@@ -172,8 +171,8 @@ def _named_type(text: str, start: int, end: int) -> Type:
 def _dispatcher_type(text: str, start: int, end: int) -> Type:
     """The type of a name."""
     name = text[start:end]
-    if name in _BASE_NAMES and name not in ONLY_IN_FILES:
-        return base(name)
+    if name in BASES and name not in ONLY_IN_FILES:
+        return BASES[name]
     if name in DISPATCHER_NAMES or name == "None":
         return dispatcher_type("NoneType" if name == "None" else name)
     if name.startswith(CLASS_PREFIX) and name.count(".") == CLASS_PREFIX.count(".") + 1:

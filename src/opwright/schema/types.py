@@ -11,9 +11,10 @@ True
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, final
 
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import BASE_TYPE_ROWS, forms_of
 
 
 class Annotation:
@@ -158,7 +159,13 @@ class ListType(Type):
         self.size: Final = size
 
 
-_BASES: Final = {name: BaseType(name) for name in BASE_TYPES}
+@cache
+def _base_type(name: str) -> BaseType:
+    return BaseType(name)
+
+
+#: The base types by name, with those that trees between releases have taught.
+BASES: Final = forms_of(lambda row: _base_type(row.name) if row.in_files else None)
 _CLASSES: Final[dict[str, ClassType]] = {}
 _DISPATCHER_TYPES: Final[dict[str, DispatcherType]] = {}
 _OPTIONALS: Final[dict[Type, OptionalType]] = {}
@@ -167,7 +174,7 @@ _LISTS: Final[dict[tuple[Type, int | None], ListType]] = {}
 
 def base(name: str) -> BaseType:
     """The base type of this name. Raises KeyError if there is none."""
-    return _BASES[name]
+    return BASES[name]
 
 
 def class_type(class_name: str) -> ClassType:

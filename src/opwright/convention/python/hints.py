@@ -20,14 +20,14 @@ from opwright.convention.python.call import names_of
 from opwright.convention.python.parameter import NoPythonType, Parameter
 from opwright.convention.python.signature import PythonSignature
 from opwright.release.rules import Rules
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import forms_of
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
 __all__ = ["Hints"]
 
 #: Base type -> its annotation as an argument. That of `Scalar` depends on the release.
-_ARGUMENTS: Final = {row.name: row.python.hint for row in BASE_TYPE_ROWS if row.python is not None and row.python.hint}
+_ARGUMENTS: Final = forms_of(lambda row: None if row.python is None else row.python.hint or None)
 
 #: C++ default -> Python default, where they differ.
 _DEFAULTS: Final = {

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from opwright.convention.defaults import default_expression
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import forms_of
 from opwright.schema.function import Argument, TensorOptions
 from opwright.schema.types import BOOL, TENSOR, BaseType, ListType, OptionalType, Type, base, list_of, optional
 
@@ -16,7 +16,7 @@ class NoPythonType(Exception):
 
 
 #: Base type -> its forms, if it has any.
-_FORMS: Final = {row.name: row.python for row in BASE_TYPE_ROWS if row.python is not None}
+_FORMS: Final = forms_of(lambda row: row.python)
 
 
 @cache

@@ -15,6 +15,7 @@ from opwright.model.dispatch_key import (
     CPU,
     CUDA,
     KEYS,
+    LEARNED_KEYS,
     DispatchKey,
     dispatch_keys,
 )
@@ -72,6 +73,8 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
             _add_key(kernel_key, key, seen, builder)
             if kernel_key not in ignored:
                 is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
+                if is_structured and kernel_key.name in LEARNED_KEYS:
+                    _report_structured(kernel_key, key, builder)
                 kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured, condition)
             else:
                 builder.has_ignored_kernels = True
@@ -80,6 +83,13 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
 def _has_implementations(value: Node) -> bool:
     """Whether a value has several kernels, or one that is no C++ function."""
     return isinstance(value, Sequence) or (isinstance(value, Mapping) and value.get("python") is not None)
+
+
+def _report_structured(kernel_key: DispatchKey, key: Scalar, builder: EntryBuilder) -> None:
+    """Report a structured kernel for a key that only the tree has: nothing says how it gets its outputs."""
+    message = f"the generator in the tree has structured kernels for `{kernel_key.name}`, and Opwright has none"
+    help = "add a row to `_ROWS` in `opwright/model/dispatch_key.py` (docs/contributing.md, Add a dispatch key)"
+    builder.fault(codes.KEY_NEEDS_ROW, message, key.span, help=help)
 
 
 def _add_key(kernel_key: DispatchKey, key: Scalar, seen: set[DispatchKey], builder: EntryBuilder) -> None:

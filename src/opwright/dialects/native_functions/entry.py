@@ -59,7 +59,7 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
 
 
 def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> None:
-    if key.value in context.unread_fields:
+    if context.tree is not None and key.value in context.tree.fields:
         context.note_unread(key)
         return
     names = [*_READERS, *context.readers, *(() if context.extra_keys is None else context.extra_keys.names)]

@@ -24,6 +24,7 @@ from opwright.source.span import Span
 if TYPE_CHECKING:
     from opwright.dialects.backend.values import Releases
     from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.release.tree_facts import TreeFacts
 
 
 class EntryContext:
@@ -35,7 +36,8 @@ class EntryContext:
     `only_schemas`, other libraries define the operators, so entries need not say more than the schema. `extra_keys` are
     those that plug-ins declare, with the values that they have in the release of `releases`. `grammar` is the spelling
     of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none.
-    `unread_fields` are ignored with a note. `read_implementations` reads a list of kernels for one key.
+    `tree` is what a tree between releases shows: fields that only its generator reads are ignored with a note.
+    `read_implementations` reads a list of kernels for one key.
     """
 
     __slots__ = (
@@ -55,7 +57,7 @@ class EntryContext:
         "sink",
         "tag_sets",
         "tags",
-        "unread_fields",
+        "tree",
     )
 
     def __init__(
@@ -73,7 +75,7 @@ class EntryContext:
         releases: Releases | None = None,
         grammar: Grammar = STRICT,
         kernel_namespace: str | None = None,
-        unread_fields: frozenset[str] = frozenset(),
+        tree: TreeFacts | None = None,
         read_implementations: ImplementationsReader | None = None,
     ) -> None:
         self.tags: Final = tags
@@ -88,7 +90,7 @@ class EntryContext:
         self.kernel_namespace: Final = library.native if kernel_namespace is None else kernel_namespace
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
-        self.unread_fields: Final = unread_fields
+        self.tree: Final = tree
         self.read_implementations: Final = read_implementations
         self._noted: Final[set[str]] = set()
         # Caches by the text in the file: few different texts occur, each many times.

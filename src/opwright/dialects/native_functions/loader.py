@@ -101,7 +101,6 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
 
         assert shared.rules is not None, "extra keys have values for releases"
         releases = Releases(shared.rules.version, VersionRange(), sink)
-    tree = None if shared.rules is None else shared.rules.tree
     return EntryContext(
         tags,
         shared.ignored_keys,
@@ -109,7 +108,7 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
         all_tags=all_tags,
         extra_keys=keys,
         releases=releases,
-        unread_fields=frozenset() if tree is None else tree.fields,
+        tree=None if shared.rules is None else shared.rules.tree,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.convention.shared_types import has_cpp_type, is_held_list
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span, return_span
-from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.base_types import BASE_TYPE_ROWS, LEARNED_TYPES, row_help
 from opwright.schema.defaults import DTYPES, is_default
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 from opwright.schema.types import SCALAR, SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
@@ -41,10 +41,12 @@ def is_return_type(type: Type, *, is_strict: bool = True) -> bool:
 def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Reports arguments and returns without a C++ type, and methods that cannot be called on a tensor."""
     is_strict = builder.context.grammar.is_strict
+    if LEARNED_TYPES and _has_foreign_type(builder, schema):
+        return
     arguments, defaults = _arguments_without_form(schema.arguments, is_strict)
     for argument in arguments:
         message = f"`{argument.type}` of argument `{argument.name}` has no form in C++"
-        help = "" if is_strict else _type_help(argument.type)
+        help = row_help(argument.type.innermost.text) if is_strict else _type_help(argument.type)
         builder.fault(codes.NATIVE_ARGUMENT_TYPE, message, argument_span(builder.node, argument.text), help=help)
     for argument in defaults:
         default = f"default `{argument.default}` of argument `{argument.name}`"
@@ -53,7 +55,7 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     for index in _returns_without_form(schema.returns, is_strict):
         result = schema.returns[index]
         at = return_span(builder.node, [result.text for result in schema.returns], index)
-        returned_help = "" if is_strict else _type_help(result.type)
+        returned_help = row_help(result.type.innermost.text) if is_strict else _type_help(result.type)
         builder.fault(codes.RETURN_TYPE, f"`{result.type}` cannot be returned in C++", at, help=returned_help)
     own = schema.arguments.self_arg
     if builder.method and (own is None or own.type.text != "Tensor"):
@@ -61,6 +63,18 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
         message = f"`{schema.name}` cannot be a method: {reason}"
         at = item_span(builder.node, "variants", "method")
         builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
+
+
+def _has_foreign_type(builder: EntryBuilder, schema: FunctionSchema) -> bool:
+    """Whether a schema has types that only other trees than the entry's own have; each is reported."""
+    tree = builder.context.tree
+    own = frozenset() if tree is None else frozenset([type.name for type in tree.types])
+    items: list[Argument | Return] = [*schema.arguments.all, *schema.returns]
+    foreign = [item for item in items if item.type.innermost.text in LEARNED_TYPES.keys() - own]
+    for item in foreign:
+        at = argument_span(builder.node, item.text)
+        builder.fault(codes.UNKNOWN_TYPE, f"unknown type `{item.type.innermost}`", at)
+    return bool(foreign)
 
 
 def missing_form(schema: FunctionSchema) -> str:

@@ -9,6 +9,7 @@ from opwright.convention.python.call import WRAPPED, NoFieldName, NoTensorOption
 from opwright.convention.python.overloads import OutAlone, Overload, Repeated
 from opwright.convention.python.parameter import NoPythonType, Parameter
 from opwright.model.native_function import NativeFunction
+from opwright.schema.base_types import row_help
 from opwright.source.codes import (
     ALIKE,
     MIXED_NAMES,
@@ -76,7 +77,7 @@ def fault_of(function: NativeFunction, refusal: Exception, span: Span | None = N
             message = f"Python has no form of what `{function.name}` returns: `{refusal}`"
             return Fault.at(NO_PYTHON_RESULT, message, at)
     message = f"Python can pass nothing to `{function.name}`, which has an argument of type `{refusal}`"
-    return Fault.at(NO_PYTHON_ARGUMENT, message, at)
+    return Fault.at(NO_PYTHON_ARGUMENT, message, at, help=row_help(str(refusal).rstrip("?[]0123456789")))
 
 
 def _name(overload: Overload) -> str:

@@ -322,7 +322,9 @@ SymBoolT=c10::SymBool symIntArrayRefT=c10::SymIntArrayRef scalar_t=scalar_t opma
 NAMED_TYPES: Final = {name: _cpp_type(text) for name, _, text in [pair.partition("=") for pair in _NAMES.split()]}
 
 #: The C++ type of each base type, and of each dtype.
-BaseTypeToCppMapping: Final = {BaseTy[name]: _cpp_type(ctype.text) for name, ctype in c_types.BASE_TYPES.items()}
+BaseTypeToCppMapping: Final = {
+    BaseTy[name]: _cpp_type(ctype.text) for name, ctype in c_types.BASE_TYPES.items() if name in BaseTy.__members__
+}
 ScalarTypeToCppMapping: Final = {
     dtype: NAMED_TYPES["int32T" if dtype.name == "Int" else f"{dtype.name[0].lower()}{dtype.name[1:]}T"]
     for dtype in ScalarType
