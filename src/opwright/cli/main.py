@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "port": "move the C++ kernels of a library to PyTorch's stable headers",
     "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
+    "conformance": "compare the files of PyTorch's own generator in a tree with Opwright's",
     "diff": "compare the operators of two releases, and say whom each change breaks",
     "dump": "write a catalog as JSON, for other programs",
     "lsp": "serve editors: diagnostics, hover, completion, navigation, renaming, fixes",
@@ -115,7 +116,7 @@ def _load(command: str) -> ModuleType:
 
 def _parser_of_commands() -> Parser:
     """The parser of a command line without a command."""
-    commands = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
+    commands = "\n".join(f"  {name:<11} {text}" for name, text in COMMANDS.items())
     parser = Parser("opwright", _DESCRIPTION.format(commands=commands))
     parser.add_argument("--version", action="version", version=f"opwright {__version__}")
     folders = {

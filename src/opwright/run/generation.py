@@ -139,6 +139,7 @@ class Generation:
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs. With
     `later`, the processes that make the Python files load and check what only these files need. Of the dialects among
     the `chosen_items`, it loads only these, if they are enough. A run whose `job` is loaded already loads nothing.
+    `rules` replace those that the inputs follow.
 
     >>> import opwright
     >>> request = Request(opwright.open_inputs(), opwright.build_folders("build"), families=("declarations_yaml",))
@@ -154,13 +155,14 @@ class Generation:
         later: bool = False,
         chosen_items: Mapping[str, ChosenItems] | None = None,
         job: Job | None = None,
+        rules: Rules | None = None,
     ) -> None:
         if not request.tolerant:
             request = request._replace(plugins=with_head_plugins(request.plugins, request.headed_files))
         ensure_active(request.plugins)
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
-        rules = rules_of(request.inputs, request.release, self.sink)
+        rules = rules or rules_of(request.inputs, request.release, self.sink)
         self.version: Final[Version] = rules.version
         if job is None:
             load = partial(_load_job, request, rules, later=later)

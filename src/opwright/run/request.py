@@ -14,7 +14,7 @@ from opwright.release.inputs import Inputs
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["ExecutorchFiles", "OutputShard", "OutputsInFolder", "Request"]
+__all__ = ["ExecutorchFiles", "OutputShard", "OutputsAmong", "OutputsInFolder", "Request"]
 
 
 class OutputShard(NamedTuple):
@@ -42,6 +42,17 @@ class OutputsInFolder(NamedTuple):
     def has(self, spec: FileSpec) -> bool:
         """Whether a file is in the folder."""
         return os.path.abspath(os.path.dirname(f"{self.folders[spec.folder]}/{spec.path}")) == self.path
+
+
+class OutputsAmong(NamedTuple):
+    """The outputs with these paths. `folders` are the output folders of the run by name, as in the request."""
+
+    paths: frozenset[str]
+    folders: Mapping[str, str]
+
+    def has(self, spec: FileSpec) -> bool:
+        """Whether a file has one of the paths."""
+        return os.path.normpath(f"{self.folders[spec.folder]}/{spec.path}") in self.paths
 
 
 class ExecutorchFiles(NamedTuple):
@@ -90,7 +101,7 @@ class Request(NamedTuple):
     strict: bool = False
     devices: frozenset[str] = frozenset()
     release: str | None = None
-    shard: OutputShard | OutputsInFolder | None = None
+    shard: OutputShard | OutputsInFolder | OutputsAmong | None = None
     libraries: tuple[SourceFile, ...] = ()
     operator_files: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None
