@@ -433,3 +433,28 @@ def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
             sink.add(fault.diagnostic)
             return EVERYTHING
     return EVERYTHING if names is None else selection_of_names(names)
+
+
+def program_as_named(autograd: str, program: str) -> str:
+    """The name that comments give a program in autograd's folder: its path from the parent of PyTorch's generator.
+
+    >>> program_as_named("pytorch/tools/autograd", "gen_autograd.py")
+    'tools/autograd/gen_autograd.py'
+    >>> program_as_named("site/torchgen/packaged/autograd", "gen_autograd.py")
+    'torchgen/packaged/autograd/gen_autograd.py'
+    """
+    folder, name = os.path.split(os.path.abspath(autograd))
+    parent = os.path.basename(folder)
+    package = "torchgen/packaged" if parent == "packaged" else parent
+    return f"{package}/{name}/{program}"
+
+
+def templates_as_named(autograd: str) -> str:
+    """The name that comments give the folder of autograd's templates: its path from the package of PyTorch's generator.
+
+    >>> templates_as_named("pytorch/tools/autograd"), templates_as_named("site/torchgen/packaged/autograd")
+    ('../tools/autograd/templates', 'packaged/autograd/templates')
+    """
+    folder, name = os.path.split(os.path.abspath(autograd))
+    parent = os.path.basename(folder)
+    return f"packaged/{name}/templates" if parent == "packaged" else f"../{parent}/{name}/templates"

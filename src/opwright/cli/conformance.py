@@ -24,12 +24,24 @@ from opwright.cli.arguments import (
     chosen_devices,
     not_empty,
     options,
+    program_as_named,
     selection,
+    templates_as_named,
 )
 from opwright.diff import output_reports
 from opwright.emit.emitter import Options
-from opwright.release.inputs import Inputs
-from opwright.run.conformance import PROGRAMS, BehaviourDifference, ProgramResult, Setting, compare_program, open_tree
+from opwright.emit.registry import program_families
+from opwright.files.template import LAUNCHER
+from opwright.release.inputs import from_source_path
+from opwright.run.conformance import (
+    PROGRAMS,
+    BehaviourDifference,
+    ProgramResult,
+    Setting,
+    Tree,
+    compare_program,
+    open_tree,
+)
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 
@@ -87,19 +99,14 @@ def _setting(arguments: argparse.Namespace, sink: Diagnostics) -> Setting:
     chosen, selected = options(arguments, sink, tolerant=True), selection(arguments, sink)
     devices = chosen_devices(arguments)
 
-    def make_request(inputs: Inputs, folders: Mapping[str, str], families: tuple[str, ...]) -> Request:
-        if "aten" in folders:
-            return Request(
-                inputs,
-                folders,
-                families,
-                options=chosen,
-                selection=selected,
-                tolerant=True,
-                devices=devices,
-                release=arguments.release,
-            )
-        return Request(inputs, folders, families, options=Options(), release=arguments.release)
+    def make_request(tree: Tree, program: str, folders: Mapping[str, str]) -> Request:
+        inputs, families = from_source_path(tree.aten), tuple(program_families(program))
+        request = Request(inputs, folders, families, release=arguments.release)
+        if program == "gen":
+            return request._replace(options=chosen, selection=selected, devices=devices, tolerant=True)
+        named = LAUNCHER if PROGRAMS[program][1] else program_as_named(tree.autograd, f"{program}.py")
+        names = Options(autograd_templates=templates_as_named(tree.autograd), autograd_program=named)
+        return request._replace(options=names)
 
     own_flags = ["--release", arguments.release] if arguments.release else []
     return Setting(list(_flag_words(arguments)), own_flags, arguments.python, make_request)

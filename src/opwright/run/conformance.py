@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from opwright.diff.outputs import OutputComparison, OutputSide, compare_outputs
 from opwright.emit.registry import build_folders, program_families
-from opwright.release.inputs import Inputs, from_source_path, from_wheel
+from opwright.release.inputs import Inputs, from_wheel
 from opwright.release.rules import Behaviour, Rules
 from opwright.release.tree import rules_of, with_value
 from opwright.run.diff import output_side
@@ -42,9 +42,6 @@ _HEADER_ONLY: Final = "--headeronly-install-dir"
 _IN_WHEELS: Final = ("torchgen/", "torch/_native/ops/", "torch/version.py")
 _SHOWN: Final = 12
 
-#: Makes the request of a program from its inputs, its output folders and its families.
-RequestMaker: TypeAlias = Callable[[Inputs, Mapping[str, str], tuple[str, ...]], Request]
-
 
 class Tree(NamedTuple):
     """A PyTorch with its generator: as the user names it, its top, ATen's and autograd's folder, autograd's package."""
@@ -54,6 +51,10 @@ class Tree(NamedTuple):
     aten: str
     autograd: str
     package: str
+
+
+#: Makes the request of a program for a tree with these output folders.
+RequestMaker: TypeAlias = Callable[[Tree, str, Mapping[str, str]], Request]
 
 
 class Setting(NamedTuple):
@@ -202,8 +203,8 @@ def _explain(
     expected, contents = sides[0].contents, dict(sides[1].contents)
     paths = frozenset(path for path in {*expected, *contents} if expected.get(path) != contents.get(path))
     wrong = {path: contents[path] for path in paths & contents.keys()}
-    inputs = from_source_path(tree.aten)
-    rules = rules_of(inputs, setting.make_request(inputs, {}, ()).release)
+    request = setting.make_request(tree, program, {})
+    rules = rules_of(request.inputs, request.release)
     explanations = []
     for row, value in _alternatives(rules):
         trial = with_value(rules, row.name, value)
@@ -237,10 +238,9 @@ def _trial_contents(
 ) -> dict[str, bytes] | None:
     """What Opwright writes to these paths by other rules; None if it cannot."""
     with tempfile.TemporaryDirectory(prefix="opwright-conformance-") as out:
-        families = tuple(program_families(program))
-        folders = _folders(program, families, out)
+        folders = _folders(program, out)
         among = OutputsAmong(frozenset(os.path.join(out, *path.split("/")) for path in paths), folders)
-        request = setting.make_request(from_source_path(tree.aten), folders, families)._replace(shard=among)
+        request = setting.make_request(tree, program, folders)._replace(shard=among)
         try:
             Generation(request, Diagnostics(), rules=rules).write()
         except (Fault, FaultsFound):
@@ -248,10 +248,10 @@ def _trial_contents(
         return dict(output_side(out).contents)
 
 
-def _folders(program: str, families: tuple[str, ...], out: str) -> dict[str, str]:
+def _folders(program: str, out: str) -> dict[str, str]:
     """The output folders of a program below a folder, as the words of the programs name them."""
     if program != "gen":
-        return dict.fromkeys(build_folders("", families), os.path.join(out, "out"))
+        return dict.fromkeys(build_folders("", tuple(program_families(program))), os.path.join(out, "out"))
     aten = os.path.join(out, "aten")
     own = {"headeronly": os.path.join(out, "headeronly"), "aoti": os.path.join(out, "aoti"), "aten": aten}
     return {**own, "ops": os.path.join(aten, "ops"), "core": os.path.join(aten, "core")}

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, selection
+from opwright.cli.arguments import Parser, add_drop_in_arguments, program_as_named, selection, templates_as_named
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
-from opwright.torchgen.programs import add_path_arguments, program_as_named, templates_as_named
+from opwright.torchgen.programs import add_path_arguments
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False

@@ -10,13 +10,12 @@ import argparse
 import os
 from functools import partial
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, selection
+from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, templates_as_named
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
 from opwright.torchgen.lazy_kernels import check_kernel_file
-from opwright.torchgen.programs import templates_as_named
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
