@@ -169,6 +169,15 @@ def test_the_note_about_a_new_version_has_its_suffix(tmp_path: Path) -> None:
     assert [diagnostic.message.partition(" is ")[0] for diagnostic in sink] == ["PyTorch 2.99.0a0"]
 
 
+def test_summaries_name_the_version_of_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run says that its inputs are those before a release, and says it again when it has nothing to do."""
+    tree(tmp_path, "2.14.0a0+git12ab", {})
+    words = ["generate", "--source-path", str(tmp_path), "--only", "declarations_yaml", "--out", str(tmp_path / "out")]
+    for _ in range(2):
+        assert main(words) == 0
+        assert capsys.readouterr().out.startswith(f"PyTorch 2.14.0a0 from the source tree {tmp_path}\n")
+
+
 def test_a_tree_behind_its_version_needs_no_later_template(tmp_path: Path) -> None:
     """The installed release with the version of one after it makes the files that it made before."""
     inputs = edited("2.15.0a0")

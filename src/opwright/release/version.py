@@ -27,6 +27,7 @@ __all__ = [
     "is_between",
     "is_known_release",
     "parse_version",
+    "shown_version",
     "version_of",
 ]
 
@@ -154,7 +155,7 @@ def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | N
 def check_supported(text: str, sink: Diagnostics | None = None, notes: Sequence[str] = ()) -> Version:
     """The version in a text. Raises Fault if it is too old (E0512); notes that it is newer than those known (W0501)."""
     version = parse_version(text)
-    shown = f"{version}{_suffix(text)}"
+    shown = shown_version(version, text)
     if version < OLDEST:
         raise Fault.at(
             RELEASE_TOO_OLD,
@@ -167,6 +168,15 @@ def check_supported(text: str, sink: Diagnostics | None = None, notes: Sequence[
             f"PyTorch {shown} is newer than {NEWEST.series}, the newest release known, and is treated like it",
         )
     return version
+
+
+def shown_version(version: Version, text: str | None) -> str:
+    """A version as messages show it, with what follows its numbers in the text that it was read from.
+
+    >>> [shown_version(Version(2, 15), text) for text in ("2.15.0a0+git12ab", "2.15.0+cpu", None)]
+    ['2.15.0a0', '2.15.0', '2.15.0']
+    """
+    return f"{version}{_suffix(text) if text is not None else ''}"
 
 
 def is_known_release(text: str | None) -> bool:

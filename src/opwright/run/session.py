@@ -461,11 +461,14 @@ class Session:
 
 def run_facts(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
     """The facts in the summary of a run, which a later run with nothing to do prints again."""
+    from opwright.release.version import shown_version
+
+    inputs = generation.request.inputs
     return {
         "operators": len(generation.job.catalog),
         "files": outcome.summary.files,
-        "version": str(generation.version),
-        "origin": generation.request.inputs.origin,
+        "version": shown_version(generation.version, generation.request.release or inputs.version_text),
+        "origin": inputs.origin,
     }
 
 
