@@ -34,7 +34,17 @@ def autograd_job(name: str) -> Job:
     return generate_code(f"{name}-libtorch", "libtorch", ("{root}/" + BUILD_PROGRAM, *INPUTS, "libtorch"), inputs=name)
 
 
-JOBS = [*(gen_job(name) for name in (BEHIND, NEXT, *MIXES[:4])), *(autograd_job(name) for name in (BEHIND, *MIXES))]
+def python_job(name: str) -> Job:
+    """The job of the files of Python, as PyTorch's build runs it in the tree."""
+    program = ("{root}/" + BUILD_PROGRAM, *INPUTS, "pybindings")
+    return generate_code(f"{name}-pybindings", "pybindings", program, inputs=name)
+
+
+JOBS = [
+    *[gen_job(name) for name in (BEHIND, NEXT, *MIXES[:4])],
+    *[autograd_job(name) for name in (BEHIND, NEXT, *MIXES)],
+    python_job(NEXT),
+]
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)

@@ -67,8 +67,9 @@ CHANGES = (
     ),
 )
 
-#: A tree after the newer release, whose generator has what no release has: dispatch keys, one of them with a header of
-#: functions and C shims, a base type with forms in C++, Python and C, and a field of entries.
+#: A tree after the newer release, whose generator has what no release has: a dispatch key with a header of functions
+#: and C shims, one of a device, such a header for a known key, one key less, a base type with forms in C++, Python and
+#: C, and a field of entries and of tags.
 NEXT = f"{BETWEEN}next"
 NEXT_EDITS = (
     ("version.txt", VERSION, "2.16.0a0"),
@@ -83,6 +84,7 @@ NEXT_EDITS = (
         '        python_module = e.pop("python_module", None)\n',
         '        python_module = e.pop("python_module", None)\n        e.pop("team", None)\n',
     ),
+    ("torchgen/model.py", "    DispatchKey.QuantizedMeta,\n", ""),
     ("torchgen/model.py", "    GraphModule = auto()\n", "    GraphModule = auto()\n    Event = auto()\n"),
     (
         "torchgen/api/types/types.py",
@@ -122,7 +124,7 @@ NEXT_EDITS = (
     (
         "torchgen/gen.py",
         "        DispatchKey.MTIA,\n    }\n",
-        "        DispatchKey.MTIA,\n        DispatchKey.Tachyon,\n    }\n",
+        "        DispatchKey.MTIA,\n        DispatchKey.Tachyon,\n        DispatchKey.QuantizedCPU,\n    }\n",
     ),
     (
         "torchgen/gen.py",
@@ -139,6 +141,11 @@ NEXT_EDITS = (
         "aten/src/ATen/native/native_functions.yaml",
         "    SparseCPU, SparseCUDA, SparseMPS, SparseXPU: sgn_sparse_out\n",
         "    SparseCPU, SparseCUDA, SparseMPS, SparseXPU: sgn_sparse_out\n    SparseMTIA: sgn_out_mtia\n",
+    ),
+    (
+        "aten/src/ATen/native/native_functions.yaml",
+        ", QuantizedMeta: empty_unknown_quantized\n",
+        ": empty_unknown_quantized\n",
     ),
     (
         "aten/src/ATen/native/native_functions.yaml",

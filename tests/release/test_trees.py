@@ -119,6 +119,39 @@ def test_the_installed_generator_shows_its_release() -> None:
         assert set(shown.tree.lists) >= {name for names in LISTS.values() for name in names if name[0] != "_"}
         assert {name for name, value in shown.items() if value != table.value(name)} <= WITHOUT_MARK
         assert shown.complex_gradients == table.complex_gradients
+        assert (shown.tree.types, shown.tree.fields >= {"func", "dispatch", "tags"}) == ((), True)
+
+
+def test_the_sets_of_keys_in_the_installed_generator_are_those_of_the_rows() -> None:
+    """What rows have of keys is what the generator's lists and sets say, read as text."""
+    rules = rules_of(edited("2.14.0a0"))
+    assert rules.tree is not None
+    assert rules.tree.key_sets.keys() == {"has_functions_header", "has_c_shim", "has_structured"}
+    for key in dispatch_keys():
+        read = (rules.has_functions_header(key), rules.has_c_shim(key), key.name in rules.tree.structured_keys)
+        assert read == (key.has_functions_header, key.has_c_shim, key.has_structured), key.name
+    assert {key.name for key in rules.tree.keys} == {key.name for key in dispatch_keys()}
+    assert {key.name for key in rules.tree.keys if key.needs_flag} == {
+        key.name for key in dispatch_keys() if key.flag and not key.flag_rule
+    }
+
+
+def test_what_a_tree_says_of_known_keys_comes_before_their_rows(tmp_path: Path) -> None:
+    """A tree may give a key a functions header or shims, or have it no more; other inputs keep what the rows say."""
+    inputs = edited(
+        "2.14.0a0",
+        ("torchgen/gen.py", "        DispatchKey.MTIA,\n    }\n", "        DispatchKey.QuantizedCPU,\n    }\n"),
+        ("torchgen/model.py", "    DispatchKey.QuantizedMeta,\n", ""),
+        (YAML, ", QuantizedMeta: empty_unknown_quantized", ": empty_unknown_quantized"),
+    )
+    text = generated(inputs, tmp_path, "headers", "sources")
+    names = {path.name for path in tmp_path.rglob("*")}
+    assert {"QuantizedCPUFunctions.h", "RegisterQuantizedCPU_0.cpp"} <= names
+    assert "RegisterQuantizedMeta_0.cpp" not in names
+    assert "namespace quantizedcpu {" in text
+    plain = Rules(parse_version("2.13"))
+    assert not plain.has_functions_header(KEYS["QuantizedCPU"])
+    assert plain.has_key(KEYS["QuantizedMeta"])
 
 
 def test_the_lists_of_a_tree_come_before_the_tables() -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, overload
 
+from opwright.model.dispatch_key import LEARNED_KEYS, DispatchKey
 from opwright.release.version import NEWEST, OLDEST, Mark, Version, parse_version
 
 if TYPE_CHECKING:
@@ -428,9 +429,24 @@ class Rules:
 
         return formula_helper_names(self.version)
 
-    def has_key(self, name: str) -> bool:
-        """Whether the generator in a tree has a dispatch key."""
-        return self.tree is not None and any(key.name == name for key in self.tree.keys)
+    def has_key(self, key: DispatchKey) -> bool:
+        """Whether entries may name a key: one that a tree lists, or, if that cannot be told, one that has a row."""
+        if self.tree is None or not self.tree.keys:
+            return key.name not in LEARNED_KEYS
+        return any(row.name == key.name for row in self.tree.keys)
+
+    def has_functions_header(self, key: DispatchKey) -> bool:
+        """Whether a key has a header of functions that are called without the dispatcher."""
+        return self._holds_for("has_functions_header", key)
+
+    def has_c_shim(self, key: DispatchKey) -> bool:
+        """Whether a key has C shims."""
+        return self._holds_for("has_c_shim", key)
+
+    def _holds_for(self, attribute: str, key: DispatchKey) -> bool:
+        """Whether an attribute holds for a key: what a tree says of it, else its row."""
+        names = None if self.tree is None else self.tree.key_sets.get(attribute)
+        return bool(getattr(key, attribute)) if names is None else key.name in names
 
     def has_type(self, name: str) -> bool:
         """Whether the generator in a tree has a base type that no row has."""

@@ -14,6 +14,7 @@ from opwright.release.store import GENERATOR
 from opwright.release.tree_facts import (
     TreeFacts,
     generator_fields,
+    generator_key_sets,
     generator_keys,
     generator_lists,
     generator_types,
@@ -66,5 +67,10 @@ def facts_of(inputs: Inputs, version: Version) -> TreeFacts:
 
     values: dict[str, int] = {row.name: row.value_with(version, has_mark) for row in Rules.rows()}
     return TreeFacts(
-        values, generator_lists(inputs), generator_keys(inputs), generator_fields(inputs), generator_types(inputs)
+        values,
+        generator_lists(inputs),
+        generator_keys(inputs),
+        generator_fields(inputs),
+        generator_types(inputs),
+        generator_key_sets(inputs),
     )

@@ -21,6 +21,7 @@ __all__ = [
     "LISTS",
     "TreeFacts",
     "generator_fields",
+    "generator_key_sets",
     "generator_keys",
     "generator_lists",
     "generator_types",
@@ -57,9 +58,10 @@ _STRUCTURED: Final = "STRUCTURED_DISPATCH_KEYS"
 #: The function that tells the keys of a device.
 _OF_DEVICE: Final = "is_{}_dispatch_key"
 _NEXT_STATEMENT: Final = lazy_pattern(r"^[^\s#)\]}]", re.MULTILINE)
-#: The sets of the main program with the keys that have a header of functions, and those that have C shims.
-_WITH_FUNCTIONS: Final = "functions_keys"
-_WITH_SHIM: Final = "aoti_backends"
+#: What the sets of the main program say of their keys, as attributes of keys.
+_SETS: Final = {"has_functions_header": "functions_keys", "has_c_shim": "aoti_backends"}
+#: The keys that some runs leave out.
+_IGNORED: Final = "ignore_keys"
 
 _PYTHON: Final = "torchgen/api/python.py"
 _CPP_TYPES: Final = "torchgen/api/types/types.py"
@@ -69,17 +71,13 @@ _C_SHIM: Final = "torchgen/gen_aoti_c_shim.py"
 class TreeKey(NamedTuple):
     """A dispatch key that entries of a tree may name.
 
-    `is_of` is the device whose keys the generator tells by a function, or empty. `needs_flag` tells that the
-    main program names the key, as it does with keys that some runs leave out. `has_structured`,
-    `has_functions_header` and `has_c_shim` are what the generator's sets say.
+    `is_of` is the device whose keys the generator tells by a function, or empty. `needs_flag` tells that some runs
+    leave the key out.
     """
 
     name: str
     is_of: str
     needs_flag: bool
-    has_structured: bool
-    has_functions_header: bool
-    has_c_shim: bool
 
 
 class TreeType(NamedTuple):
@@ -105,7 +103,7 @@ class TreeFacts(NamedTuple):
 
     The names of a dictionary have its values, other names an empty text. `keys` are the dispatch keys that entries may
     name, in the order of their files, `fields` the fields of entries, and `types` the base types without a row of ours.
-    All three are empty if they cannot be read.
+    `key_sets` are the keys for which an attribute of keys holds, by its name. Parts that cannot be read are empty.
     """
 
     values: Mapping[str, int]
@@ -113,6 +111,12 @@ class TreeFacts(NamedTuple):
     keys: tuple[TreeKey, ...] = ()
     fields: frozenset[str] = frozenset()
     types: tuple[TreeType, ...] = ()
+    key_sets: Mapping[str, frozenset[str]] = {}
+
+    @property
+    def structured_keys(self) -> frozenset[str]:
+        """The names of the keys with structured kernels; none if they cannot be read."""
+        return self.key_sets.get("has_structured", frozenset())
 
     @property
     def digest(self) -> str:
@@ -120,7 +124,8 @@ class TreeFacts(NamedTuple):
         from hashlib import sha256
 
         lists = {constant: sorted(names.items()) for constant, names in self.lists.items()}
-        facts = (sorted(self.values.items()), sorted(lists.items()), self.keys, sorted(self.fields), self.types)
+        sets = {name: sorted(keys) for name, keys in self.key_sets.items()}
+        facts = (sorted(self.values.items()), sorted(lists.items()), self.keys, sorted(self.fields), self.types, sets)
         return sha256(repr(facts).encode()).hexdigest()[:16]
 
     def listed_names(self, constants: Iterable[str]) -> Mapping[str, str] | None:
@@ -160,15 +165,18 @@ def generator_keys(inputs: Inputs) -> tuple[TreeKey, ...]:
         for device in devices()
         for key in _keys_in(source.text, _OF_DEVICE.format(device.name.lower()))
     }
-    structured = _keys_in(source.text, _STRUCTURED)
-    functions, shims = (_keys_in_set(program.text, name) for name in (_WITH_FUNCTIONS, _WITH_SHIM))
-    sets = (frozenset(_keys_of(program.text)), structured, functions, shims)
-    return tuple(
-        [
-            TreeKey(name, of_device.get(name, ""), *[name in keys for keys in sets])
-            for name in _keys_in(source.text, _KEYS)
-        ]
-    )
+    flagged = _keys_in_set(program.text, _IGNORED) or frozenset(_keys_of(program.text))
+    return tuple([TreeKey(name, of_device.get(name, ""), name in flagged) for name in _keys_in(source.text, _KEYS)])
+
+
+def generator_key_sets(inputs: Inputs) -> dict[str, frozenset[str]]:
+    """The keys for which an attribute of keys holds, for each attribute that can be read."""
+    source, program = inputs.read_optional(_MODEL), inputs.read_optional(GENERATOR[0])
+    if source is None or program is None:
+        return {}
+    sets = {name: _keys_in_set(program.text, variable) for name, variable in _SETS.items()}
+    sets["has_structured"] = frozenset(_keys_in(source.text, _STRUCTURED))
+    return {name: keys for name, keys in sets.items() if keys}
 
 
 def _keys_in(text: str, name: str) -> list[str]:
@@ -177,13 +185,17 @@ def _keys_in(text: str, name: str) -> list[str]:
 
 
 def _keys_in_set(text: str, name: str) -> frozenset[str]:
-    """The dispatch keys in the set of this name inside a function, and those that are added to it one by one.
+    """The dispatch keys in the set of this name inside a function, and those that are added to it.
 
-    >>> sorted(_keys_in_set("  keys = {\\n    DispatchKey.CPU,\\n  }\\n  keys.add(DispatchKey.XPU)\\n", "keys"))
-    ['CPU', 'XPU']
+    >>> added = "  keys.add(DispatchKey.XPU)\\n  keys.update(ALL)\\n  ALL = {DispatchKey.MPS}\\n"
+    >>> sorted(_keys_in_set(f"  keys = {{\\n    DispatchKey.CPU,\\n  }}\\n{added}", "keys"))
+    ['CPU', 'MPS', 'XPU']
     """
-    parts = re.findall(rf"^\s+{name}(?:: [^=]+)? = {{([^}}]*)}}|\b{name}\.add\(([^)]*)\)", text, re.MULTILINE)
-    return frozenset(key for part in parts for key in _keys_of("".join(part)))
+    parts: list[str] = re.findall(rf"\b{name}\.(?:add|update)\(([^)]*)\)", text)
+    for variable in (name, *parts):
+        if variable.isidentifier():
+            parts += re.findall(rf"^ +{variable}(?:: [^=\n]+)? = [{{\[]([^}}\]]*)", text, re.MULTILINE)
+    return frozenset(key for part in parts for key in _keys_of(part))
 
 
 def _keys_of(text: str) -> list[str]:
@@ -251,7 +263,7 @@ def learn(facts: TreeFacts) -> None:
     for number, key in enumerate(facts.keys):
         if key.name not in dispatchable:
             later = (other.name for other in facts.keys[number + 1 :] if other.name in dispatchable)
-            learn_key(_new_key(key), before=next(later, ""))
+            learn_key(_new_key(key, facts), before=next(later, ""))
 
 
 def _type_row(type: TreeType) -> BaseTypeRow:
@@ -265,7 +277,7 @@ def _type_row(type: TreeType) -> BaseTypeRow:
     )
 
 
-def _new_key(key: TreeKey) -> DispatchKey:
+def _new_key(key: TreeKey, facts: TreeFacts) -> DispatchKey:
     """A key that only a tree has, with the device of a key of this name, or the one that the generator tells."""
     name = KEYS[key.name].backend if key.name in KEYS else key.is_of
     device = next((row for row in devices() if row.name == name), None)
@@ -273,13 +285,9 @@ def _new_key(key: TreeKey) -> DispatchKey:
         device = Device(
             name, has_guard=device.has_guard, guard_headers=device.guard_headers, export_macro=device.export_macro
         )
-    return DispatchKey(
-        key.name,
-        device,
-        has_structured=key.has_structured,
-        has_functions_header=key.has_functions_header,
-        has_c_shim=key.has_c_shim,
-    )
+    functions, shims = (key.name in facts.key_sets.get(name, ()) for name in _SETS)
+    is_structured = key.name in facts.structured_keys
+    return DispatchKey(key.name, device, has_structured=is_structured, has_functions_header=functions, has_c_shim=shims)
 
 
 def _names_in(text: str, constant: str) -> Mapping[str, str] | None:

@@ -42,7 +42,7 @@ from opwright.files.template import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
-from opwright.model.dispatch_key import LEARNED_KEYS, DispatchKey, device_flags, dispatch_keys
+from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_aot import NativeAotKernel
@@ -85,7 +85,7 @@ def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[Dispa
         key
         for key in dispatch_keys()
         if (key.flag and key.flag not in devices and (not key.flag_rule or rules.value(key.flag_rule)))
-        or (key.name in LEARNED_KEYS and not rules.has_key(key.name))
+        or not rules.has_key(key)
     )
 
 
@@ -136,7 +136,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
 
         return load_executorch_job(request, rules, sink)
     # Shims are kept for all devices, so updating them needs the kernels of all.
-    shim_devices = [key.flag for key in dispatch_keys() if key.has_c_shim and request.options.update_c_shim]
+    shim_devices = [key.flag for key in dispatch_keys() if rules.has_c_shim(key) and request.options.update_c_shim]
     # A backend outside PyTorch cannot have a dispatch key that PyTorch has kernels for, on whatever device.
     devices = frozenset(device_flags()) if request.backends else request.devices.union(shim_devices)
     ignored = ignored_keys(rules, devices)

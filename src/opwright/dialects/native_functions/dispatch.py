@@ -15,7 +15,6 @@ from opwright.model.dispatch_key import (
     CPU,
     CUDA,
     KEYS,
-    LEARNED_KEYS,
     DispatchKey,
     dispatch_keys,
 )
@@ -52,7 +51,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
         return
     ignored = builder.context.ignored_keys
     keys_by_name = builder.context.keys_of
-    structured = builder.structured
+    structured, structured_in_tree = builder.structured, builder.context.structured_in_tree
     seen: set[DispatchKey] = set()
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, builder)
@@ -73,7 +72,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
             _add_key(kernel_key, key, seen, builder)
             if kernel_key not in ignored:
                 is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
-                if is_structured and kernel_key.name in LEARNED_KEYS:
+                if structured and kernel_key.name in structured_in_tree and kernel_key.allocation is None:
                     _report_structured(kernel_key, key, builder)
                 kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured, condition)
             else:
@@ -86,7 +85,7 @@ def _has_implementations(value: Node) -> bool:
 
 
 def _report_structured(kernel_key: DispatchKey, key: Scalar, builder: EntryBuilder) -> None:
-    """Report a structured kernel for a key that only the tree has: nothing says how it gets its outputs."""
+    """Report a structured kernel for a key that only the tree has such for: nothing says how it gets its outputs."""
     message = f"the generator in the tree has structured kernels for `{kernel_key.name}`, and Opwright has none"
     help = "add a row to `_ROWS` in `opwright/model/dispatch_key.py` (docs/contributing.md, Add a dispatch key)"
     builder.fault(codes.KEY_NEEDS_ROW, message, key.span, help=help)

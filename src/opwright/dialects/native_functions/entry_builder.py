@@ -55,6 +55,7 @@ class EntryContext:
         "readers",
         "releases",
         "sink",
+        "structured_in_tree",
         "tag_sets",
         "tags",
         "tree",
@@ -91,6 +92,7 @@ class EntryContext:
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
         self.tree: Final = tree
+        self.structured_in_tree: Final[frozenset[str]] = frozenset() if tree is None else tree.structured_keys
         self.read_implementations: Final = read_implementations
         self._noted: Final[set[str]] = set()
         # Caches by the text in the file: few different texts occur, each many times.

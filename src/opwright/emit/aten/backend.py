@@ -317,7 +317,7 @@ def kernel_signature(function: NativeFunction, kernel: Kernel, *, external: bool
 
 def has_functions_header(key: DispatchKey, context: FragmentContext) -> bool:
     """Whether the run writes `{Key}Functions.h`."""
-    return key.has_functions_header or key in context.options.static_dispatch
+    return context.rules.has_functions_header(key) or key in context.options.static_dispatch
 
 
 @per_job

@@ -46,7 +46,7 @@ _DISPATCHER: Final = Target("aten", None)
 
 def targets(job: Job) -> list[Target]:
     """What the run makes shims for."""
-    return [*[Target(key.lower, key) for key in job.catalog.keys if key.has_c_shim], _DISPATCHER]
+    return [*[Target(key.lower, key) for key in job.catalog.keys if job.rules.has_c_shim(key)], _DISPATCHER]
 
 
 class Shim(NamedTuple):
