@@ -170,11 +170,7 @@ def _lines_of(result: ProgramResult, *, in_full: bool) -> Iterator[str]:
 def _explanation_lines(explanation: BehaviourDifference) -> Iterator[str]:
     files = f"{explanation.files} files and " if explanation.files else ""
     yield f"    {explanation.name} explains {files}{explanation.lines} lines"
-    values = f"Opwright: {_value(explanation.ours)}, the generator: {_value(explanation.theirs)}"
+    values = f"Opwright: {explanation.ours}, the generator: {explanation.theirs}"
     told = f"told by {explanation.told}" if explanation.told else "nothing in the tree tells it"
     text = f"{explanation.what} {values}; {told}"
     yield from textwrap.wrap(text, _WIDTH, initial_indent="      ", subsequent_indent="      ")
-
-
-def _value(value: int) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

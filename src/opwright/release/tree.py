@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["facts_of", "rules_of", "with_value"]
+__all__ = ["facts_of", "rules_of", "with_lists", "with_value"]
 
 
 def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:
@@ -54,6 +54,12 @@ def with_value(rules: Rules, name: str, value: int) -> Rules:
     """
     facts = rules.tree or TreeFacts({}, {})
     return Rules(rules.version, facts._replace(values={**facts.values, name: value}))
+
+
+def with_lists(rules: Rules, inputs: Inputs) -> Rules:
+    """The same rules with the lists of operators of the generator in a tree."""
+    facts = rules.tree or TreeFacts({}, {})
+    return Rules(rules.version, facts._replace(lists=generator_lists(inputs)))
 
 
 def facts_of(inputs: Inputs, version: Version) -> TreeFacts:

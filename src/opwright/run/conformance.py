@@ -11,14 +11,15 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from opwright.diff.outputs import OutputComparison, OutputSide, compare_outputs
 from opwright.emit.registry import build_folders, program_families
 from opwright.release.inputs import Inputs, from_wheel
-from opwright.release.rules import Behaviour, Rules
-from opwright.release.tree import rules_of, with_value
+from opwright.release.rules import Rules
+from opwright.release.tree import rules_of, with_lists, with_value
 from opwright.run.diff import output_side
 from opwright.run.generation import Generation
 from opwright.run.request import OutputsAmong, Request
@@ -75,10 +76,10 @@ class BehaviourDifference(NamedTuple):
     name: str
     what: str
     told: str
-    ours: int
-    theirs: int
-    files: int
-    lines: int
+    ours: str
+    theirs: str
+    files: int = 0
+    lines: int = 0
 
 
 class ProgramResult(NamedTuple):
@@ -206,31 +207,42 @@ def _explain(
     request = setting.make_request(tree, program, {})
     rules = rules_of(request.inputs, request.release)
     explanations = []
-    for row, value in _alternatives(rules):
-        trial = with_value(rules, row.name, value)
+    for difference, trial_of in _alternatives(rules, request.inputs):
+        trial = trial_of(rules)
         given = _trial_contents(tree, program, setting, trial, paths)
         if given is None:
             continue
         fewer = _distance(expected, wrong, paths) - _distance(expected, given, paths)
         if fewer > 0:
             files = _equal(expected, given, paths) - _equal(expected, wrong, paths)
-            told = next((str(change.mark) for change in row.changes if change.mark is not None), "")
-            explanations.append(
-                BehaviourDifference(row.name, row.what, told, rules.value(row.name), value, files, fewer)
-            )
+            explanations.append(difference._replace(files=files, lines=fewer))
             rules, wrong = trial, given
         if _equal(expected, wrong, paths) == len(paths):
             break
     return explanations, wrong
 
 
-def _alternatives(rules: Rules) -> Iterator[tuple[Behaviour[bool] | Behaviour[int], int]]:
-    """Each behaviour with each value that it does not have, those that changed last first."""
-    rows = sorted(Rules.rows(), key=lambda row: row.changes[-1].series, reverse=True)
-    for row in rows:
+def _alternatives(rules: Rules, inputs: Inputs) -> Iterator[tuple[BehaviourDifference, Callable[[Rules], Rules]]]:
+    """The lists of the tree, and each behaviour with each value that it does not have, those that changed last first.
+
+    With each comes the function that gives other rules this value.
+    """
+    if rules.tree is None:
+        what, told = "Operators are treated specially by their names.", "the constants of the generator"
+        values = (f"those of {rules.version.series}", "those in the tree")
+        yield BehaviourDifference("lists of operators", what, told, *values), partial(with_lists, inputs=inputs)
+    for row in sorted(Rules.rows(), key=lambda row: row.changes[-1].series, reverse=True):
+        told = next((str(change.mark) for change in row.changes if change.mark is not None), "")
+        ours = rules.value(row.name)
         for change in row.changes:
-            if change.value != rules.value(row.name):
-                yield row, change.value
+            if change.value != ours:
+                difference = BehaviourDifference(row.name, row.what, told, _text(ours), _text(change.value))
+                yield difference, partial(with_value, name=row.name, value=change.value)
+
+
+def _text(value: int) -> str:
+    """The value of a behaviour in words."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _trial_contents(
