@@ -105,15 +105,43 @@ example-backend: $(REFERENCE)
 	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) tests
 
 lint: $(REFERENCE)
-	$(VENV)/bin/ruff check src tests bench docs/reference.py
-	$(VENV)/bin/ruff format --check src tests bench docs/reference.py
-	$(VENV)/bin/mypy src tests bench docs/reference.py
+	$(VENV)/bin/ruff check src tests bench docs/reference.py docs/site
+	$(VENV)/bin/ruff format --check src tests bench docs/reference.py docs/site
+	$(VENV)/bin/mypy src tests bench docs/reference.py docs/site
 	$(VENV)/bin/vermin --quiet --no-tips --violations --target=3.10- src
 	$(PYTEST) -q tests/test_layering.py
 
 # The pages of the documentation that are made from the program: diagnostics, command line, library.
 docs: $(REFERENCE)
 	$(VENV)/bin/python -m docs.reference
+
+# The documentation as a site, in build/site: static files, made without network once the generator is installed. It has
+# the operators of the installed PyTorch, or those of a version: SITE_TORCH=2.15.0 reads them from the package index.
+# SITE_SINCE='2.9.0 2.12.1' shows how each operator changed from release to release.
+SITE := .cache/site
+SITE_TORCH ?= auto
+SITE_SINCE ?=
+.PHONY: site site-test
+site: $(if $(filter auto,$(SITE_TORCH)),$(REFERENCE),$(TOOL)) $(SITE)/.installed
+	$(VENV)/bin/python -m docs.site --generator $(SITE)/bin/zensical --modules $(SITE)/node_modules \
+	    --torch $(SITE_TORCH) --since $(SITE_SINCE) --out build/site
+
+# Its generator has an environment of its own; what its pages load in the browser comes from npm.
+$(SITE)/.installed:
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip --disable-pip-version-check install --quiet $(PIP_FLAGS) 'zensical~=0.0.73'
+	npm install --silent --no-save --ignore-scripts --no-audit --no-fund --prefix $(SITE) \
+	    pyodide@314.0.7 web-tree-sitter@0.27.2 tree-sitter-cpp@0.23.4
+	@touch $@
+
+# The site in a browser: search, playground, keyboard, accessibility. Needs Chromium, which Debian has; prints figures.
+site-test: $(REFERENCE) site $(SITE)/.tests-installed
+	PYTHONPATH=$(SITE)/tests $(PYTEST) -q -s -m slow tests/site
+
+$(SITE)/.tests-installed: $(SITE)/.installed
+	$(PIP) --target $(SITE)/tests --upgrade 'playwright~=1.58'
+	npm install --silent --no-save --ignore-scripts --no-audit --no-fund --prefix $(SITE)/tests axe-core@4.14.1
+	@touch $@
 
 conformance: $(REFERENCE)
 	$(VENV)/bin/python -m tests.conformance --workers $(JOBS) $(if $(ONLY),--only '$(ONLY)')

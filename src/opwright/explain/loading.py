@@ -33,7 +33,7 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.source.items import ItemText
 
-__all__ = ["ExplainRequest", "Explained", "load_jobs", "load_part", "load_pytorch"]
+__all__ = ["ExplainRequest", "Explained", "load_jobs", "load_part", "load_pytorch", "narrowed_inputs"]
 
 
 class ExplainRequest(NamedTuple):
@@ -115,7 +115,7 @@ def load_pytorch(request: ExplainRequest, inputs: Inputs, rules: Rules, sink: Di
 
 def load_part(request: ExplainRequest, rules: Rules) -> Job | None:
     """The job with the operations of the names alone; None if they have faults, or cannot be told apart."""
-    inputs = _narrow(request)
+    inputs = narrowed_inputs(request)
     if inputs is None:
         return None
     try:
@@ -127,7 +127,7 @@ def load_part(request: ExplainRequest, rules: Rules) -> Job | None:
     return job
 
 
-def _narrow(request: ExplainRequest) -> Inputs | None:
+def narrowed_inputs(request: ExplainRequest) -> Inputs | None:
     """The inputs with the entries of the names, and of what has to be counted with them; None if all are needed."""
     texts = [*request.names, *[file.text for file in (*request.backends, *request.operator_files)]]
     texts += [text.removeprefix(FOREACH_PREFIX) for text in request.names]

@@ -1,0 +1,81 @@
+"""Builds the site of the documentation: static files that load nothing from elsewhere.
+
+    python -m docs.site --generator .cache/site/bin/zensical --out build/site
+
+The Markdown of all pages is written below `build/site-pages` first. The build fails for a link that leads nowhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from docs.site.operators import operator_files
+from docs.site.pages import ROOT, site_pages
+from docs.site.playground import write_playground
+
+_HERE: Final = Path(__file__).resolve().parent
+#: Folders of files that pages show or link to as they are.
+_FOLDERS: Final = {"docs/images": "images", "docs/schemas": "schemas", "docs/site/browser": "assets"}
+#: In the settings, the pages of a folder that are made.
+_MADE_PAGES: Final = re.compile(r'"(\w+)/\*"')
+
+
+def main(argv: list[str]) -> int:
+    """Build the site, and give the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m docs.site", description=__doc__.partition("\n")[0])
+    parser.add_argument("--generator", type=Path, default=ROOT / ".cache/site/bin/zensical", help="zensical's program")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="the folder of the site")
+    parser.add_argument("--modules", type=Path, default=ROOT / ".cache/site/node_modules", help="packages of npm")
+    parser.add_argument("--torch", default="auto", help="the PyTorch whose operators are shown: `auto`, or a version")
+    parser.add_argument("--since", nargs="*", default=[], help="older releases, whose differences operators show")
+    arguments = parser.parse_args(argv)
+    staging = arguments.out.with_name(f"{arguments.out.name}-pages")
+    stage(staging, site_pages() | operator_files(arguments.torch, arguments.since))
+    write_playground(staging / "pages" / "assets" / "playground", arguments.modules, arguments.torch)
+    done = subprocess.run([arguments.generator.absolute(), "build", "--clean", "--strict"], cwd=staging, check=False)
+    if done.returncode == 0:
+        shutil.rmtree(arguments.out, ignore_errors=True)
+        (staging / "site").rename(arguments.out)
+        print(f"the site is in {arguments.out}: python -m http.server --directory {arguments.out}")
+    return done.returncode
+
+
+def stage(folder: Path, pages: dict[str, str]) -> None:
+    """Write what the generator of the site reads: the pages, the files that they load, and the settings."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for source, name in _FOLDERS.items():
+        shutil.copytree(ROOT / source, folder / "pages" / name)
+    for path, text in pages.items():
+        (folder / "pages" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "pages" / path).write_text(text, encoding="utf-8")
+    (folder / "zensical.toml").write_text(settings(pages), encoding="utf-8")
+
+
+def settings(pages: Iterable[str]) -> str:
+    """The settings with the lists of pages that are made."""
+    template = (_HERE / "zensical.toml").read_text(encoding="utf-8")
+
+    def listed(match: re.Match[str]) -> str:
+        found = [page for page in pages if page.startswith(f"{match[1]}/") and page.endswith(".md")]
+        index = f"{match[1]}/index.md"
+        named = [json.dumps(index)] if index in found else []
+        return ", ".join([*named, *(f"{{ {json.dumps(_name(page))} = {json.dumps(page)} }}"
+                                    for page in found if page != index)])  # fmt: skip
+
+    return _MADE_PAGES.sub(listed, template)
+
+
+def _name(page: str) -> str:
+    return page.partition("/")[2].removesuffix(".md")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,191 @@
+// The page of the playground: two texts, what is wrong with them, and the files that a worker generates from them.
+(() => {
+  const base = document.currentScript.src;
+  const byId = (id) => document.getElementById(`pg-${id}`);
+  const [example, kind, share, status, problems, tabs, file] = ["example", "kind", "share", "status", "problems", "tabs", "file"].map(byId);
+  const editors = { text: byId("text"), formulas: byId("formulas") };
+  const names = { library: "acme.yaml", backend: "npu.yaml", pytorch: "native_functions.yaml" };
+  const PAUSE = 60; // milliseconds without a keystroke, after which the texts are sent
+  let examples = [], files = {}, shown = "", number = 0, timer = 0, sent = 0;
+
+  const escaped = (text) => text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
+  const element = (tag, properties = {}, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+
+  // The texts in the address, so that a link shows what its author saw.
+  const throughStream = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  async function packed(state) {
+    const bytes = await throughStream(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
+    return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  }
+  async function unpacked(text) {
+    try {
+      const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+      return JSON.parse(new TextDecoder().decode(await throughStream(bytes, new DecompressionStream("deflate-raw"))));
+    } catch {
+      return null;
+    }
+  }
+
+  const state = () => ({ kind: kind.value, text: editors.text.value, formulas: editors.formulas.value });
+  async function remember() {
+    history.replaceState(null, "", `#${await packed(state())}`);
+  }
+
+  // Positions count characters; a string of JavaScript counts some of them as two.
+  const unitOffset = (text, offset) => [...text].slice(0, offset).join("").length;
+
+  function mark(name, rows) {
+    const { value } = editors[name];
+    const ranges = rows.map(({ place, severity }) => [unitOffset(value, place.start.offset), unitOffset(value, place.end.offset), severity]);
+    let at = 0, html = "";
+    for (const [start, end, severity] of ranges.sort((left, right) => left[0] - right[0])) {
+      if (start < at) continue;
+      const stop = Math.max(end, start + 1);
+      html += `${escaped(value.slice(at, start))}<mark class="pg-${severity}">${escaped(value.slice(start, stop))}</mark>`;
+      at = stop;
+    }
+    byId(`${name}-marks`).innerHTML = `${html}${escaped(value.slice(at))}\n`;
+  }
+
+  function select(name, place) {
+    const editor = editors[name];
+    editor.focus();
+    editor.setSelectionRange(unitOffset(editor.value, place.start.offset), unitOffset(editor.value, place.end.offset));
+  }
+
+  function problem(row) {
+    const name = row.place?.path === names[kind.value] ? "text" : row.place?.path === "derivatives.yaml" ? "formulas" : null;
+    const item = element("li", { className: `pg-${row.severity}` });
+    const page = element("a", { href: new URL(`../diagnostics/${row.code}/`, base).href, textContent: row.code, title: `What ${row.code} means` });
+    item.append(`${row.severity} `, page, " ");
+    if (name) {
+      const where = `${row.place.path}:${row.place.start.line}:${row.place.start.column}`;
+      const go = element("button", { type: "button", textContent: where });
+      go.addEventListener("click", () => select(name, row.place));
+      item.append(go, " ");
+    }
+    item.append(element("span", { innerHTML: escaped(row.message).replace(/`([^`]+)`/g, "<code>$1</code>") }));
+    const more = [...row.notes, row.help].filter(Boolean);
+    for (const text of more) item.append(element("span", { className: "pg-help", innerHTML: escaped(text).replace(/`([^`]+)`/g, "<code>$1</code>") }));
+    return item;
+  }
+
+  // The lines of a file, with those marked that the last answer did not have.
+  function showFile(path, before) {
+    shown = path;
+    for (const tab of tabs.children) {
+      const isShown = tab.dataset.path === path;
+      tab.setAttribute("aria-selected", isShown);
+      tab.tabIndex = isShown ? 0 : -1;
+      if (isShown) file.setAttribute("aria-labelledby", tab.id);
+    }
+    const old = before === undefined ? null : new Set(before.split("\n"));
+    const lines = (files[path] ?? "").split("\n");
+    file.innerHTML = lines.map((line) => (old && !old.has(line) ? `<ins>${escaped(line)}</ins>` : escaped(line))).join("\n");
+  }
+
+  function showFiles(next) {
+    const before = files;
+    files = next;
+    const paths = Object.keys(files).sort();
+    const repeated = (name) => paths.filter((path) => path.endsWith(`/${name}`)).length > 1;
+    if (paths.join() !== [...tabs.children].map((tab) => tab.dataset.path).join()) {
+      tabs.replaceChildren(...paths.map((path, index) => {
+        const name = path.split("/").at(-1);
+        const tab = element("button", { type: "button", id: `pg-tab-${index}`, title: path, textContent: repeated(name) ? path : name });
+        tab.setAttribute("role", "tab");
+        tab.setAttribute("aria-controls", "pg-file");
+        tab.dataset.path = path;
+        tab.addEventListener("click", () => showFile(path, undefined));
+        return tab;
+      }));
+    }
+    const first = paths.find((path) => /register_0\.cpp$|^Register\w+\.cpp$|ops\/\w+_ops\.h$/.test(path)) ?? paths[0];
+    const path = paths.includes(shown) ? shown : first;
+    if (path) showFile(path, before[path]);
+    else file.textContent = "";
+  }
+
+  tabs.addEventListener("keydown", (event) => {
+    const all = [...tabs.children], at = all.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    const tab = to === undefined ? null : all[(to + all.length) % all.length];
+    if (!tab) return;
+    event.preventDefault();
+    tab.focus();
+    showFile(tab.dataset.path, undefined);
+  });
+
+  function show(answer) {
+    if (answer.failure) {
+      status.textContent = `Opwright failed: ${answer.failure.trim().split("\n").at(-1)}`;
+      return;
+    }
+    const rows = answer.diagnostics;
+    for (const [name, path] of [["text", names[kind.value]], ["formulas", "derivatives.yaml"]])
+      mark(name, rows.filter((row) => row.place?.path === path));
+    problems.replaceChildren(...(rows.length ? rows.map(problem) : [element("li", { className: "pg-none", textContent: "none" })]));
+    const errors = rows.filter((row) => row.severity === "error").length;
+    const count = Object.keys(answer.files).length;
+    const took = `${Math.round(performance.now() - sent)} ms`;
+    const kept = tabs.children.length ? "; the files are those of the last text without errors" : "";
+    status.textContent = errors ? `${errors} ${errors === 1 ? "error" : "errors"}${kept}` : `${count} files in ${took}`;
+    document.getElementById("playground").dataset.answered = answer.number;
+    if (!errors) showFiles(answer.files);
+  }
+
+  const worker = new Worker(new URL("worker.js", base), { type: "module" });
+  worker.onmessage = ({ data }) => {
+    if (data.ready || (data.number !== undefined && data.number !== number)) return;
+    show(data);
+  };
+  worker.onerror = (event) => show({ failure: event.message ?? "the worker did not start" });
+
+  function ask() {
+    sent = performance.now();
+    worker.postMessage({ number: ++number, ...state() });
+    remember();
+  }
+
+  function put(next) {
+    showFiles({});
+    kind.value = next.kind;
+    byId("text-label").textContent = names[next.kind];
+    editors.text.value = next.text;
+    editors.formulas.value = next.formulas;
+    mark("text", []);
+    mark("formulas", []);
+    ask();
+  }
+
+  for (const [name, editor] of Object.entries(editors)) {
+    editor.addEventListener("input", () => {
+      mark(name, []);
+      clearTimeout(timer);
+      timer = setTimeout(ask, PAUSE);
+    });
+    editor.addEventListener("scroll", () => {
+      const marks = byId(`${name}-marks`);
+      marks.scrollTop = editor.scrollTop;
+      marks.scrollLeft = editor.scrollLeft;
+    });
+  }
+  example.addEventListener("change", () => put(examples[example.value]));
+  kind.addEventListener("change", () => put(examples.find((row) => row.kind === kind.value)));
+  share.addEventListener("click", async () => {
+    await remember();
+    await navigator.clipboard?.writeText(location.href).catch(() => {});
+    status.textContent = "The link to these texts is copied, and in the address";
+  });
+
+  (async () => {
+    examples = await (await fetch(new URL("playground/examples.json", base))).json();
+    example.replaceChildren(...examples.map(({ title }, index) => element("option", { value: index, textContent: title })));
+    const linked = location.hash.length > 1 ? await unpacked(location.hash.slice(1)) : null;
+    put(linked && names[linked.kind] ? linked : examples[0]);
+  })();
+})();

@@ -1,0 +1,64 @@
+// Runs Opwright in Pyodide beside the page, which stays responsive. All files come from the folder of this one.
+import { loadPyodide } from "./playground/pyodide.mjs";
+import { Language, Parser } from "./playground/web-tree-sitter.js";
+
+const at = (name) => new URL(`playground/${name}`, import.meta.url).href;
+
+async function loadedParser() {
+  await Parser.init({ locateFile: () => at("web-tree-sitter.wasm") });
+  const parser = new Parser();
+  parser.setLanguage(await Language.load(at("tree-sitter-cpp.wasm")));
+  return parser;
+}
+
+// A tree as JSON: for each node its type, its range, what it is, the field that it stands in, and its children.
+function treeText(parser, text) {
+  const tree = parser.parse(text);
+  const cursor = tree.walk();
+  const row = () => {
+    const node = cursor.currentNode;
+    const children = [];
+    const own = [node.type, node.startIndex, node.endIndex, node.isNamed, node.hasError, node.isMissing, cursor.currentFieldName ?? null, children];
+    if (cursor.gotoFirstChild()) {
+      do children.push(row());
+      while (cursor.gotoNextSibling());
+      cursor.gotoParent();
+    }
+    return own;
+  };
+  const text_ = JSON.stringify(row());
+  tree.delete();
+  return text_;
+}
+
+async function loadedEngine() {
+  const [pyodide, parser, archive] = await Promise.all([
+    loadPyodide({ indexURL: at("") }),
+    loadedParser(),
+    fetch(at("opwright.zip")).then((response) => response.arrayBuffer()),
+  ]);
+  pyodide.registerJsModule("playground_parser", { parse: (text) => treeText(parser, text) });
+  pyodide.unpackArchive(archive, "zip", { extractDir: "/opwright" });
+  pyodide.runPython("import sys; sys.path.insert(0, '/opwright')");
+  return pyodide.pyimport("engine");
+}
+
+const engine = loadedEngine();
+engine.then(() => postMessage({ ready: true }), (error) => postMessage({ failure: String(error) }));
+
+// Of the texts that wait, only the last one is answered.
+let waiting = null;
+onmessage = async ({ data }) => {
+  const isFirst = waiting === null;
+  waiting = data;
+  if (!isFirst) return;
+  const { answer } = await engine;
+  await new Promise((resolve) => setTimeout(resolve));
+  const { number, kind, text, formulas } = waiting;
+  waiting = null;
+  try {
+    postMessage({ number, ...JSON.parse(answer(kind, text, formulas, "/opwright/inputs/ATen")) });
+  } catch (error) {
+    postMessage({ number, failure: String(error) });
+  }
+};

@@ -1,0 +1,61 @@
+"""The files of the playground: Pyodide, the parser of C++, and an archive of Opwright with the inputs of a release."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+import opwright
+
+__all__ = ["EXAMPLES", "release_files", "write_playground"]
+
+_HERE: Final = Path(__file__).resolve().parent
+#: What is taken from packages of npm, by package.
+_FROM_NPM: Final = {
+    "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
+    "web-tree-sitter": ("web-tree-sitter.js", "web-tree-sitter.wasm", "LICENSE"),
+    "tree-sitter-cpp": ("tree-sitter-cpp.wasm", "LICENSE"),
+}
+#: The examples that a visitor starts from, with the kinds of `browser/engine.py`.
+EXAMPLES: Final[list[dict[str, str]]] = yaml.safe_load((_HERE / "examples.yaml").read_text(encoding="utf-8"))
+
+
+def write_playground(folder: Path, modules: Path, torch: str) -> None:
+    """Write the files below the folder of the site's assets."""
+    folder.mkdir(parents=True)
+    for package, names in _FROM_NPM.items():
+        for name in names:
+            target = f"{package}-{name}" if name == "LICENSE" else name
+            shutil.copyfile(modules / package / name, folder / target)
+    (folder / "examples.json").write_text(json.dumps(EXAMPLES), encoding="utf-8")
+    with zipfile.ZipFile(folder / "opwright.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in _archived(torch):
+            # One date, so that the same sources make the same bytes.
+            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+
+
+def _archived(torch: str) -> Iterator[tuple[str, bytes]]:
+    """What Pyodide unpacks: the package, PyYAML in Python alone, the engine, and the inputs."""
+    for module in (opwright, yaml):
+        root = Path(module.__file__ or "").parent
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so":
+                yield f"{root.name}/{path.relative_to(root).as_posix()}", path.read_bytes()
+    yield "engine.py", (_HERE / "browser" / "engine.py").read_bytes()
+    yield "tree_sitter.py", (_HERE / "browser" / "tree_sitter.py").read_bytes()
+    yield "tree_sitter_cpp.py", b"def language():\n    return None\n"
+    yield from ((f"inputs/{path}", data) for path, data in release_files(torch))
+
+
+def release_files(torch: str) -> Iterator[tuple[str, bytes]]:
+    """The inputs of a release by their paths in a folder, of which `ATen` is the source path."""
+    inputs = opwright.open_inputs(torch=torch)
+    for name in sorted(inputs.names()):
+        path = name if name.startswith("autograd/") else f"ATen/{name}"
+        yield path, inputs.read_text(name).text.encode()

@@ -1,0 +1,234 @@
+"""The built site in headless Chromium; `make site-test` builds it and runs these tests, and prints figures."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "build" / "site"
+AXE = ROOT / ".cache" / "site" / "tests" / "node_modules" / "axe-core" / "axe.min.js"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PAGES = (
+    *("", "tutorial/", "library-files/", "diagnostics/", "diagnostics/E0310/", "commands/check/", "families/headers/"),
+    *("releases/2.13/", "api/Catalog/", "operators/#add.Tensor", "playground/"),
+)
+UNREAD = re.compile(r"(?m)^\s*(?:[-*] |[1-9]\. |\|)|```|\]\(")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+    pytest.mark.skipif(not SITE.is_dir(), reason="no built site: `make site`"),
+]
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves files and prints nothing."""
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a server with the site in a folder of its own, as a project's page on GitHub has it."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=SITE))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, which runs without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: `make site-test` installs it")
+    with playwright.sync_playwright() as runner:
+        started = runner.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """A page whose test fails if it prints an error, or asks another server."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=address)
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    own = (address, "data:", "blob:")
+    opened.on("request", lambda request: complaints.append(request.url) if not request.url.startswith(own) else None)
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def answered(page: Any, after: int = 0) -> int:
+    """Wait for an answer of the playground that is newer, and return its number."""
+    script = "after => Number(document.getElementById('playground').dataset.answered ?? 0) > after"
+    page.wait_for_function(script, arg=after, timeout=60_000)
+    return int(page.get_attribute("#playground", "data-answered"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility(page: Any, path: str, scheme: str) -> None:
+    """axe finds nothing serious in a page, in either colours."""
+    page.emulate_media(color_scheme=scheme)
+    page.goto(path)
+    if path == "playground/":
+        answered(page)
+    page.wait_for_load_state("networkidle")
+    page.add_script_tag(path=str(AXE))
+    results = page.evaluate("async () => (await axe.run()).violations")
+    serious = [
+        f"{row['id']}: {node['target'][0]} {node['any'][0]['message'] if node['any'] else row['help']}"
+        for row in results
+        if row["impact"] in ("serious", "critical")
+        for node in row["nodes"][:3]
+    ]
+    assert serious == []
+
+
+def test_markdown_is_read() -> None:
+    """No paragraph shows marks of lists, fences or links, which Python's Markdown reads otherwise than GitHub's."""
+    unread = []
+    for path in sorted(SITE.rglob("index.html")):
+        text = re.sub(r"(?s)<(pre|code|script)\b.*?</\1>", "", path.read_text(encoding="utf-8"))
+        paragraphs = [re.sub(r"<[^>]*>", "", found) for found in re.findall(r"(?s)<p>(.*?)</p>", text)]
+        unread += [(path.parent.name, found) for found in paragraphs if UNREAD.search(found)]
+        unread += [(path.parent.name, found) for found in re.findall(r'<ol start="\d{3}.*', text)]
+    assert unread == []
+
+
+def test_search_finds_a_diagnostic(page: Any) -> None:
+    """The keyboard alone leads from any page to the page of a code."""
+    page.goto("versioning/", wait_until="networkidle")
+    page.keyboard.press("Control+k")
+    # The dialog of the search is in a shadow tree.
+    page.wait_for_function("document.activeElement.shadowRoot?.activeElement?.tagName === 'INPUT'")
+    page.keyboard.type("E0310")
+    page.get_by_text("unknown dispatch key").first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/diagnostics/E0310/**")
+    assert "unknown dispatch key" in page.inner_text("h1")
+
+
+def test_operators(page: Any) -> None:
+    """The filter finds overloads by words of their schemas, and a link explains one of them."""
+    page.goto("operators/")
+    page.get_by_label("Name, or words of the schema").fill("upsample_bicubic out")
+    page.get_by_role("link", name="upsample_bicubic2d.out", exact=True).click()
+    page.get_by_role("heading", name="Dispatch").wait_for()
+    shown = page.inner_text("#operator")
+    assert "at::native::structured_upsample_bicubic2d_out_cpu::impl" in shown
+    page.goto("operators/#relu_")
+    page.get_by_role("heading", name="relu_", exact=True).wait_for()
+    assert "ReluBackward0" in page.inner_text("#operator")
+
+
+def test_playground_generates(page: Any) -> None:
+    """The first answer has the files of the first example; a tab shows each of them."""
+    started = time.perf_counter()
+    page.goto("playground/")
+    answered(page)
+    print(f"\nplayground, first answer: {time.perf_counter() - started:.1f} s")
+    assert "m.def(" in page.inner_text("#pg-file")
+    page.get_by_role("tab", name="_ops.py").click()
+    assert "def soft_clip(" in page.inner_text("#pg-file")
+    page.keyboard.press("Home")
+    assert page.get_by_role("tab", name="kernels.h").get_attribute("aria-selected") == "true"
+
+
+def test_playground_answers_keystrokes(page: Any) -> None:
+    """Each keystroke is answered, and the lines that it changed are marked."""
+    page.goto("playground/")
+    number = answered(page)
+    text = "namespace: acme\noperators:\n- func: clip(Tensor self) -> Tensor\n  doc: A"
+    page.fill("#pg-text", text)
+    number = answered(page, number)
+    page.get_by_role("tab", name="_ops.py").click()
+    page.focus("#pg-text")
+    page.keyboard.press("Control+End")
+    seconds = []
+    for letter in "limiter of values":
+        started = time.perf_counter()
+        page.keyboard.type(letter)
+        number = answered(page, number)
+        seconds.append(time.perf_counter() - started)
+    print(
+        f"\nplayground, after a keystroke: median {sorted(seconds)[8] * 1000:.0f} ms, most {max(seconds) * 1000:.0f} ms"
+    )
+    assert page.locator("#pg-file ins").all_inner_texts() == ['    """Alimiter of values']
+
+
+def test_playground_reports_mistakes(page: Any) -> None:
+    """Mistakes are under the text with links to their pages, and marked in it; a button leads to the place."""
+    page.goto("playground/")
+    number = answered(page)
+    page.fill("#pg-text", page.input_value("#pg-text").replace("CPU", "CPUU"))
+    answered(page, number)
+    (problem,) = page.locator("#pg-problems li").all_inner_texts()
+    assert "unknown dispatch key CPUU" in problem
+    assert page.locator("#pg-text-marks mark").all_inner_texts() == ["CPUU"]
+    page.get_by_role("button", name="acme.yaml:8:5").click()
+    selected = "({value, selectionStart, selectionEnd}) => value.slice(selectionStart, selectionEnd)"
+    assert page.eval_on_selector("#pg-text", selected) == "CPUU"
+    page.get_by_role("link", name="E0310").click()
+    page.wait_for_url("**/diagnostics/E0310/")
+
+
+def test_playground_parses_formulas(page: Any) -> None:
+    """A formula that is no C++ is reported in its file, so tree-sitter runs in the browser too."""
+    page.goto("playground/")
+    number = answered(page)
+    page.fill("#pg-formulas", page.input_value("#pg-formulas").replace("grad *", "grad * /"))
+    answered(page, number)
+    (problem,) = page.locator("#pg-problems li").all_inner_texts()
+    assert "derivatives.yaml:2:" in problem
+
+
+@pytest.mark.parametrize("kind", ["backend", "pytorch"])
+def test_playground_has_other_kinds(page: Any, kind: str) -> None:
+    """The kinds of files have examples that generate without a diagnostic."""
+    page.goto("playground/")
+    number = answered(page)
+    page.select_option("#pg-kind", kind)
+    answered(page, number)
+    assert page.inner_text("#pg-problems") == "none"
+    assert page.get_by_role("tab").count() > 1
+
+
+def test_the_address_holds_the_text(page: Any) -> None:
+    """Opening the address of a text again shows the text and its answer."""
+    page.goto("playground/")
+    number = answered(page)
+    page.fill("#pg-text", "namespace: äcme🙂\n")
+    answered(page, number)
+    page.wait_for_function("location.hash.length > 10")
+    address = page.url
+    page.goto("tutorial/")
+    page.goto(address)
+    answered(page)
+    assert page.input_value("#pg-text") == "namespace: äcme🙂\n"
+
+
+def test_playground_works_offline_once_loaded(page: Any) -> None:
+    """Without a network, a loaded playground answers texts of kinds that it has not answered before."""
+    page.goto("playground/")
+    number = answered(page)
+    page.context.set_offline(True)
+    page.select_option("#pg-kind", "backend")
+    answered(page, number)
+    assert page.get_by_role("tab", name="RegisterNpu.cpp").get_attribute("aria-selected") == "true"

@@ -1,0 +1,95 @@
+"""The engine of the playground, which runs in browsers, says and makes what the command line does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.site.browser.engine import FILES, answer
+from docs.site.playground import EXAMPLES, release_files
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The inputs that the site serves."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for path, data in release_files("auto"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    return folder / "ATen"
+
+
+def answered(kind: str, text: str, formulas: str, inputs: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The files and the diagnostics of an answer."""
+    said = json.loads(answer(kind, text, formulas, str(inputs)))
+    return said["files"], said["diagnostics"]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[row["title"] for row in EXAMPLES])
+def test_examples(example: dict[str, str], inputs: Path) -> None:
+    """Each example generates files without a diagnostic, but the one that shows mistakes."""
+    files, diagnostics = answered(example["kind"], example["text"], example["formulas"], inputs)
+    if "mistakes" in example["title"]:
+        assert [row["code"] for row in diagnostics] == ["E0202", "E0310"]
+        assert not files
+    else:
+        assert diagnostics == []
+        assert files
+
+
+@pytest.mark.parametrize("example", [row for row in EXAMPLES if row["kind"] != "pytorch"], ids=lambda row: row["title"])
+def test_files_are_those_of_the_command_line(example: dict[str, str], inputs: Path, tmp_path: Path) -> None:
+    """`opwright generate` writes the same bytes from the same files and the installed PyTorch."""
+    name, formulas = FILES[example["kind"]]
+    (tmp_path / name).write_text(example["text"])
+    (tmp_path / formulas).write_text(example["formulas"])
+    command = ["-m", "opwright", "generate", f"--{example['kind']}", name, "--torch", "auto", "--out", "out"]
+    subprocess.run([sys.executable, *command], cwd=tmp_path, check=False, capture_output=True)
+    out = tmp_path / "out"
+    written = {path.relative_to(out).as_posix(): path for path in out.rglob("*") if path.is_file()}
+    own = {name: path.read_text() for name, path in written.items() if not name.startswith(".opwright/")}
+    assert answered(example["kind"], example["text"], example["formulas"], inputs)[0] == own
+
+
+def test_an_entry_of_pytorch_and_its_derivative(inputs: Path) -> None:
+    """An entry of `native_functions.yaml` shows the files that name its operator, autograd's among them."""
+    example = next(row for row in EXAMPLES if row["kind"] == "pytorch")
+    files, _ = answered("pytorch", example["text"], example["formulas"], inputs)
+    assert "aten/src/ATen/ops/soft_clip_ops.h" in files
+    assert any("SoftClipBackward0" in text for path, text in files.items() if "autograd" in path)
+    assert all("soft_clip" in text or "SoftClip" in text for text in files.values())
+
+
+def test_a_mistake_in_a_formula_is_at_its_place(inputs: Path) -> None:
+    """A formula that does not parse is reported in the second file."""
+    text, formulas = EXAMPLES[0]["text"], EXAMPLES[0]["formulas"].replace("square())", "square()")
+    _, diagnostics = answered("library", text, formulas, inputs)
+    assert [(row["code"], row["place"]["path"], row["place"]["start"]["line"]) for row in diagnostics] == [
+        ("E0937", "derivatives.yaml", 2)
+    ]
+
+
+def test_unknown_operators_get_the_suggestion_of_the_whole_release(inputs: Path) -> None:
+    """Only the operators that a backend names are loaded, and those that a message may suggest."""
+    files, (fault,) = answered("backend", "backend: PrivateUse1\ncpp_namespace: npu\nsupported:\n- rellu\n", "", inputs)
+    assert not files
+    assert (fault["code"], fault["place"]["start"]["line"], fault["help"]) == ("E1306", 4, "did you mean `relu`?")
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_other_files_of_the_visitor_are_not_there(kind: str, inputs: Path) -> None:
+    """Texts that name files, or are empty or no YAML, are answered with diagnostics and never fail."""
+    for text in (
+        "",
+        "a: [",
+        "namespace: acme\nderivatives: /etc/passwd\noperators: []\n",
+        "- func: f() -> ()\n  x: 1\n",
+    ):
+        files, diagnostics = answered(kind, text, "", inputs)
+        assert files or diagnostics or not text
+        assert "root:" not in json.dumps(diagnostics)
