@@ -18,7 +18,6 @@ from opwright.emit.emitter import Job
 from opwright.emit.python.units import bindings
 from opwright.emit.torch_stubs.hints import hints_of
 from opwright.explain.records import FilePlace, PythonRecord, SignatureRecord
-from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 
@@ -29,7 +28,12 @@ _REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
 
 
 def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureRecord, ...]:
-    """The signatures in the order from the caller to the kernel, then those of other runtimes."""
+    """The signatures in the order from the caller to the kernel, then those of other runtimes.
+
+    A library with the stable interface has its kernels alone.
+    """
+    if any(library.is_stable and library.library is function.library for library in job.libraries):
+        return tuple(_stable_kernels(function))
     makers: tuple[Callable[[NativeFunction, Job], Iterator[SignatureRecord]], ...] = (
         _public,
         _dispatcher,
@@ -74,13 +78,25 @@ def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]
 def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     """The kernels that are plain functions, those with the same name once."""
     del job
-    by_name: dict[str, tuple[Kernel, list[DispatchKey]]] = {}
-    for key, kernel in function.kernels.items():
-        if not kernel.structured and not kernel.python:
-            by_name.setdefault(f"{kernel.namespace}::{kernel.name}", (kernel, []))[1].append(key)
-    for name, (kernel, keys) in by_name.items():
+    for name, (kernel, keys) in _by_name(function).items():
         signature = native.symint_signature(function) if kernel.symint else native.signature(function)
-        yield SignatureRecord("native", signature.declaration(name), ", ".join([key.name for key in keys]))
+        yield SignatureRecord("native", signature.declaration(name), keys)
+
+
+def _by_name(function: NativeFunction) -> dict[str, tuple[Kernel, str]]:
+    """The functions that the author writes as kernels, by their qualified names, each with its dispatch keys."""
+    by_name: dict[str, tuple[Kernel, list[str]]] = {}
+    for key, kernel in function.kernels.items():
+        for own in () if kernel.structured else kernel.written:
+            by_name.setdefault(f"{own.namespace}::{own.name}", (own, []))[1].append(key.name)
+    return {name: (kernel, ", ".join(keys)) for name, (kernel, keys) in by_name.items()}
+
+
+def _stable_kernels(function: NativeFunction) -> Iterator[SignatureRecord]:
+    """The kernels of an operator of a library with the stable interface."""
+    for name, (_, keys) in _by_name(function).items():
+        text = stable.signature(function).declaration(name)
+        yield SignatureRecord("stable", text, f"{keys}, {_served_releases(function)}")
 
 
 def _structured(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:

@@ -28,7 +28,7 @@ from opwright.model.dispatch_key import META
 from opwright.model.runtime_keys import KeyKind, runtime_keys
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Painter", "dispatch_lines", "render", "render_overloads"]
+__all__ = ["PLAIN", "Painter", "dispatch_lines", "implementation_lines", "render", "render_overloads"]
 
 
 _BOLD: Final = "\x1b[1m"
@@ -117,6 +117,8 @@ class Painter(NamedTuple):
             yield (self.key(start) if index == 0 and lead.strip() else start) + (self.note(rest) if note else rest)
 
 
+#: Text without colours and links.
+PLAIN: Final = Painter()
 _INDENT: Final = "  "
 #: More missing keys than this are not listed after `except`.
 _MOST_EXCEPTIONS: Final = 6
@@ -258,7 +260,7 @@ def _lines(explanation: Explanation, painter: Painter) -> Iterator[str]:
     if explanation.dispatch is not None:
         sections.append(("Dispatch", dispatch_lines(explanation.dispatch, painter)))
     if explanation.implementations:
-        sections.append(("Implementations", _implementations(explanation.implementations, painter)))
+        sections.append(("Implementations", implementation_lines(explanation.implementations, painter)))
     if explanation.signatures is not None:
         sections.append(("C++ signatures", _signatures(explanation.signatures, painter)))
     if explanation.derivative is not None:
@@ -303,18 +305,19 @@ _ROLES: Final = {
 }
 
 
-def _implementations(records: Sequence[ImplementationRecord], painter: Painter) -> Iterator[str]:
+def implementation_lines(records: Sequence[ImplementationRecord], painter: Painter) -> Iterator[str]:
     """The kernels of each key, in the order in which they are tried."""
-    width = max(len(record.name) for record in records)
+    width = max([len(record.name) for record in records], default=0)
     for key, own in groupby(records, key=lambda record: record.key):
         yield f"{_TEXT_INDENT}{painter.key(key)}"
         for record in own:
             serves = f"when {record.when}" if record.when else "always"
             built = f"; if {record.condition}" if record.condition else ""
             priority = f"; priority {record.priority}" if record.priority else ""
-            yield from painter.wrap(
-                f"{_TEXT_INDENT * 2}{record.name:<{width}}  ", f"{serves}{built}{priority}", indent=8
-            )
+            # A module, a colon and a function, where C++ has namespaces.
+            python = f"; {record.kernel} in Python" if record.kernel.count(":") == 1 else ""
+            lead = f"{_TEXT_INDENT * 2}{record.name:<{width}}  "
+            yield from painter.wrap(lead, f"{serves}{built}{priority}{python}", indent=8)
 
 
 def _operation(record: OperationRecord, painter: Painter) -> Iterator[str]:

@@ -97,6 +97,22 @@ def _outputs(value: Node, name: str) -> Iterator[Span]:
         yield value.span.part(*match.span())
 
 
+def _conditions(value: Node, name: str) -> Iterator[Span]:
+    """Places in the conditions `when` of kernels, which are expressions of C++."""
+    pattern = _in_expression(name)
+    for _, kernels in value.entries if isinstance(value, Mapping) else ():
+        for kernel in kernels.items if isinstance(kernels, Sequence) else (kernels,):
+            when = kernel.get("when") if isinstance(kernel, Mapping) else None
+            if isinstance(when, Scalar):
+                for match in pattern.finditer(_without(_QUOTED, when.value)):
+                    yield when.span_of(*match.span(1))
+
+
+def _in_expression(name: str, suffix: str = "") -> re.Pattern[str]:
+    """An argument in an expression of C++: no member, no part of a name with a namespace, no function."""
+    return re.compile(rf"(?<![\w.])(?<!->)(?<!::)({name}){suffix}(?!\w|\s*\()")
+
+
 def _samples(value: Node, name: str) -> Iterator[Span]:
     for scalar in _scalars(value):
         yield from keyword_spans(scalar, name)
@@ -107,6 +123,7 @@ _FINDERS: Final[dict[str, Callable[[Node, str], Iterator[Span]]]] = {
     "func": _func,
     "cpp_no_default_args": _names,
     "precomputed": _precomputed_places,
+    "dispatch": _conditions,
     "outputs": _outputs,
     "samples": _samples,
 }
@@ -121,7 +138,7 @@ def derivative_places(entry: Mapping, name: str, others: frozenset[str]) -> Iter
     """
     endings = [f"{name}{ending}" for ending in ("_p", "_t")]
     suffix = "" if others.intersection(endings) else "(?:_[pt])?"
-    formula = re.compile(rf"(?<![\w.])(?<!->)(?<!::)({name}){suffix}(?!\w|\s*\()")
+    formula = _in_expression(name, suffix)
     for key, value in entry.entries:
         if key.value == "name":
             yield from _func(value, name)

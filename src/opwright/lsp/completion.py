@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import BACKEND, DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
+from opwright.lsp.argument_places import schema_names
 from opwright.lsp.cursor import Cursor, cursor_at
 from opwright.lsp.field_schemas import fields_at, values_at
-from opwright.lsp.operators import OperatorEntry, operator_entries, tag_texts
+from opwright.lsp.operators import OperatorEntry, entries_of, operator_entries, tag_texts
 from opwright.lsp.project import Project, kind_of
 from opwright.model.dispatch_key import KEYS
 from opwright.release.inputs import Inputs
@@ -58,6 +59,8 @@ def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator
     if cursor.key == "dispatch":
         for name in KEYS:
             yield Completion(name, "value", word, "dispatch key")
+    elif kind is LIBRARY and cursor.path[-1:] == ("when",):
+        yield from _arguments(word)
     elif cursor.key == "tags":
         for name, help in tag_texts(inputs).items():
             yield Completion(name, "value", word, "tag", help)
@@ -75,6 +78,15 @@ def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator
                 yield Completion(field.name, "field", word, "field", field.help)
         for value in () if cursor.in_key else values_at(kind, cursor.path):
             yield Completion(value, "value", word)
+
+
+def _arguments(word: Span) -> Iterator[Completion]:
+    """The arguments of the operator whose entry has the word."""
+    for entry in entries_of(word.file):
+        if entry.entry.start <= word.start < entry.entry.end or entry.entry.end == word.start == len(word.file.text):
+            for name, _, is_result in schema_names(entry.schema):
+                if not is_result:
+                    yield Completion(name, "value", word, "argument")
 
 
 def _line_before(word: Span) -> str:

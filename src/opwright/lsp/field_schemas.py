@@ -73,7 +73,8 @@ def fields_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[FieldSchema]
     fields: dict[str, str] = {}
     for schema in _at(dialect, path):
         for name, part in schema.get("properties", {}).items():
-            fields.setdefault(name, part.get("description", "") if isinstance(part, dict) else "")
+            # A field of several forms is described in one of them.
+            fields[name] = fields.get(name) or (part.get("description", "") if isinstance(part, dict) else "")
     return [FieldSchema(name, help) for name, help in fields.items()]
 
 

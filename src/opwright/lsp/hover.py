@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import DERIVATIVES
+from opwright.dialects.table import DERIVATIVES, LIBRARY
 from opwright.emit.emitter import Job
 from opwright.explain.explanation import explain
 from opwright.explain.loading import Explained, ExplainRequest, load_part
-from opwright.explain.text import Painter, dispatch_lines
+from opwright.explain.text import PLAIN, dispatch_lines
 from opwright.lsp.cursor import Cursor, cursor_at
 from opwright.lsp.field_schemas import fields_at
+from opwright.lsp.library import kernel_at, kernel_text, operator_text
 from opwright.lsp.operators import entries_of, load_operation, operator_entries, plain_name, tag_texts
 from opwright.lsp.project import Project, kind_of
 from opwright.model.dispatch_key import KEYS
@@ -43,12 +44,12 @@ def hover_at(project: Project, file: SourceFile, offset: int) -> Hover | None:
     cursor = cursor_at(file, offset)
     if not cursor.word.text or kind is None or inputs is None:
         return None
-    for markdown in _texts(kind, inputs, file, cursor):
+    for markdown in _texts(project, kind, inputs, file, cursor):
         return Hover(cursor.word, markdown)
     return None
 
 
-def _texts(kind: Dialect[Any], inputs: Inputs, file: SourceFile, cursor: Cursor) -> Iterator[str]:
+def _texts(project: Project, kind: Dialect[Any], inputs: Inputs, file: SourceFile, cursor: Cursor) -> Iterator[str]:
     """What is known about the word, the most likely meaning first."""
     word = cursor.word.text
     help = {field.name: field.help for field in fields_at(kind, cursor.path)} if cursor.in_key else {}
@@ -57,6 +58,10 @@ def _texts(kind: Dialect[Any], inputs: Inputs, file: SourceFile, cursor: Cursor)
     tags = tag_texts(inputs) if cursor.key == "tags" else {}
     if word in tags:
         yield f"**{word}**: {tags[word]}"
+    kernel = kernel_at(file, cursor.word.start) if kind is LIBRARY and not help.get(word) else None
+    if kernel is not None:
+        yield "\n\n".join(kernel_text(project, file, inputs, kernel))
+    yield from _library_texts(project, inputs, file, word) if kind is LIBRARY else ()
     yield from _operator_texts(inputs, file, word)
     if word in KEYS:
         yield from _key_texts(word)
@@ -66,6 +71,14 @@ def _key_texts(word: str) -> Iterator[str]:
     key = KEYS[word]
     device = f", of devices with the flag `{key.flag}`" if key.flag else ""
     yield f"dispatch key **{word}**{device}"
+
+
+def _library_texts(project: Project, inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:
+    """The schema of an operator of a library file, and its kernels."""
+    entry = operator_entries(file).get(word)
+    if entry is not None and entry.schema:
+        tables = operator_text(project, file, inputs, word)
+        yield "\n\n".join(f"{_FENCE}\n{text}\n{_FENCE}" for text in (entry.schema, *tables))
 
 
 def _operator_texts(inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:
@@ -85,7 +98,7 @@ def _dispatch_lines(function: NativeFunction, explained: Job | None) -> list[str
     lines: list[str] = []
     if explained is not None:
         explanation = explain(function, Explained(explained, ()), ("dispatch",))
-        lines += dispatch_lines(explanation.dispatch or (), Painter())
+        lines += dispatch_lines(explanation.dispatch or (), PLAIN)
     return lines or [f"  {key.name}: {kernel.name}" for key, kernel in function.kernels.items()]
 
 

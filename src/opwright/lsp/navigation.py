@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.lsp.cursor import word_at
+from opwright.lsp.library import NamedKernel, kernel_at, kernel_functions, named_kernels
 from opwright.lsp.operators import OperatorEntry, entries_of, load_operation, operator_entries, plain_name
-from opwright.lsp.project import Project
+from opwright.lsp.project import Project, kind_of
 from opwright.release.inputs import Inputs
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
@@ -24,12 +25,16 @@ _BEFORE_NAME: Final = (
 
 
 class Symbol(NamedTuple):
-    """An operator with an entry in a file: its name, the place of the name, the entry, and its schema."""
+    """An operator with an entry in a file: its name, the place of the name, the entry, its schema, and its kernels.
+
+    Only library files say more of kernels than their names, so other files have none here.
+    """
 
     name: str
     place: Span
     entry: Span
     schema: str
+    kernels: tuple[NamedKernel, ...] = ()
 
 
 def _native(project: Project, file: SourceFile) -> tuple[Inputs, SourceFile] | None:
@@ -40,8 +45,12 @@ def _native(project: Project, file: SourceFile) -> tuple[Inputs, SourceFile] | N
 def definitions_at(project: Project, file: SourceFile, offset: int) -> list[Span]:
     """The entry of the operator that is named at an offset.
 
-    From the name in an entry itself, this leads to what the entry delegates to, or to its derivative.
+    From the name in an entry itself, this leads to what the entry delegates to, or to its derivative; from the name of
+    a kernel in a library file to its function.
     """
+    kernel = kernel_at(file, offset) if kind_of(file) is LIBRARY else None
+    if kernel is not None:
+        return kernel_functions(project, file, kernel)
     name = plain_name(word_at(file, offset).text)
     places = [entry.place for entry in _entries(project, file, name)]
     away = [place for place in places if not (place.file.path == file.path and place.start <= offset <= place.end)]
@@ -91,13 +100,21 @@ def _places(files: Iterable[SourceFile], name: str) -> Iterator[Span]:
     pattern = re.compile(rf"{_BEFORE_NAME}({re.escape(name)})(?![\w.])")
     for file in files:
         for match in pattern.finditer(file.text):
+            # A list of kernels looks like one of operators.
+            if kind_of(file) is LIBRARY and kernel_at(file, match.start(1)) is not None:
+                continue
             if not (file.text[match.start(1) - 1].isalnum() or file.text[match.start(1) - 1] in "_."):
                 yield file.span(match.start(1), match.end(1))
 
 
 def symbols_in(file: SourceFile) -> list[Symbol]:
     """The operators of a file."""
-    return [Symbol(entry.name, entry.place, entry.entry, entry.schema) for entry in entries_of(file)]
+    kernels = named_kernels(file) if kind_of(file) is LIBRARY else ()
+    symbols = []
+    for name, place, schema, entry in entries_of(file):
+        own = [kernel for kernel in kernels if entry.start <= kernel.place.start < entry.end]
+        symbols.append(Symbol(name, place, entry, schema, tuple(own)))
+    return symbols
 
 
 def symbols_of_project(project: Project, query: str, limit: int = 200) -> list[Symbol]:

@@ -13,6 +13,7 @@ from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, emitters
 from opwright.explain.loading import ExplainRequest, load_part
+from opwright.lsp.library import derivatives_path, load_library
 from opwright.lsp.operators import entries_of, plain_name
 from opwright.lsp.project import Project, kind_of, tree_of
 from opwright.model.native_function import NativeFunction
@@ -20,8 +21,6 @@ from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
 from opwright.release.tree import rules_of
 from opwright.run.checked_files import owners_of
-from opwright.run.loading import load_job
-from opwright.run.request import Request
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Severity
@@ -234,21 +233,13 @@ def _pytorch_scope(inputs: Inputs, name: str) -> RenameScope:
 
 def _library_scope(project: Project, file: SourceFile, inputs: Inputs, name: str) -> RenameScope:
     _check_alone(project, file, name)
-    head, _ = read_head(load_yaml(file), Diagnostics())
-    path = os.path.normpath(os.path.join(os.path.dirname(file.path), head.derivatives))
-    derivatives = project.read(path) if head.derivatives else None
+    path = derivatives_path(file)
+    derivatives = project.read(path) if path else None
     files = (file,) if derivatives is None else (file, derivatives)
 
     def load(changed: Mapping[str, SourceFile]) -> LoadedScope:
-        def read(named: str) -> SourceFile:
-            is_derivatives = derivatives is not None and os.path.normpath(named) == path
-            return changed.get(path, derivatives) if is_derivatives and derivatives else SourceFile.read(named)
-
         sink = Diagnostics()
-        library = changed.get(file.path, file)
-        families, allowed = ("library",), project.allowed_paths
-        request = Request(inputs, {}, families, libraries=(library,), read_file=read, allowed_paths=allowed)
-        job = load_job(request, rules_of(inputs), sink, {})
+        job = load_library(project, file, inputs, sink, changed)
         if sink.has_errors:
             message = next(diagnostic.message for diagnostic in sink.sorted() if diagnostic.severity is Severity.ERROR)
             raise ValueError(f"the library {'would have' if changed else 'has'} mistakes: {message}")

@@ -275,7 +275,12 @@ class OperatorServer(LanguageServer):
     def symbol(self, symbol: Symbol) -> lsp.DocumentSymbol:
         """A symbol of an open file."""
         whole, name = self.range(symbol.entry), self.range(symbol.place)
-        return lsp.DocumentSymbol(symbol.name, lsp.SymbolKind.Function, whole, name, detail=symbol.schema)
+        kernels = []
+        for kernel in symbol.kernels:
+            place = self.range(kernel.place)
+            detail = f"{kernel.keys}{f', when {kernel.when}' if kernel.when else ''}"
+            kernels.append(lsp.DocumentSymbol(kernel.name, lsp.SymbolKind.Method, place, place, detail=detail))
+        return lsp.DocumentSymbol(symbol.name, lsp.SymbolKind.Function, whole, name, symbol.schema, children=kernels)
 
 
 def _is_trusted(options: object) -> bool | None:

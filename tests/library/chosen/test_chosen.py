@@ -192,6 +192,22 @@ def test_explain_and_dump_list_them(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_explain_has_the_functions_of_the_author(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`explain` has the C++ signature of each implementation, as the interface of the library has it."""
+    library = ["--library", str(HERE / "operators.yaml")]
+    assert main(["explain", "chosen::mixed", "--section", "dispatch,signatures", *library]) == 0
+    printed = capsys.readouterr().out
+    assert "    flat   when self.dim() == 1; priority 1; chosen_kernels:flat in Python\n    cubic" in printed
+    assert "at::Tensor chosen::native::cubic(" in printed
+    assert "chosen::native::flat" not in printed
+    (tmp_path / "firm.yaml").write_text(STABLE)
+    assert main(["explain", "firm::pick", "--section", "signatures", "--library", str(tmp_path / "firm.yaml")]) == 0
+    printed = capsys.readouterr().out
+    assert "torch::stable::Tensor firm::native::same(" in printed
+    assert "torch::stable::Tensor firm::native::zeros(" in printed
+    assert "at::Tensor firm" not in printed
+
+
 def test_a_changed_condition_is_generated(generate_library: GenerateLibrary) -> None:
     """A second run into the same folder writes the new condition."""
     before = generate_library(STABLE)
