@@ -32,6 +32,7 @@ __all__ = [
     "check_defaults",
     "check_functional_forms",
     "check_meta_kernels",
+    "check_normal_forms",
     "check_repeated_items",
     "check_tags",
 ]
@@ -198,6 +199,21 @@ def check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
         if writes and function.group is None and function.view_group is None and not function.has_composite_implicit:
             message = f"`{function.name}` writes its arguments, and has no functional form"
             sink.warning(codes.ONLY_WRITES, message, name_span(function))
+
+
+def check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
+    """Report schemas that are not written in their normal form (W2220)."""
+    for function in operators.functions:
+        written, text = function.schema.written_text, str(function.schema)
+        node = operators.nodes.node(function) if written != text else None
+        func = None if node is None else node.get("func")
+        if isinstance(func, Scalar):
+            start = max(func.value.find(written), 0)
+            place = func.span_of(start, len(func.value))
+            is_plain = func.value.endswith(written) and not re.search(r"[\\\"']", text)
+            edits = [Edit(place, text)] if is_plain else []
+            message = f"the normal form of this schema is `{text}`"
+            sink.warning(codes.NOT_NORMAL, message, place, edits=edits)
 
 
 def check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:

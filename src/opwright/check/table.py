@@ -13,6 +13,7 @@ from opwright.check.lints import (
     check_defaults,
     check_functional_forms,
     check_meta_kernels,
+    check_normal_forms,
     check_repeated_items,
     check_tags,
 )
@@ -30,6 +31,7 @@ OPERATOR_LINTS: Final = (
     # PyTorch can functionalize operators of libraries without a functional form, at some cost.
     OperatorLint(Lint(codes.ONLY_WRITES, for_others=False, compares_entries=True), check_functional_forms),
     OperatorLint(Lint(codes.REPEATED_ITEM, for_pytorch=True), check_repeated_items),
+    OperatorLint(Lint(codes.NOT_NORMAL, for_others=False), check_normal_forms),
 )
 
 #: Lints of backends.

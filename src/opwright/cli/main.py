@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "import": "write a library file from the registrations that a library has",
     "port": "move the C++ kernels of a library to PyTorch's stable headers",
     "check": "check operator files of all kinds, and fix them",
+    "format": "write the schemas of library files in their normal form",
     "coverage": "report which operators a backend implements, and what breaks",
     "conformance": "compare the files of PyTorch's own generator in a tree with Opwright's",
     "diff": "compare the operators of two releases, and say whom each change breaks",

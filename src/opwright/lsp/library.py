@@ -202,8 +202,8 @@ def _python_functions(project: Project, file: SourceFile, name: str) -> Iterator
     module, _, function = name.partition(":")
     path = module.replace(".", os.sep)
     pattern = re.compile(rf"(?m)^(?:def +({re.escape(function)})\b|({re.escape(function)}) *=)")
-    for found in _sources(file, (f"{os.sep}{path}.py", os.path.join(f"{os.sep}{path}", "__init__.py"))):
-        source = project.read(found)
+    for source_path in _sources(file, (f"{os.sep}{path}.py", os.path.join(f"{os.sep}{path}", "__init__.py"))):
+        source = project.read(source_path)
         if source is not None:
             yield from [source.span(*match.span(match.lastindex or 0)) for match in pattern.finditer(source.text)]
 

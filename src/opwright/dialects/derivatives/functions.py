@@ -53,7 +53,8 @@ class FunctionIndex:
         end = text.find("(")
         name = text if end < 0 else text[:end]
         function = self._by_name.get(name)
-        if function is not None and self._written_schema(function) == text:
+        # The author of a library may copy a schema that is not in its normal form.
+        if function is not None and text in (self._written_schema(function), function.schema.written_text):
             return function
         if function is None and self.may_lack(name):
             # The fault follows from that of the function's entry, which is reported.
