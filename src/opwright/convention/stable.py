@@ -29,6 +29,7 @@ __all__ = [
     "TENSOR",
     "Need",
     "argument_type",
+    "call_refusal",
     "needs",
     "registered_tags",
     "return_type",
@@ -72,7 +73,8 @@ def _value_type(type: Type) -> CType | None:
     if isinstance(type, BaseType):
         return _BASE_TYPES.get(type.name)
     if isinstance(type, OptionalType):
-        inner = _value_type(type.elem)
+        # `TORCH_BOX` keeps a text that a view is of, and none that an optional view is of.
+        inner = return_type(type.elem) if isinstance(type.elem, BaseType) else _value_type(type.elem)
         return None if inner is None else c_types.optional(inner)
     return _list_of(type.elem) if isinstance(type, ListType) else None
 
@@ -128,6 +130,16 @@ def needs(function: NativeFunction) -> list[Need]:
         if argument.type.text.startswith("Generator"):
             needed.append(Need(_GENERATORS_SINCE, "generators", str(argument)))
     return needed
+
+
+def call_refusal(function: NativeFunction) -> str:
+    """Why C++ cannot call a function as an operator, as far as PyTorch 2.13 can tell; empty if it can."""
+    types = [result.type for result in function.schema.returns]
+    if len(set(types)) > 1:
+        return "returns values of different types"
+    if any("bool[" in type.text for type in (*types, *[argument.type for argument in function.arguments.all])):
+        return "has lists of booleans"
+    return ""
 
 
 @per_function

@@ -13,6 +13,23 @@ def flat(self: Tensor, by: float, *, more: int) -> Tensor:
     return self * by + more
 
 
+def listed(
+    self: Tensor,
+    more: list[Tensor],
+    sizes: list[int],
+    *,
+    name: str,
+    other: Tensor | None,
+    by: float | None,
+    label: str | None,
+    words: list[str],
+) -> list[Tensor]:
+    """A kernel with arguments of all kinds, whose results show them."""
+    numbers = [*sizes, *([] if by is None else [by]), *([len(name)] if more else [])]
+    numbers += [*([] if label is None else [len(label)]), *([len("".join(words))] if words else [])]
+    return [self + (self if other is None else other), *[self.new_full((1,), number) for number in numbers]]
+
+
 def scaled(self: Tensor, by: float) -> Tensor:
     """The only kernel of an operator."""
     return self * by

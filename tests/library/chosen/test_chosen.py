@@ -28,6 +28,13 @@ operators:
 - func: pick(Tensor self) -> Tensor
   outputs: like(self)
   dispatch: {CPU: [{kernel: same, when: "self.dim() == 1", priority: 1}, zeros]}
+# All types that a Python function can have beside kernels in C++.
+- func: mixed(Tensor self, Tensor[] more, int[] sizes=[1, 2], *, str name="x", Tensor? other=None, float? by=None,
+    str? label=None, str[] words) -> Tensor[]
+  dispatch:
+    CPU:
+    - {python: "chosen_kernels:listed", when: "self.dim() == 1", priority: 1}
+    - alone
 """
 
 
@@ -145,30 +152,62 @@ def test_operators_pass_opcheck(chosen: Any, torch: ModuleType) -> None:  # noqa
         assert set(torch.library.opcheck(torch.ops.chosen.mark.default, arguments).values()) == {"SUCCESS"}
 
 
-@pytest.mark.thorough
-def test_stable_libraries_choose(
-    program: str, torch: ModuleType, tmp_path: Path, generate_library: GenerateLibrary
-) -> None:
-    """The stable interface has the same choice, and the same ways to force one."""
-    out = generate_library(STABLE)
-    compiler = Compiler(program, tmp_path, [out / "include", INCLUDE])
+@pytest.fixture(scope="module")
+def stable(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The Python functions of the library with the stable interface."""
+    folder = tmp_path_factory.mktemp("firm")
+    (folder / "firm.yaml").write_text(STABLE)
+    out = folder / "out"
+    assert main(["generate", "--library", str(folder / "firm.yaml"), "--torch", "auto", "--out", str(out)]) == 0
+    compiler = Compiler(program, folder, [out / "include", INCLUDE])
     torch.ops.load_library(compiler.library("firm", [out / "src/firm/register_0.cpp", HERE / "stable.cpp"]))
-    sys.path.insert(0, str(out / "python"))
-    firm: Any = importlib.import_module("firm._ops")
+    sys.path[:0] = [str(out / "python"), str(HERE)]
+    return importlib.import_module("firm._ops")
+
+
+@pytest.mark.thorough
+def test_stable_libraries_choose(stable: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """The stable interface has the same choice, and the same ways to force one."""
+    firm = stable
     assert firm.pick(torch.ones(1)).tolist() == [1]
     assert firm.pick(torch.ones(1, 1)).tolist() == [[0]]
     with firm.implementation("pick", "zeros"):
         assert firm.pick(torch.ones(1)).tolist() == [0]
 
 
-def test_python_kernels_are_alone_in_stable_libraries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The stable interface cannot call a Python function from C++; one that serves all calls needs no C++."""
+@pytest.mark.thorough
+def test_stable_libraries_call_python(stable: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """A Python function beside kernels in C++ gets all arguments, and gives all results."""
+    row = torch.full((2,), 3.0, requires_grad=True)
+    results = stable.mixed(row, [row, row], [4], name="more", by=0.5, words=["a", "b" * 40])
+    assert [own.tolist() for own in results] == [[6.0, 6.0], [4.0], [0.5], [4.0], [41.0]]
+    results = stable.mixed(row, [], other=row + 1, label="x" * 50, words=[])
+    assert [own.tolist() for own in results] == [[7.0, 7.0], [1.0], [2.0], [50.0]]
+    assert len(stable.mixed(row.reshape(1, 2), [], words=[])) == 1
+    with stable.implementation("mixed", "alone"):
+        assert len(stable.mixed(row, [row], words=["a"], label="x" * 50)) == 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ("f(Tensor x) -> (Tensor, int)", "returns values of different types"),
+        ("f(bool[2] x) -> ()", "has lists of booleans"),
+    ],
+)
+def test_calls_that_the_stable_interface_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], schema: str, reason: str
+) -> None:
+    """C++ cannot call a Python function of some types; one that serves all calls needs no C++."""
     file = tmp_path / "acme.yaml"
-    for value, status in (('{python: "m:f"}', 0), ('[{python: "m:g", when: "x.dim() == 1", priority: 1}, f]', 1)):
-        entry = f"func: f(Tensor x) -> Tensor\n  outputs: like(x)\n  dispatch:\n    CPU: {value}"
+    for value, status in (('{python: "m:f"}', 0), ('[{python: "m:g", when: "true", priority: 1}, f]', 1)):
+        entry = f"func: {schema}\n  dispatch:\n    CompositeExplicitAutograd: {value}"
         file.write_text(f"namespace: acme\nabi: stable\noperators:\n- {entry}\n", encoding="utf-8")
-        assert main(["check", "--torch", "auto", "--library", str(file)]) == status
-    assert "a Python kernel beside others of `f` needs `abi: native`" in capsys.readouterr().out
+        arguments = ["check", "--torch", "auto", "--ignore", "W1119", "--library", str(file)]
+        assert main(arguments) == status
+    printed = capsys.readouterr().out
+    assert f"a Python kernel beside others of `f`, which {reason}, needs `abi: native`" in printed
+    assert "help: let the Python function be the only kernel of its key" in printed
 
 
 def test_explain_and_dump_list_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,12 +112,3 @@ def test_entries_that_cannot_save(tmp_path: Path, capsys: pytest.CaptureFixture[
     printed = capsys.readouterr().out
     assert "error[E1140]" in printed
     assert reason in printed
-
-
-def test_stable_libraries_save_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The stable interface has no kernels that call operators."""
-    file = tmp_path / "acme.yaml"
-    entry = "func: f(Tensor x) -> (Tensor a, Tensor b)\n  saved: b\n  outputs: [like(x), like(x)]\n  dispatch: {CPU: f}"
-    file.write_text(f"namespace: acme\nabi: stable\noperators:\n- {entry}\n", encoding="utf-8")
-    assert main(["check", "--torch", "auto", "--library", str(file)]) == 1
-    assert "the field `saved` of `_f_saved` needs `abi: native`" in capsys.readouterr().out

@@ -63,6 +63,7 @@ CALLS: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
     "scale": lambda ops, x, y: ops.scale(x, 1.5),
     "multiply": lambda ops, x, y: ops.multiply(x, y, negate=True),
     "squash": lambda ops, x, y: ops.squash(x),
+    "cubed": lambda ops, x, y: ops.cubed(x, 0.5),
     "squash_backward": lambda ops, x, y: ops.squash_backward(x, y),
     "biased": lambda ops, x, y: ops.biased(x, y),
     "unbiased": lambda ops, x, y: ops.biased(x),
@@ -138,6 +139,23 @@ def test_saved_statistics(
         assert torch.autograd.gradcheck(lambda x, y: operators.attend(x, y, y, 0.5), matrices)  # noqa: B023
     first = torch.func.grad(lambda x: stable.attend(x, y.detach(), y.detach())[0].sum())(x.detach())
     torch.testing.assert_close(first, torch.autograd.grad(native.attend(x, y.detach(), y.detach())[0].sum(), x)[0])
+
+
+def test_results_that_are_not_returned(stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
+    """What a kernel saves is kept for the gradient alone; the operator has the properties of others."""
+    x, kept = matrices[0], 0
+
+    def keep(one: Tensor) -> Tensor:
+        nonlocal kept
+        kept += one.equal(x.detach().square())
+        return one
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda one: one):
+        result = stable.cubed(x)
+    assert kept == 1
+    torch.testing.assert_close(result, x**3)
+    torch.testing.assert_close(torch.vmap(stable.cubed)(x.detach()), x.detach() ** 3)
+    assert set(torch.library.opcheck(stable.cubed.default, (x,)).values()) == {"SUCCESS"}
 
 
 def test_nothing_is_kept_or_computed_for_inputs_that_need_no_gradient(

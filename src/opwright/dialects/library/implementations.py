@@ -161,10 +161,14 @@ def _read_when(node: Node, builder: EntryBuilder) -> str | None:
         at = node.span_of(match.start(), match.end())
         sink.error(codes.CALL_CONDITION, "`when` assigns a value", at, help="write `==`")
         return None
+    if builder.schema is None:
+        # Its fault is reported.
+        return " ".join(text.split())
     own = Diagnostics()
     checker = FormulaChecker(None, FormulaHelpers(frozenset(), {}, are_all=False), own)
-    operator = "" if builder.schema is None else builder.schema.name.text
-    checker.check(node, words_of(text), FormulaScope(operator, frozenset(_argument_names(builder)), "argument"))
+    checker.check(
+        node, words_of(text), FormulaScope(builder.schema.name.text, frozenset(_argument_names(builder)), "argument")
+    )
     sink.extend(own)
     return None if own.has_errors else " ".join(text.split())
 

@@ -8,7 +8,6 @@ from typing import Final
 from opwright.convention import dispatcher, stable
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
-from opwright.dialects.library.saved import SAVED
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.aten.backend import kernel_signature
@@ -164,11 +163,12 @@ def _has_made_out(function: NativeFunction) -> bool:
 
 
 class _Feature(NamedTuple):
-    """Something that needs the native interface: where an entry asks for it, what it is, and what the reason is."""
+    """Something that needs the native interface: where an entry asks for it, what it is, why, and what serves."""
 
     word: str
     what: str
     reason: str = ""
+    help: str = ""
 
 
 def check_stable(job: Job, sink: Diagnostics) -> None:
@@ -230,9 +230,10 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
         yield _Feature(word, "the structured kernel of")
     if any(choice.python and not own.python for own in function.kernels.values() for choice in own.implementations):
-        yield _Feature("python", "a Python kernel beside others of")
-    if fields.saved:
-        yield _Feature(SAVED, "the field `saved` of")
+        refusal = stable.call_refusal(function)
+        if refusal:
+            help = "let the Python function be the only kernel of its key, and call operators with C++ kernels from it"
+            yield _Feature("python", "a Python kernel beside others of", refusal, help)
     if not PYTHON_POLICIES.keys() >= {policy for _, policy in autocast_policies(function)}:
         yield _Feature("autocast", "the autocast policy of")
     if fields.batch_rule and rule_refusal(function):
@@ -244,7 +245,7 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
 def _report_field(function: NativeFunction, feature: _Feature, sink: Diagnostics) -> None:
     reason = f", which {feature.reason}," if feature.reason else ""
     message = f"{feature.what} `{function.name}`{reason} needs `abi: native`"
-    sink.error(STABLE_FIELD, message, word_span(function, feature.word))
+    sink.error(STABLE_FIELD, message, word_span(function, feature.word), help=feature.help)
 
 
 def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:

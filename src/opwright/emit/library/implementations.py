@@ -19,10 +19,20 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.names import whole_operator_name
 from opwright.syntax.cpp import guard, string_literal
 
-__all__ = ["IMPLEMENTATIONS_HEADER", "chosen_kernels", "place_of", "python_operator", "section", "stable_text"]
+__all__ = [
+    "IMPLEMENTATIONS_HEADER",
+    "STABLE_CALL_HEADER",
+    "chosen_kernels",
+    "place_of",
+    "python_operator",
+    "section",
+    "stable_text",
+]
 
 #: What chooses, and the header with it.
 IMPLEMENTATIONS_HEADER: Final = "opwright/implementations.h"
+#: What calls Python functions, and other operators, with the stable interface.
+STABLE_CALL_HEADER: Final = "opwright/stable_call.h"
 
 #: The kernels of a function for one key, and the call of each as an expression.
 _Calls: TypeAlias = Callable[[KernelChoice], str]
@@ -70,7 +80,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     if not texts and not part.forces_implementations:
         return Section()
     force = _FORCE if part.forces_implementations else ""
-    text = _in_namespace(part.library, texts, force) + _python_definitions(part.library, in_python)
+    text = _in_namespace(part.library, texts, force) + _python_definitions(part.library, in_python, "")
     return Section((IMPLEMENTATIONS_HEADER, *(["c10/core/DispatchKeySet.h"] if in_python else [])), text)
 
 
@@ -92,14 +102,14 @@ def _python_call(function: NativeFunction, choice: KernelChoice) -> str:
     )
 
 
-def _python_definitions(library: Library, in_python: list[tuple[NativeFunction, KernelChoice]]) -> str:
+def _python_definitions(library: Library, in_python: list[tuple[NativeFunction, KernelChoice]], prefix: str) -> str:
     """The operators by which C++ calls Python functions; Python registers their kernels."""
     lines = []
     for function, choice in in_python:
         name = whole_operator_name(python_operator(function, choice), "")
         schema = FunctionSchema(name, function.arguments, function.schema.returns)
         lines.append(f"  m.def({string_literal(str(schema))});\n")
-    return f"\nTORCH_LIBRARY_FRAGMENT({library.namespace}, m) {{\n{''.join(lines)}}}\n" if lines else ""
+    return f"\n{prefix}TORCH_LIBRARY_FRAGMENT({library.namespace}, m) {{\n{''.join(lines)}}}\n" if lines else ""
 
 
 def _in_namespace(library: Library, texts: list[str], force: str) -> str:
@@ -158,15 +168,24 @@ def _native_texts(
 
 def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
     """The functions that choose, for a library with the stable interface; empty if it has none."""
-    texts = []
+    functions, texts = list(functions), []
     for function, kernel in chosen_kernels(functions):
         signature = stable.signature(function)
         passed = ", ".join([binding.name for binding in signature.bindings])
-        calls = {
-            own: f"{qualified_name(own.kernel.namespace, own.kernel.name)}({passed})" for own in kernel.implementations
-        }
+        calls = {own: f"{_stable_callee(function, own, signature)}{passed})" for own in kernel.implementations}
         texts += _texts(function, kernel, signature, calls.__getitem__)
-    return _in_namespace(library, texts, _FORCE_STABLE) if texts else ""
+    if not texts:
+        return ""
+    definitions = _python_definitions(library, list(_python_choices(functions)), "STABLE_")
+    return _in_namespace(library, texts, _FORCE_STABLE) + definitions
+
+
+def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Signature) -> str:
+    """The call of a kernel up to its arguments. C++ calls a Python function as an operator."""
+    if not choice.python:
+        return f"{qualified_name(choice.kernel.namespace, choice.kernel.name)}("
+    name = f"{function.namespace}::{python_operator(function, choice)}"
+    return f'::opwright::call<{signature.returns.text}>("{name}", ""{", " if signature.bindings else ""}'
 
 
 def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call: _Calls) -> list[str]:

@@ -15,7 +15,7 @@ from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, qualified_name
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
-from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, stable_text
+from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, stable_text
 from opwright.emit.library.python.overloads import calls_another_form
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import Library
@@ -162,7 +162,8 @@ def _rules(unit: StableLibrary) -> list[tuple[str, str]]:
 
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
-    headers = (*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else []))
+    headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
+    headers += [STABLE_CALL_HEADER] if "::opwright::call<" in chosen else []
     return {
         "namespace": unit.library.namespace,
         "kernels_header": f"{unit.path}/kernels.h",

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -23,11 +25,16 @@ auto value(const T& argument) {
     return static_cast<int64_t>(argument);
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<double>(argument);
-  } else if constexpr (std::is_convertible_v<T, std::string>) {
-    return std::string(argument);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return std::string(std::string_view(argument));
   } else {
     return argument;
   }
+}
+
+template <typename T>
+auto value(const std::optional<T>& argument) {
+  return argument.has_value() ? std::optional(value(*argument)) : std::nullopt;
 }
 
 template <typename T>

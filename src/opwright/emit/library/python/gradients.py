@@ -171,7 +171,8 @@ def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: P
     """
     function = gradient.function
     name = function.name.unambiguous
-    lines = [f"_{name}_below = {operator_expression(function)}._handle.redispatch_boxed", "", ""]
+    # Names with two underscores in front would be others in a class.
+    lines = [f"_redispatch_{name} = {operator_expression(function)}._handle.redispatch_boxed", "", ""]
     if gradient.formulas:
         lines += [*_Recorded(gradient).lines(), "", ""]
     parameters, renaming = parameters_of(function)
@@ -221,7 +222,7 @@ def _refusal(function: NativeFunction) -> str:
 
 def _redispatch(function: NativeFunction, arguments: Sequence[str]) -> str:
     passed = ", ".join(["_keyset & _after_autograd", *arguments])
-    return f"_{function.name.unambiguous}_below({passed})"
+    return f"_redispatch_{function.name.unambiguous}({passed})"
 
 
 def _divided(function: NativeFunction) -> tuple[list[Argument], list[Argument]]:

@@ -82,17 +82,18 @@ def _module(unit: _PythonKernels, context: FragmentContext) -> Slots:
 def _registration(function: NativeFunction, kernel: Kernel, choice: KernelChoice) -> str:
     """A function that calls the author's with all arguments, and its registration.
 
-    A kernel that C++ chooses is that of an operator of its own, for all keys.
+    A kernel that C++ chooses is that of an operator of its own, for all keys. Autograd was there before, and is passed.
     """
     parameters, renaming = parameters_of(function)
     module, _, name = choice.python.partition(":")
     passed = ", ".join(passed_arguments(function))
     own = python_operator(function, choice)
     operator, key = (function.name.text, kernel.key.name) if kernel.python else (own, "CompositeExplicitAutograd")
+    below = "" if kernel.python else f'_library.impl("{own}", _torch.library.fallthrough_kernel, "Autograd")\n'
     return (
         f"def {own}({parameters}):\n{''.join(renaming)}"
         f'    return _function("{module}", "{name}")({passed})\n\n\n'
-        f'_library.impl("{operator}", {own}, "{key}")\n'
+        f'_library.impl("{operator}", {own}, "{key}")\n{below}'
     )
 
 

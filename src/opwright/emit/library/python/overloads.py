@@ -1,7 +1,8 @@
 """The module `_overloads.py` of a library: overloads that call another form of their operator, where C++ has none.
 
-They are those that contracts make of an operator that writes its results, and those that are synthesized. Python
-defines them too, because the stable API has no name for the tag by which Inductor finds out overloads.
+They are those that contracts make of an operator that writes its results, those that are synthesized, and operators
+that return a part of what the one with the kernel returns. Python defines them too, because the stable API has no name
+for the tag by which Inductor finds out overloads.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ def _packages(job: Job) -> Sequence[_Overloads]:
         written = {function.schema: function for function in library.catalog.functions}
         overloads = []
         for function in functions_of_other_forms(library):
-            contract_of = function.library_fields.contract_of
-            called = written[contract_of] if contract_of is not None else _called(function)
+            fields = function.library_fields
+            schema = fields.contract_of or fields.returned_from
+            called = written[schema] if schema is not None else _called(function)
             overloads.append((function, called))
         if overloads:
             overloads.sort(key=lambda pair: calls_another_form(pair[1]))
@@ -144,7 +146,12 @@ def _module(unit: _Overloads, context: FragmentContext) -> Slots:
 def _overload(function: NativeFunction, called: NativeFunction) -> str:
     """The definition of an overload, its kernel, and the registration."""
     name = f"_{function.name.unambiguous}"
-    if function.library_fields.contract_of is not None:
+    keys, has_gradient = ["CompositeExplicitAutograd"], False
+    if function.library_fields.returned_from is not None:
+        statements = _returning(function, called, f"{name}_called")
+        # The operator that it calls has the gradient, also below `vmap`.
+        keys, has_gradient = ["CompositeImplicitAutograd", "FuncTorchBatchedDecomposition"], True
+    elif function.library_fields.contract_of is not None:
         statements = _contract(function, called, f"{name}_called")
     elif isinstance(function.group, NativeFunctionsGroup) and function is function.group.out:
         statements = _copying(function, called, f"{name}_called")
@@ -159,11 +166,11 @@ def _overload(function: NativeFunction, called: NativeFunction) -> str:
         "",
         f"def {name}_kernel({parameters}):",
         *[line.rstrip() for line in renaming],
-        "    with _below_autograd():",
-        *[f"        {statement}" for statement in statements],
+        *([] if has_gradient else ["    with _below_autograd():"]),
+        *[f"    {'' if has_gradient else '    '}{statement}" for statement in statements],
         "",
         "",
-        f'_library.impl("{function.name.text}", {name}_kernel, "CompositeExplicitAutograd")',
+        *[f'_library.impl("{function.name.text}", {name}_kernel, "{key}")' for key in keys],
         "",
     ]
     return "\n".join(lines)
@@ -196,6 +203,12 @@ def _contract(function: NativeFunction, called: NativeFunction, operator: str) -
     )
     yield f"{operator}({', '.join(passed)})"
     yield _result(targets)
+
+
+def _returning(function: NativeFunction, called: NativeFunction, operator: str) -> Iterator[str]:
+    """The statements of an operator that returns some of the results of another one."""
+    yield f"_results = {operator}({', '.join(passed_arguments(called))})"
+    yield _result([f"_results[{place}]" for place in function.library_fields.returned])
 
 
 def _cloning(called: NativeFunction, operator: str) -> Iterator[str]:
