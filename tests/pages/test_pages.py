@@ -18,7 +18,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 @pytest.mark.thorough
 @pytest.mark.skipif(compiler_program() is None, reason="there is no C++ compiler")
 @pytest.mark.parametrize(
-    "name", ["tutorial", "cookbook", "from-torch-library", "from-torch-scatter", "backend-tutorial"]
+    "name", ["tutorial", "cookbook", "from-torch-library", "from-custom-op", "from-torch-scatter", "backend-tutorial"]
 )
 def test_page_can_be_followed(name: str, tmp_path: Path) -> None:
     """Every file of a page is written, and every command runs and prints what the page shows."""
