@@ -233,3 +233,39 @@ def test_nothing_in_sources_is_yaml(library: Path, capsys: pytest.CaptureFixture
         'fine(Tensor x, str s=": # \'") -> Tensor',
     ]
     assert "bindings.cpp:4: a library file cannot have the condition" in capsys.readouterr().out
+
+
+MACROS = """\
+#include "kernels.h"
+#define NAME acme
+#define FRAGMENT(name, m) TORCH_LIBRARY_FRAGMENT(name, m)
+#define SELF "Tensor self"
+#define CPU_IMPL(name, ...) m.impl(#name, torch::dispatch(torch::kCPU, TORCH_FN(acme::name##_cpu)))
+#define BOTH(name) \\
+  m.def(#name "(" SELF ") -> Tensor"); \\
+  CPU_IMPL(name, unused, too)
+#ifdef A
+#define UNKNOWN(m) m.def("one() -> ()")
+#else
+#define UNKNOWN(m) m.def("other() -> ()")
+#endif
+FRAGMENT(NAME, m) {
+  BOTH(twice);
+  m.def("half(" SELF ", float by=0.5) -> Tensor");
+  CPU_IMPL(half);
+  m.def("mixed(Tensor self) -> Tensor"); m.def("lambda() -> int", [] { return 1; });
+}
+"""
+
+
+def test_macros_of_a_file(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Macros with parameters that register are read as what they stand for, and macros in texts as theirs."""
+    Path("macros.cpp").write_text(MACROS)
+    assert imported("macros.cpp") == 0
+    entries = {entry["func"]: entry for entry in yaml.safe_load(Path("acme.yaml").read_text())["operators"]}
+    assert entries["twice(Tensor self) -> Tensor"]["dispatch"] == {"CPU": "twice_cpu"}
+    assert entries["half(Tensor self, float by=0.5) -> Tensor"]["dispatch"] == {"CPU": "half_cpu"}
+    assert len(entries) == 4
+    # A line of which one statement stays is not deleted.
+    assert "can be deleted: macros.cpp: 15-17\n" in capsys.readouterr().out
+    assert imported("macros.cpp", "--check") == 0

@@ -358,8 +358,9 @@ def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | Non
             return None
         given = arguments(tokens, opening)
         tokens = given[0] if given else ()
-    if len(tokens) == 1 and tokens[0].text in macros:
-        tokens = read_cpp("", macros[tokens[0].text]).tokens
+    if any(token.kind == "name" for token in tokens):
+        pieces = [read_cpp("", macros[own.text]).tokens if own.text in macros else (own,) for own in tokens]
+        tokens = [token for piece in pieces for token in piece]
     if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
         return None
     return "".join(map(_quoted_text, tokens))

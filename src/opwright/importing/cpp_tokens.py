@@ -7,7 +7,7 @@ as those of CUDA kernels. So the source is read as tokens, and brackets tell whe
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.source.named_tuple import NamedTuple
@@ -28,6 +28,8 @@ _TOKEN: Final = re.compile(
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _DEFINE: Final = re.compile(r"(\w+)(\([^)]*\))?\s*(.*)", re.DOTALL)
+#: What a macro stands for that registers something, or opens a block that does.
+_REGISTERS: Final = re.compile(r"\bTORCH_LIBRARY|\bSTABLE_TORCH_LIBRARY|\.\s*(?:def|impl)\s*\(")
 _INCLUDE: Final = re.compile(r'"([^"\n]+)"')
 _NAME: Final = re.compile(r"\w+")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
@@ -55,11 +57,17 @@ class CppSource(NamedTuple):
 
 
 def read_cpp(path: str, text: str) -> CppSource:
-    """The tokens of a text, without what `#if 0` leaves out."""
+    """The tokens of a text, without what `#if 0` leaves out, and with what its macros for registrations stand for.
+
+    >>> text = '#define IMPL(name) m.impl(#name, &name##_cpu)\\nIMPL(scale);'
+    >>> text_of(read_cpp("f.cpp", text).tokens)
+    'm.impl("scale", &scale_cpu);'
+    """
     text = text.replace("\r\n", "\n")
     levels = _Conditions()
     tokens: list[Token] = []
     macros: dict[str, str] = {}
+    functions: dict[str, set[tuple[str, str]]] = {}
     includes: list[str] = []
     line = 1
     for match in _TOKEN.finditer(text):
@@ -70,12 +78,75 @@ def read_cpp(path: str, text: str) -> CppSource:
             defined = _DEFINE.fullmatch(rest) if word == "define" and not levels.is_off else None
             if defined is not None and defined[2] is None:
                 macros[defined[1]] = defined[3].strip()
+            elif defined is not None and _REGISTERS.search(defined[3]):
+                functions.setdefault(defined[1], set()).add((defined[2][1:-1], defined[3]))
             if word == "include" and (included := _INCLUDE.match(rest)):
                 includes.append(included[1])
         elif kind != "blank" and not levels.is_off:
             tokens.append(Token(kind, piece, match.start(), match.end(), line, levels.held))
         line += piece.count("\n")
-    return CppSource(path, text, tokens, macros, includes)
+    # What a macro with two definitions stands for depends on the build.
+    single = {name: _read_macro(*next(iter(own))) for name, own in functions.items() if len(own) == 1}
+    return CppSource(path, text, _expanded(tokens, single) if single else tokens, macros, includes)
+
+
+class _Macro(NamedTuple):
+    """A macro with parameters, and the tokens that it stands for."""
+
+    parameters: tuple[str, ...]
+    body: Sequence[Token]
+
+
+def _read_macro(parameters: str, body: str) -> _Macro:
+    names = [name.strip() for name in parameters.split(",") if name.strip()]
+    return _Macro(tuple(["__VA_ARGS__" if name == "..." else name for name in names]), read_cpp("", body).tokens)
+
+
+def _expanded(tokens: Sequence[Token], macros: Mapping[str, _Macro]) -> list[Token]:
+    """Tokens with what calls of macros stand for, at the place of the call."""
+    result: list[Token] = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        macro = macros.get(token.text)
+        if macro is not None and index + 1 < len(tokens) and tokens[index + 1].text == "(":
+            given = arguments(tokens, index + 1)
+            others = {name: own for name, own in macros.items() if own is not macro}
+            result += _expanded([*_substituted(macro, given, token)], others)
+            index = closing_index(tokens, index + 1) + 1
+        else:
+            result.append(token)
+            index += 1
+    return result
+
+
+def _substituted(macro: _Macro, given: Sequence[Sequence[Token]], call: Token) -> Iterator[Token]:
+    """The tokens of a macro with arguments in place of its parameters: as texts behind `#`, joined around `##`."""
+    last = len(macro.parameters) - 1
+    values = dict(zip(macro.parameters, given, strict=False))
+    if last >= 0 and macro.parameters[last] == "__VA_ARGS__":
+        comma = call._replace(kind="sign", text=",")
+        values["__VA_ARGS__"] = [token for part in given[last:] for token in (comma, *part)][1:]
+    pending: Token | None = None
+    is_quoted = joins = False
+    for token in macro.body:
+        if token.text == "#":
+            is_quoted, joins = not is_quoted, is_quoted
+            continue
+        parts = values.get(token.text, (token,)) if token.kind == "name" else (token,)
+        if is_quoted:
+            parts = (token._replace(kind="text", text=f'"{text_of(parts)}"'),)
+        for part in parts:
+            if joins and pending is not None:
+                pending = pending._replace(text=pending.text + part.text)
+            else:
+                if pending is not None:
+                    yield pending
+                pending = call._replace(kind=part.kind, text=part.text)
+            joins = False
+        is_quoted = False
+    if pending is not None:
+        yield pending
 
 
 def _directive(piece: str) -> tuple[str, str]:

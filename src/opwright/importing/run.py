@@ -106,7 +106,10 @@ def read_operators(request: ImportRequest) -> ReadOperators:
             derivatives=os.path.relpath(request.derivatives, folder).replace(os.sep, "/"),
             derivative_headers=tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in called]),
         )
+    # A line may have several statements, some of which stay.
+    staying = {line for place, _ in left for line in _lines(place)}
     taken = [*imported.taken, *[row.place for row in drafts.taken]]
+    taken = [place for place in taken if staying.isdisjoint(_lines(place))]
     wholes = [whole for whole, inside in read.wholes if set(taken).issuperset(inside)]
     deletable = [*taken, *wholes, *drafts.deletable]
     return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable)
@@ -166,6 +169,10 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Regis
     read = read_operators(request)
     generated = generated_operators(SourceFile.read(request.out), torch, sink)
     return compare_registrations(read.imported.operators, generated)
+
+
+def _lines(place: SourcePlace) -> list[tuple[str, int]]:
+    return [(place.path, line) for line in range(place.first, place.last + 1)]
 
 
 def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
