@@ -13,6 +13,7 @@ A package with a backend calls `backend` in place of `operator_library`, with a 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
-from opwright.extension.generated import GeneratedCode, update_backend_code, update_code
+from opwright.extension.generated import GeneratedCode, entry_of_line, update_backend_code, update_code
 from opwright.extension.requirements import is_torch_installed, served_releases, with_torch_releases
 from opwright.extension.toolchain import DEFINITIONS, first_error, import_torch, include_folder, remembered_output
 from opwright.release.stable_headers import stable_headers
@@ -37,6 +38,8 @@ __all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "backend", "oper
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
 #: What PyTorch's command defines, so that `<torch/torch.h>` includes what Python modules in C++ need.
+#: The file and the line of an error, as GCC, Clang, NVCC and MSVC write them.
+_PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)]")
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
 _PUBLIC_HEADER: Final = "ops.h"
@@ -205,7 +208,7 @@ class BuildOperators(build_ext):
         _leave_out_python(command)
         # Ninja knows better what is up to date.
         command.force = self.force or command.use_ninja
-        _compile(command)
+        _compile(command, operators)
         for extension in operators:
             for path, inner in extension.installed_files():
                 self._copy(path, os.path.join(self.build_lib, *extension.package.split("."), inner))
@@ -287,7 +290,7 @@ def _leave_out_python(command: build_ext) -> None:
     vars(command)["_add_compile_flag"] = add
 
 
-def _compile(command: build_ext) -> None:
+def _compile(command: build_ext, operators: Sequence[OperatorExtension]) -> None:
     """Compile and link. The first error of the compiler ends the build, not the traceback of those that called it."""
     pieces: list[bytes] = []
     try:
@@ -297,7 +300,19 @@ def _compile(command: build_ext) -> None:
         first = first_error(b"".join(pieces).decode(errors="replace"))
         if first is None:
             raise
-        raise CompileError(f"the first error of the C++ compiler:\n\n{first}") from None
+        entry = next(filter(None, (_entry_of_error(first, extension) for extension in operators)), "")
+        where = f", in code that is generated from {entry}" if entry else ""
+        raise CompileError(f"the first error of the C++ compiler{where}:\n\n{first}") from None
+
+
+def _entry_of_error(error: str, extension: OperatorExtension) -> str:
+    """The entry of a library file whose code has an error of the compiler; empty if there is none."""
+    place = _PLACE.match(error)
+    code = extension.code
+    if place is None or code is None or extension.backends or os.path.realpath(place[1]) not in code.sources:
+        return ""
+    files = [SourceFile.read(path) for path in extension.yaml]
+    return entry_of_line(files, os.path.dirname(code.include), os.path.realpath(place[1]), int(place[2]))
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:

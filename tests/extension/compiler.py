@@ -8,8 +8,8 @@ from pathlib import Path
 
 __all__ = ["FakeCompiler"]
 
-#: It reports the included headers of the library, fails if a source has the word FAULTY, and links nothing that has the
-#: word UNDEFINED.
+#: It reports the included headers of the library, fails if a source has the word FAULTY, or MISPLACED at the line of
+#: that, and links nothing that has the word UNDEFINED.
 _PROGRAM = """\
 #!{python}
 import pathlib, re, sys
@@ -27,6 +27,9 @@ if "UNDEFINED" in text and "-shared" in words:
     sys.exit("ld: inline.o: undefined reference to `acme::native::scale(at::Tensor const&, double)'")
 if "FAULTY" in text and "-c" in words:
     sys.exit("<inline cpp>:2:3: error: 'FAULTY' was not declared in this scope")
+if "MISPLACED" in text and "-c" in words:
+    line = text[:text.index("MISPLACED")].count("\\n") + 1
+    sys.exit(f"{{inputs[0]}}:{{line}}:3: error: 'MISPLACED' was not declared in this scope")
 if "-MF" in words:
     folders = [pathlib.Path(word[2:]) for word in words if word.startswith("-I") and "/torch/" not in word]
     names = re.findall("#include <(acme.*)>", text)

@@ -300,6 +300,20 @@ def test_errors_of_the_compiler_end_the_build(project: Project, word: str, error
     assert error in done.stdout + done.stderr.replace(told, "")
 
 
+def test_errors_in_generated_code_lead_to_the_entry(project: Project) -> None:
+    """An expression of an entry that the compiler refuses is an error at that entry, also one of a derivative."""
+    head = YAML.replace("operators:", "derivatives: derivatives.yaml\noperators:")
+    picking = "  - func: pick(Tensor self) -> Tensor\n    dispatch: {CPU: [{kernel: one, when: MISPLACED > 2}, two]}\n"
+    project.write("acme.yaml", head + picking)
+    project.write("derivatives.yaml", "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n")
+    told = project.run("setup.py", "build_ext", "--inplace").stderr
+    assert "in code that is generated from `pick`, acme.yaml:8:" in told
+    project.write("acme.yaml", head + picking.replace("MISPLACED", "self.dim()"))
+    project.write("derivatives.yaml", "- name: scale(Tensor self, float factor) -> Tensor\n  self: MISPLACED(grad)\n")
+    told = project.run("setup.py", "build_ext", "--inplace").stderr
+    assert "in code that is generated from `scale`, acme.yaml:4:" in told
+
+
 def test_missing_pytorch_is_reported(project: Project) -> None:
     """Without PyTorch, what needs no compiler works, and a build says what to do."""
     listed = project.run(

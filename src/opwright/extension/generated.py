@@ -19,7 +19,7 @@ from opwright.run.session import generate
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
-__all__ = ["GeneratedCode", "update_backend_code", "update_code", "write_code"]
+__all__ = ["GeneratedCode", "entry_of_line", "update_backend_code", "update_code", "write_code"]
 
 _FAMILIES: Final = ("library",)
 _BACKEND_FAMILIES: Final = chosen_families(["backend"])
@@ -109,6 +109,21 @@ def update_backend_code(
     )
     outcome = generate(request, out, jobs=1, sink=sink)
     return _code(out, outcome.statuses)
+
+
+def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -> str:
+    """The operator whose entry a line of the generated code of library files comes from, and the place of the entry.
+
+    It is empty if the line comes from no entry, or from several. Files that differ from their generated code are
+    written. Raises FaultsFound or Fault.
+    """
+    generation = Generation(_request(files, out, "auto"))
+    origin = generation.provenance(generation.write_after(None)).get(path)
+    makers = {own[2:] for own in ([] if origin is None else origin.lines) if own.first <= line <= own.last}
+    if len(makers) != 1:
+        return ""
+    file, entry_line, operator = makers.pop()
+    return f"`{operator}`, {os.path.relpath(file)}:{entry_line}"
 
 
 def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> GeneratedCode:

@@ -23,7 +23,7 @@ from opwright.emit.emitter import AnyEmitter, FilePerUnit, HasFingerprintKey, Jo
 from opwright.files.plan import Plan, file_specs
 from opwright.incremental.emitter_files import named_emitters
 from opwright.incremental.patch import SlotSpans
-from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
+from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.names import OperatorName
 from opwright.source.named_tuple import NamedTuple
@@ -109,7 +109,13 @@ def _marked_owner(text: str, functions: Iterable[NativeFunction], is_opening: bo
         return tuple(function for function in functions if function.name.text == registered.group(1))
     if not is_opening or _CLOSER.match(text):
         return NOBODY
-    likely = [function for function in functions if function.name.overload in text and function.name.name in text]
+    has_node = "Backward" in text
+    likely = [
+        function
+        for function in functions
+        if (function.name.overload in text and function.name.name in text)
+        or (has_node and node_prefix(function.name.name) in text)
+    ]
     words = _WORD.findall(text) if likely else []
     lengths = {function: max(likeness(word, function.name) for word in words) for function in likely} if words else {}
     longest = max(lengths.values(), default=0)
@@ -118,11 +124,15 @@ def _marked_owner(text: str, functions: Iterable[NativeFunction], is_opening: bo
 
 
 def likeness(word: str, name: OperatorName) -> int:
-    """How many letters of a word name an overload: `add_Tensor`, `Tensor_add` and what ends so; 0 if it names none."""
+    """How many letters of a word name an overload: `add_Tensor`, `Tensor_add` and what ends so; 0 if it names none.
+
+    The nodes of an operation, such as `AddBackward0`, name its overloads.
+    """
     for spelling in (f"{name.overload}_{name.name}", name.unambiguous, name.text):
         if word == spelling or word.endswith(f"_{spelling}"):
             return len(spelling)
-    return 0
+    prefix = node_prefix(name.name)
+    return len(prefix) if word.startswith(prefix) and word[len(prefix) : len(prefix) + 1].isdecimal() else 0
 
 
 class FileSlotOwners:
