@@ -122,7 +122,8 @@ def _section_lines(section: _Section, entries: list[str]) -> list[str]:
 
 
 def _comment(place: SourcePlace, text: str) -> str:
-    return f"# {' '.join(f'{place}: {text}'.split())}"
+    # What a process says has no place.
+    return f"# {' '.join((f'{place}: {text}' if place.first else text).split())}"
 
 
 def _entry(operator: ImportedOperator, section: _Section, namespace: str, place: str) -> list[str]:
