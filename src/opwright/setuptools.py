@@ -26,7 +26,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
 from opwright.extension.generated import GeneratedCode, entry_of_line, update_backend_code, update_code
-from opwright.extension.requirements import is_torch_installed, served_releases, with_torch_releases
+from opwright.extension.requirements import is_torch_installed, served_releases, stable_target, with_torch_releases
 from opwright.extension.toolchain import DEFINITIONS, first_error, import_torch, include_folder, remembered_output
 from opwright.release.stable_headers import stable_headers
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -37,10 +37,12 @@ __all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "backend", "oper
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
-#: What PyTorch's command defines, so that `<torch/torch.h>` includes what Python modules in C++ need.
 #: The file and the line of an error, as GCC, Clang, NVCC and MSVC write them.
 _PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)]")
+#: What PyTorch's command defines, so that `<torch/torch.h>` includes what Python modules in C++ need.
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
+#: The macro with the oldest release that a binary serves.
+_TARGET: Final = "TORCH_TARGET_VERSION"
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
 _PUBLIC_HEADER: Final = "ops.h"
 
@@ -219,9 +221,12 @@ class BuildOperators(build_ext):
         with _reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
             torch = import_torch()
             extension.code = code = _generated_code(extension, self.build_temp, sink)
+            target = stable_target(() if extension.backends else list(map(SourceFile.read, extension.yaml)))
         if len(sink):
             self.warn(_report(sink))
         headers = [header for header in code.headers if os.path.basename(header) == _PUBLIC_HEADER]
+        if target is not None and _TARGET not in dict(extension.define_macros):
+            extension.define_macros.append((_TARGET, target))
         extension.packages = [_cmake_package(header, code.include) for header in headers]
         _add_flags(extension, code, abi=int(torch.compiled_with_cxx11_abi()))
 

@@ -2,7 +2,8 @@
 
 It downloads them from the package index, writes a library file from each with `opwright import`, checks it, and
 compares what its generated code registers with what the sources register. Nothing of theirs is run, but for the
-metadata that pip asks for, and FBGEMM: its distributions have no C++ sources, so a process imports it.
+metadata that pip asks for, and FBGEMM: its distributions have no C++ sources, so a process imports it. With a folder of
+kernels for the Hugging Face Hub, it does this with their bindings instead.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ ENVIRONMENT: Final = {
     "VLLM_TARGET_DEVICE": "empty",
     "FLASH_ATTENTION_SKIP_CUDA_BUILD": "TRUE",
 }
+
+
+#: Kernels for the Hub whose source registers through both interfaces: a macro of the build chooses one.
+TWO_INTERFACES: Final = frozenset(("activation",))
 
 
 class Library(NamedTuple):
@@ -102,13 +107,18 @@ def sources_of(distribution: str, cache: Path, *, is_wheel: bool = False) -> Pat
     return folder
 
 
-def replay(library: Library, cache: Path, out: Path) -> Replayed:
-    """Import a library, check the file, generate from it, and compare."""
-    top = sources_of(library.distribution, cache, is_wheel=library.is_wheel)
+def hub_libraries(folder: Path) -> list[Library]:
+    """The kernels of a collection for the Hugging Face Hub, whose builds give the namespace."""
+    kernels = {path.parent.parent.name for path in folder.glob("*/torch-ext/torch_binding.cpp")} - TWO_INTERFACES
+    return [Library(name, "", (f"{name}/torch-ext/torch_binding.cpp",)) for name in sorted(kernels)]
+
+
+def replay(library: Library, top: Path, out: Path) -> Replayed:
+    """Import a library, check the file, generate from it, and compare. `top` is the folder of the library's files."""
     sources = tuple([str(path) for source in library.sources for path in sorted(top.glob(source))])
     if library.modules:
         os.environ["PYTHONPATH"] = os.pathsep.join([str(top.resolve()), os.environ.get("PYTHONPATH", "")])
-    file = out / f"{library.name.replace(' ', '_')}.yaml"
+    file = out / f"{library.name.replace(' ', '_').replace('-', '_')}.yaml"
     macros = dict(macro.partition("=")[::2] for macro in library.macros)
     read = read_operators(ImportRequest(sources, library.modules, macros, str(file)))
     words = ["import", *sources, *[word for macro in library.macros for word in ("--define", macro)]]
@@ -149,12 +159,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.field_replay", description=__doc__)
     parser.add_argument("--only", default="", help="libraries whose name has this text, such as `vllm`")
     parser.add_argument("--cache", type=Path, default=Path(".cache/field"), help="the folder of the downloads")
+    parser.add_argument("--hub", type=Path, help="a folder with kernels for the Hub, such as kernels-community")
     chosen = parser.parse_args()
     rows, messages = [], []
     with tempfile.TemporaryDirectory() as out:
-        for library in LIBRARIES:
+        for library in LIBRARIES if chosen.hub is None else hub_libraries(chosen.hub):
             if chosen.only in library.name:
-                replayed = replay(library, chosen.cache, Path(out))
+                top = chosen.hub or sources_of(library.distribution, chosen.cache, is_wheel=library.is_wheel)
+                replayed = replay(library, top, Path(out))
                 rows.append([library.name, *map(str, replayed[:-1])])
                 messages += [f"== {library.name}\n{replayed.messages}"] if replayed.messages else []
     print("\n".join([*messages, *table(COLUMNS, rows)]))

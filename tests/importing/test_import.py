@@ -187,6 +187,28 @@ def test_what_cannot_be_imported(
     assert not Path("acme.yaml").exists()
 
 
+HUB = """\
+TORCH_LIBRARY_EXPAND(TORCH_EXTENSION_NAME, ops) {
+  ops.def("relu(Tensor! out, Tensor input) -> ()");
+#if defined(CPU_KERNEL)
+  ops.impl("relu", torch::kCPU, &relu);
+#endif
+}
+"""
+
+
+def test_the_build_gives_the_namespace(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The namespace of a kernel for the Hugging Face Hub stays with its build, if no macro gives it."""
+    Path("binding.cpp").write_text(HUB)
+    assert imported("binding.cpp") == 0
+    text = Path("acme.yaml").read_text()
+    assert "namespace: {from: TORCH_EXTENSION_NAME}\ncpp_namespace: acme\n" in text
+    assert imported("binding.cpp", "--check") == 0
+    assert "1 operators are registered alike, 0 differences" in capsys.readouterr().out
+    assert imported("binding.cpp", "--force", "--define", "TORCH_EXTENSION_NAME=_C") == 0
+    assert "namespace: _C\n" in Path("acme.yaml").read_text()
+
+
 MODULE = """
 import torch
 library = torch.library.Library("acme_live", "DEF")

@@ -17,8 +17,13 @@ std::vector<at::Tensor> call_all(const at::Tensor& image) {
   };
 }
 
+at::Tensor call_one(const at::Tensor& image) {
+  return acme::soft_clip(image, 0.5);
+}
+
 }  // namespace
 
 TORCH_LIBRARY(acme_calls, m) {
   m.def("all(Tensor image) -> Tensor[]", &call_all);
+  m.def("one(Tensor image) -> Tensor", &call_one);
 }

@@ -1,26 +1,31 @@
 """The convention of kernels in PyTorch's stable C++ API (`torch/csrc/stable`), which `TORCH_BOX` registers.
 
 Schema order; symbolic integers are `int64_t`; no defaults. A result is a value, also one that aliases an argument.
-Source of the types: what `TORCH_BOX` of PyTorch 2.13 compiles, and which calls then succeed.
+Source of the types: what `TORCH_BOX` of PyTorch 2.13 compiles, and which calls then succeed. Functions that call an
+operator have the parameters of PyTorch's public C++ API: outs come first, and there are defaults.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+from opwright.convention import public_api
 from opwright.convention.caching import per_function
+from opwright.convention.defaults import default_expression
 from opwright.convention.native import name
 from opwright.cpp import c_types
-from opwright.cpp.binding import Binding
+from opwright.cpp.binding import Binding, with_valid_defaults
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.base_types import BASE_TYPE_ROWS
-from opwright.schema.function import FunctionSchema, argument_list, make_argument, make_return
+from opwright.schema.function import Argument, FunctionSchema, argument_list, make_argument, make_return
 from opwright.schema.names import operator_name
 from opwright.schema.types import BaseType, ListType, OptionalType, Type, base, optional
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 
 __all__ = [
     "FIRST_RELEASE",
@@ -30,12 +35,15 @@ __all__ = [
     "Need",
     "argument_type",
     "call_refusal",
+    "caller_signature",
+    "default_text",
     "needs",
     "registered_tags",
     "return_type",
     "rule_schema",
     "rule_signature",
     "signature",
+    "target_version",
 ]
 
 #: The C++ type of each base type of the schema language that the stable API has. It lacks `Scalar`, for one.
@@ -52,6 +60,9 @@ _GENERATORS_SINCE: Final = (2, 13)
 
 #: The tags that loading gives an entry by the form of its schema. The stable API has no names for the first two.
 _TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
+
+#: The namespaces of names in defaults, which stable headers have elsewhere.
+_NATIVE_NAMES: Final = lazy_pattern(r"\b(?:at|c10)::(?=ScalarType|MemoryFormat)")
 
 #: The type of the index of a batch dimension.
 _DIMENSION: Final = optional(base("int"))
@@ -118,6 +129,15 @@ class Need(NamedTuple):
     word: str
 
 
+def target_version(release: tuple[int, int]) -> str:
+    """The value of `TORCH_TARGET_VERSION` for the oldest release that a binary serves.
+
+    >>> target_version((2, 10))
+    '0x020a000000000000'
+    """
+    return "0x{:02x}{:02x}000000000000".format(*release)
+
+
 def registered_tags(function: NativeFunction) -> list[str]:
     """The tags of a function that are registered, sorted."""
     return sorted(function.tags - _TAGS_BY_FORM)
@@ -171,6 +191,57 @@ def rule_signature(function: NativeFunction) -> Signature:
     return _signature(rule_schema(function))
 
 
+@per_function
+def caller_signature(function: NativeFunction) -> Signature | None:
+    """The signature of the C++ function that calls an operator; None if the stable API lacks a type of its schema."""
+    arguments = function.arguments
+    bindings = []
+    for argument in (*arguments.out, *arguments.positional, *arguments.keyword_only):
+        type = _passed_type(argument)
+        if type is None:
+            return None
+        bindings.append(Binding(argument.name, argument.name, type, argument, default_text(argument) or None))
+    results = [return_type(result.type) for result in function.schema.returns]
+    types = [type for type in results if type is not None]
+    if len(types) < len(results):
+        return None
+    return Signature(public_api.name(function.schema), _returned(types), with_valid_defaults(tuple(bindings)))
+
+
+def _passed_type(argument: Argument) -> CType | None:
+    """The type of a parameter that is passed on. Texts and optional lists own what they have.
+
+    An optional of a reference to numbers would take `{1}`, a number that is gone when the operator is called.
+    """
+    type = argument.type
+    item = type.elem if isinstance(type, OptionalType) else type
+    owns = item.text == "str" or (item is not type and isinstance(item, ListType))
+    owned = return_type(type) if owns else None
+    return argument_type(type, mutable=argument.is_write) if owned is None else c_types.const_ref(owned)
+
+
+def default_text(argument: Argument) -> str:
+    """The default of a parameter in C++. A parameter that has none has an empty one.
+
+    >>> from opwright.schema import parse_schema
+    >>> default_text(parse_schema("f(ScalarType dtype=long) -> Tensor").arguments.all[0])
+    'torch::headeronly::ScalarType::Long'
+    """
+    if argument.default is None:
+        return ""
+    if argument.default == "None":
+        return "std::nullopt"
+    text = default_expression(argument.default, argument.type, symint=False)
+    text = text.replace("at::kLong", "at::ScalarType::Long").replace("at::Reduction::Mean", "1")
+    return _NATIVE_NAMES.sub("torch::headeronly::", text)
+
+
+def _returned(types: Sequence[CType]) -> CType:
+    if not types:
+        return c_types.VOID
+    return types[0] if len(types) == 1 else c_types.tuple_of(tuple(types))
+
+
 def _signature(schema: FunctionSchema) -> Signature:
     bindings = []
     for argument in schema.arguments.all:
@@ -184,5 +255,4 @@ def _signature(schema: FunctionSchema) -> Signature:
         if type is None:
             raise ValueError(f"the stable API has no `{result.type}`")
         results.append(type)
-    returns = c_types.VOID if not results else results[0] if len(results) == 1 else c_types.tuple_of(tuple(results))
-    return Signature(name(schema), returns, tuple(bindings))
+    return Signature(name(schema), _returned(results), tuple(bindings))

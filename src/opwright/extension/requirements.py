@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from opwright.dialects.library.head import read_head
+from opwright.convention.stable import target_version
+from opwright.dialects.library.head import Head, read_head
 from opwright.dialects.library.namespaces import oldest_release
 from opwright.release.version import RELEASES
 from opwright.source import codes
@@ -15,7 +16,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["is_torch_installed", "served_releases", "torch_series", "with_torch_releases"]
+__all__ = ["is_torch_installed", "served_releases", "stable_target", "torch_series", "with_torch_releases"]
 
 _REQUIREMENT: Final = re.compile(r"^Requires-Dist: (.*)$", re.MULTILINE)
 
@@ -34,15 +35,28 @@ def torch_series() -> str:
     return ".".join(newest.split(".")[:2])
 
 
+def _stable_heads(libraries: Sequence[SourceFile]) -> list[Head]:
+    """The heads of library files if all have the stable interface, else none."""
+    heads = [read_head(load_yaml(file), Diagnostics())[0] for file in libraries]
+    return heads if all(head.abi == "stable" for head in heads) else []
+
+
+def stable_target(libraries: Sequence[SourceFile]) -> str | None:
+    """The value of `TORCH_TARGET_VERSION` for all sources of a build; None if libraries are native, or differ in it.
+
+    Raises Fault for a file without a head that can be read.
+    """
+    oldest = {oldest_release([head]) for head in _stable_heads(libraries)}
+    return target_version(oldest.pop()) if len(oldest) == 1 else None
+
+
 def served_releases(libraries: Sequence[SourceFile]) -> str:
     """The releases of PyTorch that a build of library files is for, such as `==2.13.*`, or `>=2.10` if it is stable.
 
     Raises Fault for a file without a head that can be read.
     """
-    heads = [read_head(load_yaml(file), Diagnostics())[0] for file in libraries]
-    if heads and all(head.abi == "stable" for head in heads):
-        return ">=" + ".".join(map(str, oldest_release(heads)))
-    return f"=={torch_series()}.*"
+    heads = _stable_heads(libraries)
+    return ">={}.{}".format(*oldest_release(heads)) if heads else f"=={torch_series()}.*"
 
 
 def with_torch_releases(metadata: str, releases: str) -> str:

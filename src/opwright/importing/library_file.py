@@ -12,6 +12,7 @@ from opwright.dialects.names import default_kernel_name
 from opwright.importing.operators import ImportedOperator, ImportedOperators
 from opwright.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["LibraryHead", "library_text", "scalar"]
@@ -22,10 +23,14 @@ _FLOW_ENDS: Final = re.compile(r": |:$| #|^[\W]|\n")
 
 
 class LibraryHead(NamedTuple):
-    """What the head of the file says besides what follows from the operators."""
+    """What the head of the file says besides what follows from the operators.
+
+    `name` is that of the C++ namespace if the build gives the namespace of the operators.
+    """
 
     headers: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    name: str = ""
     derivatives: str = ""
     derivative_headers: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
@@ -50,6 +55,8 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     kernels = [kernel.name.rpartition("::")[0] for operator in operators for kernel in operator.kernels]
     place = _most_common(kernels)
     lines = [f"# From {', '.join(head.sources)}.", f"namespace: {namespace}"]
+    if namespace == BUILD_NAMESPACE:
+        lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {head.name}"]
     if imported.is_stable:
         lines.append("abi: stable")
         if any(operator.tags for operator in operators):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ from opwright.importing.operators import ImportedOperators, import_operators
 from opwright.importing.python_reader import read_python_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import META
+from opwright.model.library import BUILD_NAMESPACE
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
@@ -84,6 +86,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         help = "name sources with `TORCH_LIBRARY` or `torch.library`"
         raise Fault.at(codes.NO_REGISTRATIONS, f"there are no registrations in {names or 'no source'}", help=help)
     for namespace, macro in read.unknown_macros.items():
+        # The library file can leave this one to the build.
+        if namespace == BUILD_NAMESPACE:
+            continue
         message = f"the namespace `{namespace}` depends on `{macro}`, a macro of the build"
         raise Fault.at(codes.UNKNOWN_MACRO, message, help=f"give its value: `--define {macro}=acme`")
     if len({statement.is_stable for statement in statements if statement.schema}) > 1:
@@ -98,7 +103,8 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
     kernels = {kernel.name for operator in imported.operators for kernel in operator.kernels}
     undeclared = tuple([name for name in read.undeclared if name in kernels])
-    head = LibraryHead(includes or (f"{stem}_kernels.h",), (*shown, *request.modules), undeclared=undeclared)
+    name = re.sub(r"\W", "_", stem)
+    head = LibraryHead(includes or (f"{stem}_kernels.h",), (*shown, *request.modules), name, undeclared=undeclared)
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
         called = headers_of(drafts.called, read.declared)

@@ -44,13 +44,15 @@ class SavedValue(NamedTuple):
 class PythonFormula(NamedTuple):
     """A backward formula for one or more arguments.
 
-    `gradients` are the positions of the results whose gradients it reads.
+    `gradients` are the positions of the results whose gradients it reads, and `asked` those of them that it asks
+    whether they are defined.
     """
 
     text: str
     arguments: tuple[str, ...]
     saved: tuple[SavedValue, ...]
     gradients: frozenset[int]
+    asked: frozenset[int]
 
 
 class PythonForward(NamedTuple):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from opwright.convention import stable
 from opwright.dialects.library.callable_operators import (
     OPTIONS,
     ChosenOverload,
@@ -15,7 +16,7 @@ from opwright.dialects.library.callable_operators import (
 from opwright.porting.stable_api import FUNCTIONS, HELPERS, StableFunction, StableName
 from opwright.porting.state import FileState
 from opwright.porting.values import CppValue, OptionTexts, cpp_cost
-from opwright.porting.wrappers import NAMESPACE, argument_text, default_text
+from opwright.porting.wrappers import NAMESPACE, argument_text
 from opwright.schema.function import Argument, FunctionSchema
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class _Call:
             if order[:1] == ["self"]:
                 return CppValue(f"{name}({given['self']}{', ' if inner.strip() else ''}{inner})", type)
         last = max([parameters.index(parameter) for parameter in order], default=-1)
-        defaults = {argument.name: default_text(argument) for argument in self._schema.arguments.all}
+        defaults = {argument.name: stable.default_text(argument) for argument in self._schema.arguments.all}
         shown = [given.get(parameter) or defaults.get(parameter, "") for parameter in parameters[: last + 1]]
         return CppValue(f"{name}({', '.join(shown)})", type)
 

@@ -8,14 +8,13 @@ from functools import cache
 from typing import Final
 
 from opwright.convention import stable
-from opwright.convention.defaults import default_expression
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.schema.types import BaseType, OptionalType
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["NAMESPACE", "Wrappers", "argument_text", "default_text"]
+__all__ = ["NAMESPACE", "Wrappers", "argument_text"]
 
 #: The C++ namespace of the functions of the header.
 NAMESPACE: Final = "stable_ops"
@@ -94,17 +93,6 @@ def argument_text(argument: Argument) -> str | None:
     return None if cpp is None else cpp.text.replace(" &", "&").replace("::std::", "std::")
 
 
-def default_text(argument: Argument) -> str:
-    """The default of a parameter in C++. A parameter that has none has an empty one."""
-    if argument.default is None:
-        return ""
-    if argument.default == "None":
-        return "std::nullopt"
-    text = default_expression(argument.default, argument.type, symint=False)
-    text = text.replace("at::kLong", "at::ScalarType::Long")
-    return re.sub(r"\b(?:at|c10)::(?=ScalarType|MemoryFormat)", "torch::headeronly::", text)
-
-
 class Wrappers:
     """The functions that ported files need. `header` is the text of the header of an earlier run, or empty."""
 
@@ -158,7 +146,7 @@ def _wrapper(schema: FunctionSchema) -> str:
         if type is None:
             passed.append("std::nullopt")
             continue
-        default = default_text(argument)
+        default = stable.default_text(argument)
         parameters.append(f"{_shorter(type)} {argument.name}{f' = {default}' if default else ''}")
         passed.append(argument.name)
     types = [stable.return_type(result.type) for result in schema.returns]
@@ -192,7 +180,7 @@ def _number_wrapper(schema: FunctionSchema) -> str:
     beside = "self" if "self" in tensors else tensors[0]
     types, parameters, passed = [], [], []
     for argument in schema.arguments.all:
-        type, default = argument_text(argument) or "", default_text(argument)
+        type, default = argument_text(argument) or "", stable.default_text(argument)
         if argument.name in numbers:
             name = argument.name.title().replace("_", "")
             types.append(f"typename {name}{' = std::nullopt_t' if default else ''}")

@@ -194,7 +194,7 @@ def test_tags_are_registered_where_the_oldest_release_can(generate_library: Gene
     assert (
         'm.def("f(Tensor a) -> Tensor", {torch::headeronly::Tag::core});' in (out / "src/s/register_0.cpp").read_text()
     )
-    assert "((0ULL + 12) << 48)" in (out / "include/s/kernels.h").read_text()
+    assert "#define TORCH_TARGET_VERSION 0x020c000000000000\n" in (out / "include/s/kernels.h").read_text()
 
 
 #: An entry, and the message with which it is refused.

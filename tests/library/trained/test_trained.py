@@ -218,6 +218,33 @@ def test_undefined_gradients_and_results_without_one(
     torch.testing.assert_close(matrices[0].grad, torch.ones(4, 3, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("abi", ["stable", "native"])
+def test_formulas_that_ask_see_undefined_gradients(
+    request: pytest.FixtureRequest, torch: ModuleType, matrices: tuple[Tensor, Tensor], abi: str
+) -> None:
+    """In both builds, the gradient of a result that nobody uses is undefined, so nothing is computed with zeros."""
+    operators, x = request.getfixturevalue(abi), matrices[0]
+    for used, operator in ((0, "aten::neg"), (1, "aten::mul")):
+        result = operators.copies(x)[used]
+        with torch.profiler.profile() as profile:
+            (grad,) = torch.autograd.grad(result, x, torch.ones_like(result))
+        assert grad.tolist() == torch.full_like(x, used + 1).tolist()
+        names = [event.name for event in profile.events() if event.name in ("aten::neg", "aten::mul", "aten::add")]
+        assert set(names) == {operator}
+    assert torch.autograd.gradgradcheck(lambda x: tuple(operators.copies(x)), (x,))
+    assert torch.func.grad(lambda x: operators.copies(x)[1].sum())(x.detach()).unique().tolist() == [2]
+
+
+def test_formulas_that_do_not_ask(
+    stable: ModuleType, native: ModuleType, matrices: tuple[Tensor, Tensor]
+) -> None:
+    """Where a formula does not ask, a stable build gives zeros for such a gradient, and a native one nothing."""
+    stable.both(*matrices)[0].sum().backward()
+    assert matrices[0].grad.unique().tolist() == [1]
+    with pytest.raises(RuntimeError):
+        native.both(*matrices)[0].sum().backward()
+
+
 @pytest.mark.parametrize("name", ["scale", "multiply", "squash", "both", "halves"])
 def test_forward_mode(
     stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], name: str

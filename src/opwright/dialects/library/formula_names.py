@@ -145,6 +145,9 @@ class ForwardNames:
         """Forward formulas read no gradients."""
         return None
 
+    def ask(self, text: str) -> None:
+        """Forward formulas read no gradients."""
+
 
 class FormulaNames:
     """The values of one formula by name, and those of them that it has read; `derived` are its arguments."""
@@ -162,6 +165,7 @@ class FormulaNames:
         self._needs: Final = [f"_need_{name}" for name in derived]
         self.saved: Final[dict[str, SavedValue]] = {}
         self.gradients: Final[set[int]] = set()
+        self.asked: Final[set[int]] = set()
 
     def value(self, name: str) -> PythonValue | None:
         """The value of a name, which is kept from the forward call; None if there is no such name."""
@@ -222,6 +226,10 @@ class FormulaNames:
             return None
         self.gradients.add(self._positions[number])
         return PythonValue(f"_grad_{self._positions[number]}", "Tensor")
+
+    def ask(self, text: str) -> None:
+        """Note that the formula asks whether the value with this text is defined, if it is a gradient."""
+        self.asked.update([position for position in self.gradients if text == f"_grad_{position}"])
 
 
 def _gradients(info: DifferentiabilityInfo, positions: list[int]) -> dict[str, int]:

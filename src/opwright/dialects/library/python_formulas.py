@@ -286,6 +286,7 @@ class PythonTranslator:
             text = FACTS[method].expression.format(value.text)
             return PythonValue(f"{text}[{values[0].text}]", "int") if values else PythonValue(text, FACTS[method].type)
         if method in ("defined", "has_value"):
+            self._names.ask(value.text)
             return PythonValue(f"({value.text} is not None)", "bool")
         if method == "value":
             return value

@@ -105,7 +105,7 @@ class _Maker:
         if text is None:
             return None
         saved = tuple(names.saved.values())
-        return PythonFormula(text, derivative.var_names, saved, frozenset(names.gradients))
+        return PythonFormula(text, derivative.var_names, saved, frozenset(names.gradients), frozenset(names.asked))
 
     def _forward(self, info: DifferentiabilityInfo, derivative: ForwardDerivative) -> PythonForward | None:
         positions = _results(info)

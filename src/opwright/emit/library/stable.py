@@ -12,13 +12,14 @@ from operator import itemgetter
 from typing import Final
 
 from opwright.convention import stable
-from opwright.cpp.namespaces import blocks, qualified_name
+from opwright.cpp.namespaces import blocks, enclose, qualified_name
+from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, stable_text
 from opwright.emit.library.python.overloads import calls_another_form
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
-from opwright.model.library import Library
+from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
@@ -27,6 +28,9 @@ __all__ = ["emitters"]
 
 #: The key of kernels that `vmap` runs on batched tensors; PyTorch adds composite ones of its own operators alone.
 _BATCHED: Final = "FuncTorchBatchedDecomposition"
+
+#: What converts the values of a call.
+_CONVERSION: Final = "torch::stable::detail"
 
 
 class StableLibrary(NamedTuple):
@@ -85,12 +89,11 @@ def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
         namespace, _, name = function.library_fields.batch_rule.rpartition("::")
         declared = guard(function.library_fields.condition, f"{stable.rule_signature(function).declaration(name)};")
         namespaces.setdefault(namespace, {})[declared] = None
-    major, minor = unit.oldest_release
     return {
         "namespace": unit.library.namespace,
-        "release": f"{major}.{minor}",
-        "major": str(major),
-        "minor": str(minor),
+        "release": "{}.{}".format(*unit.oldest_release),
+        "number": stable.target_version(unit.oldest_release),
+        "header": f"{unit.path}/kernels.h",
         "kernels": blocks(namespaces),
     }
 
@@ -160,6 +163,39 @@ def _rules(unit: StableLibrary) -> list[tuple[str, str]]:
     ]
 
 
+def _operators_header(unit: StableLibrary, context: FragmentContext) -> Slots:
+    texts: dict[str, str] = {}
+    for function in unit.functions:
+        signature = stable.caller_signature(function)
+        if signature is not None:
+            # C++ cannot tell operators apart whose parameters have the same types there.
+            key = f"{signature.name}({signature.parameter_types})"
+            texts.setdefault(key, guard(function.library_fields.condition, _call(function, signature)))
+    return {
+        "namespace": unit.library.namespace,
+        "functions": enclose(unit.library.api, "\n\n".join(texts.values())),
+    }
+
+
+def _call(function: NativeFunction, signature: Signature) -> str:
+    """The C++ function that calls an operator through the dispatcher."""
+    items = [f"{_CONVERSION}::from({argument.name})" for argument in function.arguments.all]
+    returns = function.schema.returns
+    types = [type.text for result in returns if (type := stable.return_type(result.type)) is not None]
+    read = [f"{_CONVERSION}::to<{type}>(_stack[{index}])" for index, type in enumerate(types)]
+    lines = [
+        f"// {function.namespace}::{function.schema}",
+        f"inline {signature.declaration()} {{",
+        f"  ::std::array<StableIValue, {max(len(items), len(read), 1)}> _stack{{{', '.join(items)}}};",
+        f'  TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("{function.namespace}::{function.name.name}", '
+        f'"{function.name.overload}", _stack.data(), TORCH_ABI_VERSION));',
+    ]
+    if read:
+        results = ", ".join(read)
+        lines.append(f"  return {results if len(read) == 1 else f'{{{results}}}'};")
+    return "\n".join([*lines, "}"])
+
+
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
@@ -193,8 +229,18 @@ def _check(function: NativeFunction, kernel: Kernel) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the header with the kernels' declarations, and of the source."""
+    """The emitters of the headers, for callers and with the kernels' declarations, and of the source."""
     return [
+        Emitter(
+            name="stable_library_operators_headers",
+            family="library",
+            template="library/stable_ops.h",
+            folder="include",
+            # A namespace that the build gives is for kernels that Python calls.
+            units=lambda job: [unit for unit in _libraries(job) if unit.library.namespace != BUILD_NAMESPACE],
+            fragment=_operators_header,
+            layout=FilePerUnit(lambda unit: f"{unit.path}/ops.h"),
+        ),
         Emitter(
             name="stable_library_kernels_headers",
             family="library",

@@ -250,9 +250,11 @@ class _Recorded:
             saved.update({value.name: value for value in formula.saved})
         order = {form: index for index, form in enumerate(SavedForm)}
         self._saved: Final = sorted(saved.values(), key=lambda value: (order[value.form], value.name))
-        #: Gradients of results that no formula reads are not made; a single one that is undefined ends the pass.
+        #: The gradients that PyTorch gives as None in place of zeros: a single one that formulas read, or all if each
+        #: formula asks whether those that it reads are defined. Without any the pass ends.
         used = frozenset[int]().union(*[formula.gradients for formula in gradient.formulas])
-        self._single: Final = next(iter(used)) if len(used) == 1 and not gives_list(self._function) else None
+        is_ready = len(used) == 1 or all(formula.gradients <= formula.asked for formula in gradient.formulas)
+        self._undefined: Final = sorted(used) if is_ready and not gives_list(self._function) else []
 
     def lines(self) -> Iterator[str]:
         """The class, and the function that records calls with it."""
@@ -296,7 +298,7 @@ class _Recorded:
         ]
         if others:
             yield f"        _ctx.mark_non_differentiable({', '.join(others)})"
-        if self._single is not None:
+        if self._undefined:
             yield "        _ctx.set_materialize_grads(False)"
         yield from self._saving()
         if self._gradient.forward:
@@ -356,8 +358,8 @@ class _Recorded:
         gradients = ["*_grads"] if gives_list(self._function) else [f"_grad_{index}" for index in range(count)]
         yield f"    def backward(_ctx, {', '.join(gradients)}):"
         yield "        _needs = _ctx.needs_input_grad"
-        if self._single is not None:
-            yield f"        if _grad_{self._single} is None:"
+        if self._undefined:
+            yield f"        if {' and '.join([f'_grad_{position} is None' for position in self._undefined])}:"
             yield "            return (None,) * len(_needs)"
         if gives_list(self._function):
             yield "        _grads = list(_grads)"

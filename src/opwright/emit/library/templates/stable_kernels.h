@@ -3,7 +3,12 @@
 
 // The binary serves PyTorch ${release} and later releases.
 #ifndef TORCH_TARGET_VERSION
-#define TORCH_TARGET_VERSION (((0ULL + ${major}) << 56) | ((0ULL + ${minor}) << 48))
+#ifdef TORCH_FEATURE_VERSION
+#error "include <${header}> before PyTorch's headers, or compile with -DTORCH_TARGET_VERSION=${number}"
+#endif
+#define TORCH_TARGET_VERSION ${number}
+#elif TORCH_TARGET_VERSION > ${number}
+#error "TORCH_TARGET_VERSION is newer than PyTorch ${release}, the oldest release that the library file names"
 #endif
 
 #include <torch/csrc/stable/tensor.h>
