@@ -168,11 +168,12 @@ vendor-replay: $(REFERENCE)
 	$(VENV)/bin/python -m tests.vendor_replay $(if $(ONLY),--only '$(ONLY)') $(if $(FOLDER),--folder '$(FOLDER)')
 
 # Operator libraries of others, from the package index: imported, checked, generated, and compared. What their metadata
-# needs is installed beside.
+# needs is installed beside. Or the kernels of a collection for the Hugging Face Hub, which the package index has not:
+#   git clone https://github.com/huggingface/kernels-community && make field-replay HUB=kernels-community
 FIELD := $(CURDIR)/.cache/field-tools
 field-replay: $(REFERENCE)
-	$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm
-	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)')
+	$(if $(HUB),,$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm)
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)') $(if $(HUB),--hub '$(HUB)')
 
 # Kernels of others, from the package index: moved to the stable headers, compiled, and compared; half an hour.
 port-replay: $(REFERENCE)

@@ -49,6 +49,25 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def symbols_of(binary: Path) -> list[str]:
+    """The symbols that a shared object needs of others."""
+    listed = subprocess.run(["nm", "-D", "--undefined-only", binary], capture_output=True, text=True, check=True)
+    return [line.split()[-1].partition("@")[0] for line in listed.stdout.splitlines()]
+
+
+def of_python(symbols: list[str]) -> list[str]:
+    """Those that Python defines, some of which differ from version to version."""
+    return [symbol for symbol in symbols if symbol.startswith(("Py", "_Py"))]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nm lists the symbols of ELF files")
+def test_wheels_are_for_all_pythons(project: Path) -> None:
+    """The shared object of a new project needs nothing of Python, as the tag `py3-none` of its wheel says."""
+    symbols = symbols_of(project / "src/acme_ops/_C.so")
+    assert any("torch" in symbol for symbol in symbols)
+    assert not of_python(symbols)
+
+
 def test_new_project_is_green(project: Path) -> None:
     """The own tests of a new project and the generated ones pass, without warnings."""
     path = os.pathsep.join([str(project / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -79,22 +98,111 @@ TORCH_LIBRARY(second, m) {
 """
 
 
+def build_second(folder: Path, source: str, packages: Path) -> None:
+    """Build a library that calls the operators of a package, which CMake finds by the folder that Python names."""
+    (folder / "CMakeLists.txt").write_text(CMAKE)
+    (folder / "second.cpp").write_text(source)
+    script = "import acme_ops, torch; print(acme_ops.get_cmake_dir(), torch.utils.cmake_prefix_path)"
+    package, prefix = run(folder, "-c", script, PYTHONPATH=str(packages)).split()
+    options = [f"-Dacme_ops_DIR={package}", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    for words in (["-B", "build", *options], ["--build", "build"]):
+        done = subprocess.run(["cmake", *words], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no CMake here")
 def test_cmake_links_the_operators(project: Path, tmp_path: Path) -> None:
-    """Another library finds the package by the folder that Python names, and calls its operators from C++."""
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
-    (tmp_path / "second.cpp").write_text(SECOND)
-    script = "import acme_ops, torch; print(acme_ops.get_cmake_dir(), torch.utils.cmake_prefix_path)"
-    folder, prefix = run(tmp_path, "-c", script, PYTHONPATH=str(project / "src")).split()
-    options = [f"-Dacme_ops_DIR={folder}", f"-DCMAKE_PREFIX_PATH={prefix}"]
-    for words in (["-B", "build", *options], ["--build", "build"]):
-        done = subprocess.run(["cmake", *words], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    """Another library finds the package, and calls its operators from C++."""
+    build_second(tmp_path, SECOND, project / "src")
     call = (
         "import acme_ops, torch; torch.ops.load_library('build/libsecond.so'); x = torch.ones(2)\n"
         "assert torch.ops.second.clipped_twice(x).equal(acme_ops.soft_clip(acme_ops.soft_clip(x, 3.0), 3.0))"
     )
     run(tmp_path, "-c", call, PYTHONPATH=str(project / "src"))
+
+
+STABLE_PROJECT = {
+    "steady.yaml": """\
+namespace: acme_ops
+abi: stable
+torch: ">=2.10"
+operators:
+  - {func: "doubled(Tensor self) -> Tensor", outputs: like(self), dispatch: {CPU: doubled}}
+  - {func: "times(Tensor self, int? count=1) -> Tensor", outputs: like(self), dispatch: {CPU: times}}
+""",
+    # A header of PyTorch comes before that of the kernels.
+    "kernels.cpp": """\
+#include <torch/csrc/stable/ops.h>
+#include <acme_ops/kernels.h>
+#include <acme_ops/ops.h>
+
+namespace acme_ops::native {
+torch::stable::Tensor doubled(const torch::stable::Tensor& self) {
+  return acme_ops::times(self, 2);
+}
+torch::stable::Tensor times(const torch::stable::Tensor& self, std::optional<int64_t> count) {
+  return torch::stable::subtract(self, self, 1 - count.value_or(0));
+}
+}  // namespace acme_ops::native
+""",
+    "setup.py": """\
+from opwright.setuptools import operator_library
+from setuptools import setup
+
+setup(name="acme-ops", packages=["acme_ops"],
+      **operator_library("acme_ops", yaml="steady.yaml", sources=["kernels.cpp"]))
+""",
+    "acme_ops/__init__.py": """\
+from pathlib import Path
+
+from acme_ops._load import load_library
+
+load_library()
+
+from acme_ops._ops import *
+
+
+def get_cmake_dir():
+    return str(Path(__file__).with_name("cmake"))
+""",
+}
+
+STABLE_SECOND = """\
+#include <acme_ops/ops.h>
+
+static torch::stable::Tensor all_of(const torch::stable::Tensor& x) {
+  return acme_ops::times(acme_ops::doubled(x));
+}
+
+STABLE_TORCH_LIBRARY(second, m) { m.def("all(Tensor x) -> Tensor"); }
+STABLE_TORCH_LIBRARY_IMPL(second, CPU, m) { m.impl("all", TORCH_BOX(&all_of)); }
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nm lists the symbols of ELF files")
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no CMake here")
+def test_stable_packages_have_callers_in_cpp(tmp_path: Path) -> None:
+    """The header of a stable package serves its own kernels and another library, and the order of headers is free.
+
+    The binary serves the oldest release that the file names, whichever header comes first.
+    """
+    project = tmp_path / "project"
+    for name, text in STABLE_PROJECT.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text)
+    run(project, "setup.py", "build_ext", "--inplace")
+    symbols = symbols_of(project / "acme_ops/_C.so")
+    # Headers of 2.13 need this function of 2.13, unless they compile for an older release.
+    assert "torch_call_dispatcher" in symbols
+    assert "torch_new_stable_ivalue" not in symbols
+    assert not of_python(symbols)
+    build_second(tmp_path, STABLE_SECOND, project)
+    call = (
+        "import acme_ops, torch; torch.ops.load_library('build/libsecond.so'); x = torch.ones(2)\n"
+        "assert acme_ops.times(x, 3).tolist() == [3, 3]\n"
+        "assert torch.ops.second.all(x).tolist() == [2, 2]"
+    )
+    run(tmp_path, "-c", call, PYTHONPATH=str(project))
 
 
 def test_new_backend_is_green(tmp_path: Path) -> None:

@@ -235,9 +235,7 @@ def test_formulas_that_ask_see_undefined_gradients(
     assert torch.func.grad(lambda x: operators.copies(x)[1].sum())(x.detach()).unique().tolist() == [2]
 
 
-def test_formulas_that_do_not_ask(
-    stable: ModuleType, native: ModuleType, matrices: tuple[Tensor, Tensor]
-) -> None:
+def test_formulas_that_do_not_ask(stable: ModuleType, native: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
     """Where a formula does not ask, a stable build gives zeros for such a gradient, and a native one nothing."""
     stable.both(*matrices)[0].sum().backward()
     assert matrices[0].grad.unique().tolist() == [1]
