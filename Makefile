@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay kernels isolated field-moved field-port release-check vscode clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -179,6 +179,10 @@ field-replay: $(REFERENCE)
 port-replay: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.port_replay $(if $(ONLY),--only '$(ONLY)')
+# One binary of a library with the stable interface under several releases, whose wheels come from the package index.
+# They are builds with CUDA for x86-64 Linux, in which stubs stand for CUDA's libraries; 4 GB, some minutes for each.
+stable-releases: $(REFERENCE)
+	$(VENV)/bin/python -m tests.library.trained $(addprefix --only ,$(ONLY))
 # A library of others that trains, moved to the stable interface and built; its own tests run, which need numba.
 field-moved: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools numba

@@ -246,9 +246,22 @@ operators:
   - func: doubled(Tensor self) -> Tensor
     outputs: like(self)
     dispatch: {CPU: doubled}
+  - func: product(Tensor self, Tensor other) -> Tensor
+    outputs: broadcast(self, other)
+    dispatch: {CPU: product}
+"""
+derivatives = """
+- name: product(Tensor self, Tensor other) -> Tensor
+  self: grad * other.conj()
+  other: grad * self.conj()
+  result: self_t * other_p + self_p * other_t
 """
 cpp = """
+#include <opwright/stable_call.h>
 #include <torch/csrc/stable/ops.h>
+torch::stable::Tensor steady::native::product(const torch::stable::Tensor& self, const torch::stable::Tensor& other) {
+  return opwright::call("aten::mul", "Tensor", self, other);
+}
 torch::stable::Tensor steady::native::doubled(const torch::stable::Tensor& self) {
   auto result = torch::stable::clone(self);
   auto* data = static_cast<float*>(result.mutable_data_ptr());
@@ -257,11 +270,17 @@ torch::stable::Tensor steady::native::doubled(const torch::stable::Tensor& self)
 }
 """
 for name in (None, "first", "second"):
-    module = opwright.inline(yaml, cpp, name=name)
+    module = opwright.inline(yaml, cpp, derivatives=derivatives, name=name)
     assert module.__name__ == (name or "steady")
     assert module.doubled(torch.ones(2)).tolist() == [2, 2]
     compiled = torch.compile(module.doubled, fullgraph=True, dynamic=True, backend="aot_eager")
     assert compiled(torch.ones(3)).tolist() == [2, 2, 2]
+
+# The gradient of a real argument is real, also beside a complex one.
+x, y, z = (torch.randn(2, dtype=dtype, requires_grad=True) for dtype in (torch.cdouble, torch.cdouble, torch.double))
+for arguments in ((x, y), (x, z), (z, y)):
+    assert torch.autograd.gradcheck(module.product, arguments, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(module.product, arguments)
 '''
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 HERE = Path(__file__).parent
+#: A variable with the folder of the stable build, which runs under several releases (`make stable-releases`), and one
+#: with that of the headers that compile it.
+BUILD = "OPWRIGHT_TRAINED_BUILD"
+HEADERS = "OPWRIGHT_TRAINED_HEADERS"
 
 pytestmark = pytest.mark.thorough
 
@@ -33,7 +38,8 @@ def _built(name: str, abi: str, program: str, folder: Path) -> tuple[Path, Path]
         kernels.write_text(f"#define {name}_STABLE\n#define TRAINED_STABLE\n{kernels.read_text()}")
     out = folder / "out"
     assert main(["generate", "--library", str(folder / "trained.yaml"), "--torch", "auto", "--out", str(out)]) == 0
-    compiler = Compiler(program, folder, [out / "include", INCLUDE])
+    headers = [Path(os.environ[HEADERS])] if abi == "stable" and HEADERS in os.environ else []
+    compiler = Compiler(program, folder, [out / "include", INCLUDE, *headers])
     sources = [*sorted((out / "src").rglob("*.cpp")), folder / "kernels.cpp"]
     return out, compiler.library(name, sources)
 
@@ -41,7 +47,9 @@ def _built(name: str, abi: str, program: str, folder: Path) -> tuple[Path, Path]
 @pytest.fixture(scope="module")
 def stable(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The operators with the stable interface, and what Python registers for them."""
-    out, binary = _built("steadily", "stable", program, tmp_path_factory.mktemp("steadily"))
+    folder = Path(os.environ.get(BUILD) or tmp_path_factory.mktemp("steadily"))
+    binary = folder / "libsteadily.so"
+    out = folder / "out" if binary.exists() else _built("steadily", "stable", program, folder)[0]
     torch.ops.load_library(binary)
     sys.path.insert(0, str(out / "python"))
     importlib.import_module("steadily._ops")
