@@ -30,12 +30,12 @@ DERIVATIVES = """\
 """
 
 
-def generated(folder: Path, operators: str = OPERATORS, derivatives: str = DERIVATIVES) -> str:
+def generated(folder: Path, operators: str = OPERATORS, derivatives: str = DERIVATIVES, torch: str = "auto") -> str:
     """The generated source of a library."""
     folder.mkdir(exist_ok=True)
     (folder / "acme.yaml").write_text(operators, encoding="utf-8")
     (folder / "derivatives.yaml").write_text(derivatives, encoding="utf-8")
-    arguments = ["generate", "--library", str(folder / "acme.yaml"), "--torch", "auto", "--out", str(folder / "out")]
+    arguments = ["generate", "--library", str(folder / "acme.yaml"), "--torch", torch, "--out", str(folder / "out")]
     assert main(arguments) == 0
     return (folder / "out" / "src" / "acme" / "register_0.cpp").read_text(encoding="utf-8")
 
@@ -154,3 +154,11 @@ def test_nodes_save_lists_of_numbers(tmp_path: Path) -> None:
     source = generated(tmp_path, operators, derivatives)
     assert "  std::vector<double> weights;\n" in source
     assert "    grad_fn->weights = weights.vec();\n" in source
+
+
+@pytest.mark.network
+def test_nodes_of_older_releases(tmp_path: Path) -> None:
+    """Before 2.13, nodes are shared pointers, whose deleter is a function of another namespace."""
+    source = generated(tmp_path, torch="2.12.1")
+    assert "ScaleBackward0(), torch::autograd::deleteNode)" in source
+    assert ", deleteNode)" not in source

@@ -43,7 +43,11 @@ _PREFIXES: Final = {
 #include <torch/csrc/inductor/aoti_torch/utils.h>
 #include <torch/library.h>
 """,
-    "stable": "#include <torch/csrc/stable/library.h>\n#include <torch/csrc/stable/tensor.h>\n",
+    "stable": """\
+#define TORCH_TARGET_VERSION 0x020a000000000000
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/tensor.h>
+""",
 }
 
 #: Headers in place of those that include headers of CUDA, which few machines have.
@@ -98,7 +102,9 @@ def compile_rows(program: str, folder: Path, abi: str, rows: Mapping[int, Row], 
         out = _generate(library, abi, some)
         faults += _python_faults(out)
         own = Compiler(program, compiled, [*compiler.includes, library, out / "include"], prefix=prefix)
-        units += [(own, source) for source in sorted((out / "src").rglob("*.cpp"))]
+        # Sources of the native interface include the header for callers.
+        headers = sorted((out / "include").rglob("ops.h")) if abi == "stable" else []
+        units += [(own, source) for source in (*sorted((out / "src").rglob("*.cpp")), *headers)]
     with multiprocessing.get_context("fork").Pool(processes) as pool:
         for found in pool.imap_unordered(_unit_faults, units, chunksize=1):
             faults += found

@@ -63,6 +63,8 @@ _TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
 
 #: The namespaces of names in defaults, which stable headers have elsewhere.
 _NATIVE_NAMES: Final = lazy_pattern(r"\b(?:at|c10)::(?=ScalarType|MemoryFormat)")
+#: A list that the dispatcher of the native interface holds, with its items.
+_HELD_LIST: Final = lazy_pattern(r"^c10::List<.*>\(\{?(.*?)\}?\)$")
 
 #: The type of the index of a batch dimension.
 _DIMENSION: Final = optional(base("int"))
@@ -211,10 +213,16 @@ def caller_signature(function: NativeFunction) -> Signature | None:
 def _passed_type(argument: Argument) -> CType | None:
     """The type of a parameter that is passed on. Texts and optional lists own what they have.
 
-    An optional of a reference to numbers would take `{1}`, a number that is gone when the operator is called.
+    An optional of a reference to numbers would take `{1}`, a number that is gone when the operator is called. The API
+    passes lists of `bool` as references alone.
     """
     type = argument.type
     item = type.elem if isinstance(type, OptionalType) else type
+    if isinstance(item, ListType) and "bool" in item.elem.text:
+        if item.elem.text != "bool":
+            return None
+        flags = c_types.base("torch::headeronly::HeaderOnlyArrayRef<bool>")
+        return flags if item is type else c_types.optional(flags)
     owns = item.text == "str" or (item is not type and isinstance(item, ListType))
     owned = return_type(type) if owns else None
     return argument_type(type, mutable=argument.is_write) if owned is None else c_types.const_ref(owned)
@@ -226,14 +234,19 @@ def default_text(argument: Argument) -> str:
     >>> from opwright.schema import parse_schema
     >>> default_text(parse_schema("f(ScalarType dtype=long) -> Tensor").arguments.all[0])
     'torch::headeronly::ScalarType::Long'
+    >>> schema = parse_schema("f(bool[] flags=[True,False], int[2]? size=3) -> Tensor")
+    >>> [default_text(argument) for argument in schema.arguments.all]
+    ['{true, false}', '{{3}}']
     """
     if argument.default is None:
         return ""
     if argument.default == "None":
         return "std::nullopt"
     text = default_expression(argument.default, argument.type, symint=False)
-    text = text.replace("at::kLong", "at::ScalarType::Long").replace("at::Reduction::Mean", "1")
-    return _NATIVE_NAMES.sub("torch::headeronly::", text)
+    if isinstance(argument.type, OptionalType) and isinstance(argument.type.elem, ListType):
+        text = f"{{{{{text}}}}}"
+    text = _HELD_LIST.sub(r"{\1}", text).replace("at::kLong", "at::ScalarType::Long")
+    return _NATIVE_NAMES.sub("torch::headeronly::", text.replace("at::Reduction::Mean", "1"))
 
 
 def _returned(types: Sequence[CType]) -> CType:

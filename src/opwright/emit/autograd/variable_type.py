@@ -88,7 +88,8 @@ def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
     parameters = "" if wrapper.has_formulas else f'"{name_in_messages(wrapper.function)}"'
     if context.rules.nodes_are_intrusive:
         return f"c10::make_intrusive<{wrapper.node}>({parameters})"
-    return f"std::shared_ptr<{wrapper.node}>(new {wrapper.node}({parameters}), deleteNode)"
+    deleter = "deleteNode" if wrapper.function.library is PYTORCH else "torch::autograd::deleteNode"
+    return f"std::shared_ptr<{wrapper.node}>(new {wrapper.node}({parameters}), {deleter})"
 
 
 def _refused_outs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
