@@ -79,6 +79,7 @@ from contextlib import contextmanager as _contextmanager, nullcontext as _nullco
 import torch as _torch
 import torch.autograd.forward_ad as _forward_mode
 from torch import _C
+from torch.autograd.function import _SingleLevelFunction as _Function
 from torch._functorch.utils import enable_single_level_autograd_function as _single_level
 
 _library = _torch.library.Library("{namespace}", "IMPL")
@@ -129,7 +130,7 @@ def _below_formulas():
 
 def _recorder(function):
     """What calls a function and records the call, also below the transformations of `torch.func`."""
-    apply = super(_torch.autograd.Function, function).apply
+    apply = function.apply
 
     def record(*arguments):
         if not _C._are_functorch_transforms_active():
@@ -261,7 +262,7 @@ class _Recorded:
         name = self._function.name
         title = node_prefix(name.name).removesuffix("Backward") or "Operator"
         node = f"{title}_{name.overload}" if name.overload else title
-        yield f"class {node}(_torch.autograd.Function):"
+        yield f"class {node}(_Function):"
         yield "    @staticmethod"
         yield from self._forward()
         yield ""
