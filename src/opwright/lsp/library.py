@@ -96,11 +96,11 @@ def _kernel(operator: str, keys: str, item: Node) -> Iterator[NamedKernel]:
         yield NamedKernel(operator, keys, item.span, is_python=False)
     elif isinstance(item, MappingNode):
         when = item.get("when")
-        for field in ("kernel", "python"):
+        for field, is_python in (("kernel", False), ("python", True)):
             name = item.get(field)
             if isinstance(name, Scalar):
                 condition = when.value if isinstance(when, Scalar) else ""
-                yield NamedKernel(operator, keys, name.span, field == "python", condition)
+                yield NamedKernel(operator, keys, name.span, is_python, condition)
 
 
 def kernel_at(file: SourceFile, offset: int) -> NamedKernel | None:

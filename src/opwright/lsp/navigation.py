@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -110,10 +111,11 @@ def _places(files: Iterable[SourceFile], name: str) -> Iterator[Span]:
 def symbols_in(file: SourceFile) -> list[Symbol]:
     """The operators of a file."""
     kernels = named_kernels(file) if kind_of(file) is LIBRARY else ()
+    starts = [kernel.place.start for kernel in kernels]
     symbols = []
     for name, place, schema, entry in entries_of(file):
-        own = [kernel for kernel in kernels if entry.start <= kernel.place.start < entry.end]
-        symbols.append(Symbol(name, place, entry, schema, tuple(own)))
+        own = kernels[bisect_left(starts, entry.start) : bisect_left(starts, entry.end)]
+        symbols.append(Symbol(name, place, entry, schema, own))
     return symbols
 
 
