@@ -105,9 +105,9 @@ def _symbols_of_units(
     for unit in units:
         names, has_text = [], False
         is_shared = not functions_of_unit(unit)
+        others = frozenset(all_functions_of_unit(unit)) - {function} if is_shared else frozenset()
         for lines in _texts(unit, emitter, job):
             if is_shared:
-                others = frozenset(all_functions_of_unit(unit)) - {function}
                 names += [name for _, name in defined_symbols(lines) if _names_only(name, function, others)]
                 continue
             owned = _owned_lines(function, unit, lines, emitter, job)
