@@ -46,13 +46,13 @@ def test_what_is_accepted_can_be_emitted(family: str) -> None:
             assert file_slots_of(emitter, spec, job) is not None
 
 
-@pytest.mark.parametrize("schema", ["take(Occasion x) -> Tensor", "give(Tensor self) -> Occasion", "all(Occasion?[] x) -> ()"])
+@pytest.mark.parametrize("schema", ["take(Pulse x) -> Tensor", "give(Tensor self) -> Pulse", "all(Pulse?[] x) -> ()"])
 def test_a_type_without_a_cpp_form_is_a_diagnostic(schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A type that only the schema language knows is reported where an entry names it."""
-    monkeypatch.setitem(types.BASES, "Occasion", BaseType("Occasion"))
+    monkeypatch.setitem(types.BASES, "Pulse", BaseType("Pulse"))
     _, sink = load_text(f"- func: {schema}\n")
     assert {diagnostic.code for diagnostic in sink} <= {codes.NATIVE_ARGUMENT_TYPE, codes.RETURN_TYPE}
-    assert [diagnostic.message for diagnostic in sink if "Occasion" in diagnostic.message]
+    assert [diagnostic.message for diagnostic in sink if "Pulse" in diagnostic.message]
 
 
 def test_what_is_refused_has_no_code() -> None:

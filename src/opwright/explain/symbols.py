@@ -105,7 +105,7 @@ def _symbols_of_units(
     for unit in units:
         names, has_text = [], False
         is_shared = not functions_of_unit(unit)
-        others = frozenset(all_functions_of_unit(unit)) - {function} if is_shared else frozenset()
+        others = [own for own in dict.fromkeys(all_functions_of_unit(unit)) if own is not function] if is_shared else []
         for lines in _texts(unit, emitter, job):
             if is_shared:
                 names += [name for _, name in defined_symbols(lines) if _names_only(name, function, others)]
