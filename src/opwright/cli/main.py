@@ -21,33 +21,38 @@ if TYPE_CHECKING:
 
     from opwright.source.diagnostic import Diagnostics
 
-#: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
-#: and `run(arguments, sink)`, imported only when it runs. If it has `is_up_to_date(arguments)`, the program calls that
-#: first, to find out whether there is nothing to do. Plug-ins that files name and nobody allowed are an error for one
-#: that `NEEDS_PLUGINS`, one that `REPORTS_PLUGINS` reports them itself, and one that `LOADS_PLUGINS` loads them itself.
-COMMANDS: Final = {
+_WRITING: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
     "new": "write a project to start from: an operator library or a backend",
     "import": "write a library file from the registrations that a library has",
     "port": "move the C++ kernels of a library to PyTorch's stable headers",
-    "check": "check operator files of all kinds, and fix them",
     "format": "write the schemas of library files in their normal form",
+    "dump": "write a catalog as JSON, for other programs",
+    "select": "merge selections of operators, and tell why operators are kept",
+    "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
+    "upgraders": "write the upgraders of old mobile models from their bytecode",
+}
+_ANSWERING: Final = {
+    "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
     "conformance": "compare the files of PyTorch's own generator in a tree with Opwright's",
     "diff": "compare the operators of two releases, and say whom each change breaks",
-    "dump": "write a catalog as JSON, for other programs",
+    "explain": "explain an operator (kernels, signatures, gradients, generated code), or a diagnostic code",
+    "where": "show the entry that a generated line comes from",
+}
+_SERVING: Final = {
     "lsp": "serve editors: diagnostics, hover, completion, navigation, renaming, fixes",
     "plugins": "list the installed plug-ins, and what each adds",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
-    "select": "merge selections of operators, and tell why operators are kept",
-    "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
     "trust": "allow the plug-ins that the files of a folder name",
-    "upgraders": "write the upgraders of old mobile models from their bytecode",
-    "where": "show the entry that a generated line comes from",
     "schema": "print the JSON Schema of a kind of input file, or of a document",
     "completion": "print what a shell needs to complete commands, options and operators",
-    "explain": "explain an operator (kernels, signatures, gradients, generated code), or a diagnostic code",
 }
+#: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
+#: and `run(arguments, sink)`, imported only when it runs. If it has `is_up_to_date(arguments)`, the program calls that
+#: first, to find out whether there is nothing to do. Plug-ins that files name and nobody allowed are an error for one
+#: that `NEEDS_PLUGINS`, one that `REPORTS_PLUGINS` reports them itself, and one that `LOADS_PLUGINS` loads them itself.
+COMMANDS: Final = {**_WRITING, **_ANSWERING, **_SERVING}
 
 _DESCRIPTION: Final = """\
 Compiles operator schemas into the C++ and Python glue that PyTorch needs around each operator.
