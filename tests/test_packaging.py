@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tarfile
 from email.message import Message
 from email.parser import Parser
@@ -14,6 +13,7 @@ from zipfile import ZipFile
 import pytest
 
 import opwright
+from tests.publishing.distributions import Distributions, build
 from tests.pythons.interpreters import TOO_OLD, Interpreter
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,19 +27,15 @@ def files_below(folder: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the source archive."""
-    folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder
+def built(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    """The wheel and the source archive."""
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
-def wheel(built: Path) -> ZipFile:
+def wheel(built: Distributions) -> ZipFile:
     """The wheel."""
-    return ZipFile(next(built.glob("*.whl")))
+    return ZipFile(built.wheel)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +69,7 @@ def test_links_of_an_index_page_lead_to_the_web(metadata: Message) -> None:
 
 
 @pytest.mark.parametrize("interpreter", TOO_OLD, ids=lambda interpreter: interpreter.name)
-def test_pip_refuses_a_python_that_is_too_old(built: Path, wheel: ZipFile, interpreter: Interpreter) -> None:
+def test_pip_refuses_a_python_that_is_too_old(wheel: ZipFile, interpreter: Interpreter) -> None:
     """pip of a Python older than the wheel asks for does not install it."""
     command = [interpreter.path, "-m", "pip", "install", "--no-index", "--no-deps", str(wheel.filename)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -89,9 +85,9 @@ def test_wheel_has_every_file_of_the_package(wheel: ZipFile) -> None:
     assert files == {name for name in wheel.namelist() if name.startswith("opwright/")}
 
 
-def test_source_archive_has_what_the_checks_need(built: Path) -> None:
+def test_source_archive_has_what_the_checks_need(built: Distributions) -> None:
     """From the source archive one can build, read and check the project."""
-    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+    with tarfile.open(built.archive) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     folders = ("bench", "changelog.d", "docs", "examples", "src", "tests")
     wanted = {name for folder in folders for name in files_below(folder)}

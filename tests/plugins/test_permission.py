@@ -70,7 +70,7 @@ RUNS: dict[str, list[Sequence[str]]] = {
         ("--config", "pyproject.toml", "--format", "sarif", "l.yaml"),
         ("--stdin-filename", "l.yaml"),
     ],
-    "format": [("l.yaml", "b.yaml"), ("--check", "l.yaml")],
+    "format": [("l.yaml", "b.yaml"), ("--diff", "b.yaml")],
     "coverage": [("--backend", "b.yaml")],
     "conformance": [(".",)],
     "diff": [("l.yaml", "l.yaml")],

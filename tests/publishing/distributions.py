@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -30,12 +29,10 @@ class Distributions(NamedTuple):
 
 
 def build(source: Path, folder: Path) -> Distributions:
-    """Build both into a folder that is made anew, with the time of the last commit as the time of all files."""
+    """Build both into a folder that is made anew."""
     shutil.rmtree(folder, ignore_errors=True)
-    epoch = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=True)
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch.stdout.strip()}
-    subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True)
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     (archive,) = folder.glob("*.tar.gz")
     return Distributions(wheel, archive)

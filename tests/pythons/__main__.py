@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.pythons.environments import ROOT, Environment, NotInstalled, TestRun, build_wheel
-from tests.pythons.interpreters import OLDEST, Interpreter, find_interpreters
+from tests.publishing.distributions import build
+from tests.pythons.environments import ROOT, Environment, NotInstalled, TestRun
+from tests.pythons.interpreters import SUPPORTED, Interpreter
 from tests.pythons.same_files import found_differences
 
 _WORK = ROOT / "build" / "pythons"
@@ -107,13 +108,9 @@ def main() -> int:
     from importlib.util import find_spec
 
     arguments = _arguments()
-    _WORK.mkdir(parents=True, exist_ok=True)
-    for old in _WORK.glob("*.whl"):
-        old.unlink()
-    interpreters = [interpreter for interpreter in find_interpreters() if interpreter.version >= OLDEST]
-    wheel = build_wheel(_WORK)
-    passed = _rows(interpreters, wheel, arguments)
-    environments = [Environment(interpreter, _WORK / f"small-{interpreter.name}") for interpreter in interpreters]
+    wheel = build(ROOT, _WORK / "dist").wheel
+    passed = _rows(SUPPORTED, wheel, arguments)
+    environments = [Environment(interpreter, _WORK / f"small-{interpreter.name}") for interpreter in SUPPORTED]
     for environment in environments:
         environment.install([str(wheel)], shlex.split(arguments.pip_flags))
     spec = find_spec("torchgen")
@@ -123,7 +120,7 @@ def main() -> int:
     differences = list(found_differences(environments, inputs, _WORK / "files"))
     for environment in environments:
         environment.remove()
-    names = ", ".join(interpreter.name for interpreter in interpreters)
+    names = ", ".join(interpreter.name for interpreter in SUPPORTED)
     print("\n".join(differences) or f"Python {names} write the same files, and go on in each other's folders.")
     return 0 if passed and not differences else 1
 

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from tests.pythons.interpreters import Interpreter
 
-__all__ = ["ROOT", "Environment", "NotInstalled", "TestRun", "build_wheel"]
+__all__ = ["ROOT", "Environment", "NotInstalled", "TestRun"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,14 +32,6 @@ class TestRun(NamedTuple):
     skipped: int
     status: int
     seconds: float
-
-
-def build_wheel(folder: Path) -> Path:
-    """Build the wheel of the project into a folder."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
 
 
 class Environment:

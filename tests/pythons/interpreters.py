@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["OLDEST", "TOO_OLD", "Interpreter", "find_interpreters"]
+__all__ = ["OLDEST", "SUPPORTED", "TOO_OLD", "Interpreter"]
 
 OLDEST = (3, 10)
 """The oldest Python that Opwright supports."""
@@ -36,7 +36,7 @@ class Interpreter(NamedTuple):
         return f"{self.version[0]}.{self.version[1]}{'t' if self.is_free_threaded else ''}"
 
 
-def find_interpreters() -> list[Interpreter]:
+def _find_interpreters() -> list[Interpreter]:
     """The newest interpreter of each series, from the oldest series to the newest; too old ones are among them.
 
     They are looked for on PATH and where pyenv, uv and asdf install them.
@@ -73,5 +73,10 @@ def _ask(path: str) -> Interpreter | None:
     return Interpreter(tuple(version), is_free_threaded, program) if implementation == "CPython" else None
 
 
-TOO_OLD = [interpreter for interpreter in find_interpreters() if interpreter.version < OLDEST]
-"""The interpreters of this machine that Opwright does not support."""
+_FOUND = _find_interpreters()
+
+SUPPORTED = [interpreter for interpreter in _FOUND if interpreter.version >= OLDEST]
+"""The interpreters of this machine that Opwright supports, from the oldest series to the newest."""
+
+TOO_OLD = [interpreter for interpreter in _FOUND if interpreter.version < OLDEST]
+"""Those that it does not support."""

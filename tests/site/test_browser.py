@@ -173,13 +173,19 @@ def test_playground_answers_keystrokes(page: Any) -> None:
     assert page.locator("#pg-file ins").all_inner_texts() == ['    """Alimiter of values']
 
 
-def test_playground_reports_mistakes(page: Any) -> None:
-    """Mistakes are under the text with links to their pages, and marked in it; a button leads to the place."""
+def problem_of(page: Any, field: str, old: str, new: str) -> str:
+    """The only problem that the playground reports after an edit of the text that it starts with."""
     page.goto("playground/")
     number = answered(page)
-    page.fill("#pg-text", page.input_value("#pg-text").replace("CPU", "CPUU"))
+    page.fill(field, page.input_value(field).replace(old, new))
     answered(page, number)
     (problem,) = page.locator("#pg-problems li").all_inner_texts()
+    return str(problem)
+
+
+def test_playground_reports_mistakes(page: Any) -> None:
+    """Mistakes are under the text with links to their pages, and marked in it; a button leads to the place."""
+    problem = problem_of(page, "#pg-text", "CPU", "CPUU")
     assert "unknown dispatch key CPUU" in problem
     assert page.locator("#pg-text-marks mark").all_inner_texts() == ["CPUU"]
     page.get_by_role("button", name="acme.yaml:8:5").click()
@@ -191,11 +197,7 @@ def test_playground_reports_mistakes(page: Any) -> None:
 
 def test_playground_parses_formulas(page: Any) -> None:
     """A formula that is no C++ is reported in its file, so tree-sitter runs in the browser too."""
-    page.goto("playground/")
-    number = answered(page)
-    page.fill("#pg-formulas", page.input_value("#pg-formulas").replace("grad *", "grad * /"))
-    answered(page, number)
-    (problem,) = page.locator("#pg-problems li").all_inner_texts()
+    problem = problem_of(page, "#pg-formulas", "grad *", "grad * /")
     assert "derivatives.yaml:2:" in problem
 
 

@@ -72,8 +72,13 @@ def render_statistics(diagnostics: Sequence[Diagnostic]) -> str:
     """
     counts = Counter(diagnostic.code for diagnostic in diagnostics)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    titles = {code: "" if row is None else row.title for code in counts for row in [find_code(code)]}
-    return "".join([f"{count:5}  {code}  {titles[code]}".rstrip() + "\n" for code, count in rows])
+    return "".join([f"{count:5}  {code}  {_title(code)}".rstrip() + "\n" for code, count in rows])
+
+
+def _title(code: str) -> str:
+    """The title of a code; empty for one that is not described."""
+    row = find_code(code)
+    return "" if row is None else row.title
 
 
 #: The version of the form. It changes when a field changes its meaning or goes away, not when one is added.

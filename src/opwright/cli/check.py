@@ -29,9 +29,8 @@ from opwright.cli.arguments import (
     not_empty,
     open_named_inputs,
 )
-from opwright.cli.streams import say, wants_color
+from opwright.cli.streams import print_or_write, say, wants_color
 from opwright.files.user_files import finish_killed_runs
-from opwright.files.writer import write_report
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.checked_files import CheckedFiles, expand_folders
@@ -190,12 +189,7 @@ def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
 
 
 def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
-    text = _report(arguments, diagnostics)
-    if arguments.output_file is not None:
-        write_report(arguments.output_file, text)
-        return
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    print_or_write(_report(arguments, diagnostics), arguments.output_file)
 
 
 def _report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> str:

@@ -10,7 +10,6 @@ Nothing is compiled, and PyTorch need not be installed."""
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Final
 
 from opwright.cli import console
@@ -21,6 +20,7 @@ from opwright.cli.arguments import (
     not_empty,
     open_named_inputs,
 )
+from opwright.cli.streams import print_or_write
 from opwright.coverage import formats
 from opwright.coverage.records import (
     BackwardStatus,
@@ -103,12 +103,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     text = _render(
         arguments.format, report, [record for record in report.records if query.selects(record)], query.is_empty
     )
-    if arguments.out is None:
-        sys.stdout.write(text)
-    else:
-        from opwright.files.writer import write_report
-
-        write_report(arguments.out, text)
+    print_or_write(text, arguments.out)
     return console.SUCCESS
 
 

@@ -20,6 +20,7 @@ from typing import Final
 
 from opwright.cli import console
 from opwright.cli.arguments import add_allow_path_argument, add_download_arguments, ask_whole_download, not_empty
+from opwright.cli.streams import print_or_write
 from opwright.diff import output_reports, reports
 from opwright.diff.backend import BackendTask, backend_tasks, named_operators
 from opwright.diff.compare import compare
@@ -125,23 +126,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         and (named is None or change.name in named)
         and (not wanted or any(audience in change.breaks for audience in wanted))
     ]
-    _write(arguments, _render(arguments, comparison, changes, tasks))
+    print_or_write(_render(arguments, comparison, changes, tasks), arguments.out)
     levels = arguments.fail_on or ["any"]
     audiences = [audience for audience in Audience if "any" in levels or audience.name in levels]
     fails = any(audience in change.breaks for change in changes for audience in audiences)
     if tasks is not None:
         fails = bool(tasks) and "none" not in levels
     return console.FAULTS if fails else console.SUCCESS
-
-
-def _write(arguments: argparse.Namespace, text: str) -> None:
-    """Print the report, or write it to the file that is asked for."""
-    if arguments.out is None:
-        sys.stdout.write(text)
-        return
-    from opwright.files.writer import write_report
-
-    write_report(arguments.out, text)
 
 
 def _compare_outputs(arguments: argparse.Namespace) -> int:
@@ -160,7 +151,7 @@ def _compare_outputs(arguments: argparse.Namespace) -> int:
             if any(fnmatchcase(difference.operator, name) for name in arguments.names)
         ]
         comparison = comparison._replace(differences=tuple(chosen))
-    _write(arguments, _render_outputs(arguments, comparison))
+    print_or_write(_render_outputs(arguments, comparison), arguments.out)
     return console.SUCCESS if comparison.is_empty or "none" in arguments.fail_on else console.FAULTS
 
 

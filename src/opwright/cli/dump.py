@@ -16,6 +16,7 @@ import sys
 
 from opwright.cli import console
 from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
+from opwright.cli.streams import print_or_write
 from opwright.dump.data import JsonValue
 from opwright.dump.document import dumped_files, parse_dump, render_dump
 from opwright.files.writer import write_report
@@ -71,11 +72,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.file is not None:
         sys.stderr.write("opwright dump: error: `--file` needs `--from`\n")
         return console.USAGE
-    text = render_dump(_document(arguments, sink))
-    if arguments.out is None:
-        sys.stdout.write(text)
-    else:
-        write_report(arguments.out, text)
+    print_or_write(render_dump(_document(arguments, sink)), arguments.out)
     return console.SUCCESS
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "add_color_argument",
     "confirm_to",
     "leave",
+    "print_or_write",
     "say",
     "settle_streams",
     "wants_color",
@@ -57,6 +58,17 @@ def say(text: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+def print_or_write(text: str, path: str | None) -> None:
+    """Print a report at once, or write it to the file that is asked for."""
+    if path is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    from opwright.files.writer import write_report
+
+    write_report(path, text)
 
 
 def leave(main: Callable[[], int]) -> NoReturn:

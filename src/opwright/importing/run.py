@@ -20,6 +20,7 @@ from opwright.model.library import BUILD_NAMESPACE
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
 
 __all__ = ["ImportRequest", "ReadOperators", "Written", "check_import", "read_operators", "write_import"]
@@ -147,14 +148,7 @@ def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence
 def _paths(sources: Iterable[str]) -> Iterator[str]:
     """The files that sources name, and the C++ and Python sources in folders."""
     for source in sources:
-        if not os.path.isdir(source):
-            yield source
-            continue
-        for folder, folders, names in os.walk(source):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                if name.endswith((*CPP_SUFFIXES, ".py")):
-                    yield os.path.join(folder, name)
+        yield from files_below(source, (*CPP_SUFFIXES, ".py")) if os.path.isdir(source) else (source,)
 
 
 def write_import(request: ImportRequest, *, force: bool) -> Written:
@@ -178,15 +172,16 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Regis
 
 
 def _lines(place: SourcePlace) -> list[tuple[str, int]]:
-    return [(place.path, line) for line in range(place.first, place.last + 1)]
+    """The lines of a place, each with its file; none of what a process says."""
+    return [(place.path, line) for line in range(place.first, place.last + 1) if line]
 
 
 def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
     """The lines by file, such as `3-7, 12`."""
     lines: dict[str, set[int]] = {}
     for place in places:
-        if place.first:
-            lines.setdefault(place.path, set()).update(range(place.first, place.last + 1))
+        for path, line in _lines(place):
+            lines.setdefault(path, set()).add(line)
     return {path: _range_text(sorted(own)) for path, own in lines.items()}
 
 

@@ -28,6 +28,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.project_file import files_below, folders_above
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -210,25 +211,10 @@ def _python_functions(project: Project, file: SourceFile, name: str) -> Iterator
 
 def _sources(file: SourceFile, endings: tuple[str, ...]) -> Iterator[str]:
     """The files with these endings in the project that has a library file."""
-    seen = 0
-    for folder, folders, names in os.walk(_top(os.path.dirname(os.path.abspath(file.path)))):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
-        seen += len(names)
-        if seen > _MOST_FILES:
-            return
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            if path.endswith(endings):
-                yield path
+    folder = os.path.dirname(os.path.abspath(file.path))
+    tops = (above for above in folders_above(folder) if _is_top(above))
+    return files_below(next(tops, folder), endings, skipped=_SKIPPED, most=_MOST_FILES)
 
 
-def _top(folder: str) -> str:
-    """The nearest folder above that is the top of a project; the folder itself if there is none."""
-    current = folder
-    while True:
-        if any(os.path.exists(os.path.join(current, name)) for name in _TOP_FILES):
-            return current
-        above = os.path.dirname(current)
-        if above == current:
-            return folder
-        current = above
+def _is_top(folder: str) -> bool:
+    return any(os.path.exists(os.path.join(folder, name)) for name in _TOP_FILES)

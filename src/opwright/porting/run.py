@@ -20,6 +20,7 @@ from opwright.porting.wrappers import Wrappers
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
 
 __all__ = ["PortRequest", "Ported", "PortedFile", "port_sources", "write_port"]
@@ -173,16 +174,10 @@ def _paths(sources: Iterable[str]) -> Iterator[str]:
     """The files that sources name, and the C++ sources in folders."""
     seen: set[str] = set()
     for source in sources:
-        for path in _files_in(source) if os.path.isdir(source) else [source]:
+        for path in files_below(source, CPP_SUFFIXES) if os.path.isdir(source) else [source]:
             if os.path.abspath(path) not in seen:
                 seen.add(os.path.abspath(path))
                 yield path
-
-
-def _files_in(top: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(CPP_SUFFIXES))
 
 
 def _included(texts: Mapping[str, bytes], calls: str) -> dict[str, bytes]:

@@ -448,10 +448,6 @@ class Rules:
         names = None if self.tree is None else self.tree.key_sets.get(attribute)
         return bool(getattr(key, attribute)) if names is None else key.name in names
 
-    def has_type(self, name: str) -> bool:
-        """Whether the generator in a tree has a base type that no row has."""
-        return self.tree is not None and any(type.name == name for type in self.tree.types)
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"rules are frozen: cannot set {name!r}")
 

@@ -26,6 +26,7 @@ from opwright.run.check import CheckRequest
 from opwright.source.codes import UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
 
 __all__ = ["CheckedFiles", "check_requests", "expand_folders", "kind_of", "owners_of", "tree_around"]
@@ -120,15 +121,10 @@ def _tree_above(folder: str) -> str | None:
 def expand_folders(paths: Iterable[str]) -> Iterator[str]:
     """The paths, each folder replaced by the YAML files below it whose kind is known; hidden folders are left out."""
     for path in paths:
-        if not os.path.isdir(path):
+        if os.path.isdir(path):
+            yield from filter(_is_known, map(os.path.normpath, files_below(path, _SUFFIXES)))
+        else:
             yield path
-            continue
-        for folder, folders, names in os.walk(path):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                file = os.path.normpath(os.path.join(folder, name))
-                if name.endswith(_SUFFIXES) and _is_known(file):
-                    yield file
 
 
 def _is_known(path: str) -> bool:

@@ -1,4 +1,7 @@
-"""The file with the settings of a project. Programs look for it before they know whether there is anything to do."""
+"""The folders of a project, and the file with its settings.
+
+Programs look for this file before they know whether there is anything to do.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,49 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
     from typing import Final
 
-__all__ = ["PROJECT_FILE", "find_project_file", "load_toml"]
+__all__ = ["PROJECT_FILE", "files_below", "find_project_file", "folders_above", "load_toml"]
 
 PROJECT_FILE: Final = "pyproject.toml"
 
 
-def find_project_file(folder: str) -> str | None:
-    """The path of the nearest `pyproject.toml` in a folder or above it; None if there is none."""
+def folders_above(folder: str) -> Iterator[str]:
+    """The absolute path of a folder, and those of the folders above it, the nearest first."""
     current = os.path.abspath(folder)
     while True:
-        path = os.path.join(current, PROJECT_FILE)
-        if os.path.isfile(path):
-            return path
+        yield current
         above = os.path.dirname(current)
         if above == current:
-            return None
+            return
         current = above
+
+
+def files_below(
+    top: str, endings: tuple[str, ...], *, skipped: Collection[str] = (), most: int | None = None
+) -> Iterator[str]:
+    """The paths below a folder that have these endings, sorted by folder.
+
+    Hidden folders and those with `skipped` names are left out. The search ends where it would look at more than `most`
+    files.
+    """
+    seen = 0
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in skipped)
+        seen += len(names)
+        if most is not None and seen > most:
+            return
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if path.endswith(endings):
+                yield path
+
+
+def find_project_file(folder: str) -> str | None:
+    """The path of the nearest `pyproject.toml` in a folder or above it; None if there is none."""
+    paths = (os.path.join(current, PROJECT_FILE) for current in folders_above(folder))
+    return next(filter(os.path.isfile, paths), None)
 
 
 def load_toml(text: str) -> dict[str, object]:

@@ -22,6 +22,7 @@ from opwright.syntax.cpp import guard, string_literal
 __all__ = [
     "IMPLEMENTATIONS_HEADER",
     "STABLE_CALL_HEADER",
+    "calls_python",
     "chosen_kernels",
     "place_of",
     "python_operator",
@@ -63,6 +64,11 @@ def _python_choices(functions: Iterable[NativeFunction]) -> Iterator[tuple[Nativ
         for choice in kernel.implementations:
             if choice.python:
                 yield function, choice
+
+
+def calls_python(functions: Iterable[NativeFunction]) -> bool:
+    """Whether C++ chooses a Python function among the kernels of some functions."""
+    return any(True for _ in _python_choices(functions))
 
 
 def place_of(function: NativeFunction, kernel: Kernel) -> str:

@@ -16,7 +16,7 @@ from opwright.cpp.namespaces import blocks, enclose, qualified_name
 from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
-from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, stable_text
+from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
 from opwright.emit.library.python.overloads import calls_another_form
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import BUILD_NAMESPACE, Library
@@ -199,7 +199,7 @@ def _call(function: NativeFunction, signature: Signature) -> str:
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
-    headers += [STABLE_CALL_HEADER] if "::opwright::call<" in chosen else []
+    headers += [STABLE_CALL_HEADER] if calls_python(unit.functions) else []
     return {
         "namespace": unit.library.namespace,
         "kernels_header": f"{unit.path}/kernels.h",
