@@ -7,6 +7,7 @@ is in its folder it waits before it runs an action, and says so with a file `hel
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -26,6 +27,24 @@ SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cac
 
 #: How long a call waits for actions, in seconds. The service takes a worker that is silent for longer as lost.
 POLL = 15
+
+#: A service that has many calls at once, such as uploads of a build, refuses more: then the channel asks again.
+ASKS_AGAIN = json.dumps(
+    {
+        "methodConfig": [
+            {
+                "name": [{}],
+                "retryPolicy": {
+                    "maxAttempts": 5,
+                    "initialBackoff": "0.5s",
+                    "maxBackoff": "10s",
+                    "backoffMultiplier": 3,
+                    "retryableStatusCodes": ["RESOURCE_EXHAUSTED"],
+                },
+            }
+        ]
+    }
+)
 
 #: Runs a command in a new root, as another user where root can: `sh -c ISOLATE sh ROOT FOLDER [NAME=VALUE...] COMMAND`.
 #: SYSTEM is a variable of the environment.
@@ -131,7 +150,7 @@ def answer(method: Callable[..., bots.BotSession], request: object) -> bots.BotS
 def main(address: str, name: str, *properties: str) -> None:
     """Run actions until someone ends the process."""
     folder = Path(name)
-    channel = grpc.insecure_channel(address)
+    channel = grpc.insecure_channel(address, options=[("grpc.service_config", ASKS_AGAIN)])
     stub = bots_pb2_grpc.BotsStub(channel)
     inputs = Inputs(channel, folder / "files")
     session = bots.BotSession(bot_id=f"{folder.name}.{os.getpid()}", status=bots.OK, worker=worker_pb2.Worker())
