@@ -105,9 +105,9 @@ example-backend: $(REFERENCE)
 	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) tests
 
 lint: $(REFERENCE)
-	$(VENV)/bin/ruff check src tests bench docs/reference.py docs/site
-	$(VENV)/bin/ruff format --check src tests bench docs/reference.py docs/site
-	$(VENV)/bin/mypy src tests bench docs/reference.py docs/site
+	$(VENV)/bin/ruff check src tests bench docs/*.py docs/site
+	$(VENV)/bin/ruff format --check src tests bench docs/*.py docs/site
+	$(VENV)/bin/mypy src tests bench docs/*.py docs/site
 	$(VENV)/bin/vermin --quiet --no-tips --violations --target=3.10- src
 	$(PYTEST) -q tests/test_layering.py
 

@@ -6,7 +6,7 @@
 `diagnostics.md` comes from the table of codes, `command-line.md` from the parsers, `api.md` from docstrings. The tables
 in `library-files.md` and `backend-files.md` come from those of the dialects, those in `from-torchgen.md` from the cases
 on which a test runs both generators, that in `torchgen-interface.md` from the names that importers use; the text around
-them is written by hand.
+them is written by hand. The bars of `images/benchmarks.svg` come from the figures in `benchmarks.md`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Final, NoReturn
 from unittest.mock import patch
 
 import opwright
+from docs.pictures import bars
 from opwright import torchgen
 from opwright.cli.arguments import Parser
 from opwright.cli.main import COMMANDS, main
@@ -412,6 +413,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "from-torchgen.md": partial(page_with_tables, "from-torchgen.md", _differences_table),
     "torchgen-interface.md": partial(page_with_tables, "torchgen-interface.md", _interface_table),
     "upgraders.md": partial(page_with_tables, "upgraders.md", _upgraders_table),
+    "images/benchmarks.svg": bars,
     **{f"schemas/{name}.json": partial(schema_text, name) for name in (*described_dialects(), *DOCUMENTS)},
 }
 

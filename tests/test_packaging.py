@@ -18,6 +18,7 @@ from tests.pythons.interpreters import TOO_OLD, Interpreter
 
 ROOT = Path(__file__).resolve().parents[1]
 WEB = "https://github.com/opwright/opwright/blob/main/"
+RAW = "https://raw.githubusercontent.com/opwright/opwright/main/"
 
 
 def files_below(folder: str) -> set[str]:
@@ -59,10 +60,11 @@ def test_metadata(metadata: Message) -> None:
 
 
 def test_links_of_an_index_page_lead_to_the_web(metadata: Message) -> None:
-    """A page of an index has no neighbours, which the links of the README name."""
+    """A page of an index has no neighbours, which the links of the README name, nor pictures."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]+)\)", str(metadata.get_payload()))
-    own = [link.removeprefix(WEB) for link in links if link.startswith(WEB)]
+    own = [re.sub(f"^(?:{WEB}|{RAW})", "", link) for link in links if link.startswith((WEB, RAW))]
+    assert [link for link in links if link.endswith(".svg") != link.startswith(RAW)] == []
     assert own == re.findall(r"\]\((?!https:|#)([^)]+)\)", readme)
     assert all(re.match("https:|#", link) for link in links)
     assert len(own) > 30
