@@ -23,8 +23,12 @@ SHARED = (
     "torch_acme/device.py",
     "torch_acme/distributed.py",
     "torch_acme/exchange.py",
+    "tests/conftest.py",
+    "tests/skips.py",
     "tests/test_device.py",
+    "tests/test_features.py",
     "tests/test_models.py",
+    "tests/test_opinfo.py",
     "tests/test_platform.py",
 )
 

@@ -1,4 +1,7 @@
-"""PyTorch's own list of operators, with its samples: the device gives what the CPU gives."""
+"""PyTorch's own list of operators, with its samples: the device gives what the CPU gives.
+
+`pytest -m opinfo --dtypes all` compares samples of all types, which takes long; build/opinfo.html is its report.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,53 @@ torch.set_num_threads(1)
 
 OPERATORS = {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in op_db if op.dtypes}
 
+Property = Callable[[str, object], None]
 
-def samples(op: OpInfo, *, requires_grad: bool) -> Iterator[SampleInput]:
+pytestmark = pytest.mark.opinfo
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test for each operator that has its form, and for each type that is asked for and that the operator takes."""
+    has_form = FORMS[metafunc.function.__name__]
+    words = metafunc.config.getoption("dtypes")
+    pairs = [
+        (name, dtype)
+        for name, op in OPERATORS.items()
+        if has_form(name, op)
+        for dtype in sorted(op.dtypes if words == "all" else _chosen(op, words.split(",")), key=str)
+    ]
+    metafunc.parametrize(("name", "dtype"), pairs, ids=[f"{name}-{str(dtype)[6:]}" for name, dtype in pairs])
+
+
+def _chosen(op: OpInfo, words: list[str]) -> set[torch.dtype]:
+    """The types of an operator that are asked for; another one where it takes no float32, which is the default."""
+    found = {dtype for dtype in op.dtypes if str(dtype)[6:] in words}
+    return found or ({min(op.dtypes, key=str)} if words == ["float32"] else set())
+
+
+#: Which operators have a form, by the name of its test.
+FORMS: dict[str, Callable[[str, OpInfo], bool]] = {
+    "test_operator": lambda name, op: True,
+    "test_in_place": lambda name, op: op.inplace_variant is not None,
+    "test_out": lambda name, op: op.supports_out and name not in NO_OUT,
+}
+
+
+@pytest.fixture
+def record(name: str, dtype: torch.dtype, record_property: Property, request: pytest.FixtureRequest) -> Property:
+    """Keep for the report what a test compares. Operators with a reason not to be compared are skipped."""
+    form = request.function.__name__.removeprefix("test_").replace("_", " ")
+    record_property("operator", name)
+    record_property("dtype", str(dtype)[6:])
+    record_property("form", form)
+    if name in SKIPS:
+        pytest.skip(SKIPS[name])
+    return record_property
+
+
+def samples(op: OpInfo, dtype: torch.dtype, *, requires_grad: bool) -> Iterator[SampleInput]:
     """Some samples of an operator, on the CPU."""
-    dtype = torch.float32 if torch.float32 in op.dtypes else min(op.dtypes, key=str)
-    requires_grad = requires_grad and op.supports_autograd and dtype.is_floating_point
+    requires_grad = requires_grad and op.supports_autograd and (dtype.is_floating_point or dtype.is_complex)
     torch.manual_seed(0)
     yield from islice(op.sample_inputs("cpu", dtype, requires_grad=requires_grad), SAMPLES)
 
@@ -75,30 +120,24 @@ def check(actual: Any, expected: Any, tolerance: float = 1e-4) -> None:  # noqa:
         torch.testing.assert_close(value.cpu(), right, equal_nan=True, rtol=allowed, atol=allowed)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-def test_operator(name: str, record_property: Callable[[str, object], None]) -> None:
+def test_operator(name: str, dtype: torch.dtype, record: Property) -> None:
     """An operator gives the results and the gradients of the CPU."""
-    if name in SKIPS:
-        pytest.skip(SKIPS[name])
     op = OPERATORS[name]
     count = 0
-    for sample in samples(op, requires_grad=True):
+    for sample in samples(op, dtype, requires_grad=True):
         arguments = (sample.input, *sample.args), sample.kwargs
         expected = result_and_gradients(op, sample, arguments)
         check(result_and_gradients(op, sample, on_device(arguments)), expected, TOLERANCES.get(name, 1e-4))
         count += 1
     assert count
-    record_property("with gradients", count)
+    record("calls", count)
 
 
-@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.inplace_variant])
-def test_in_place(name: str, record_property: Callable[[str, object], None]) -> None:
+def test_in_place(name: str, dtype: torch.dtype, record: Property) -> None:
     """An operator that works in place leaves in its argument what it leaves on the CPU."""
-    if name in SKIPS:
-        pytest.skip(SKIPS[name])
     op = OPERATORS[name]
     count = 0
-    for sample in samples(op, requires_grad=False):
+    for sample in samples(op, dtype, requires_grad=False):
         if sample.broadcasts_input:
             continue
         arguments, options = (sample.input, *sample.args), sample.kwargs
@@ -113,7 +152,7 @@ def test_in_place(name: str, record_property: Callable[[str, object], None]) -> 
         assert op.inplace_variant(*copies[0], **copies[1]) is copies[0][0]
         check(copies[0][0], arguments[0])
         count += 1
-    record_property("in place", count)
+    record("calls", count)
 
 
 def layouts(tensors: Any) -> list[list[int]]:  # noqa: ANN401
@@ -130,14 +169,11 @@ def transposed(tensor: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(tensor.transpose(0, -1), memory_format=torch.contiguous_format).transpose(0, -1)
 
 
-@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.supports_out and name not in NO_OUT])
-def test_out(name: str, record_property: Callable[[str, object], None]) -> None:
+def test_out(name: str, dtype: torch.dtype, record: Property) -> None:
     """An operator writes to `out`, which may have any strides, what it writes on the CPU."""
-    if name in SKIPS:
-        pytest.skip(SKIPS[name])
     op = OPERATORS[name]
     count = 0
-    for sample in samples(op, requires_grad=False):
+    for sample in samples(op, dtype, requires_grad=False):
         arguments, options = (sample.input, *sample.args), sample.kwargs
         copies = on_device((arguments, options))
         try:
@@ -155,4 +191,4 @@ def test_out(name: str, record_property: Callable[[str, object], None]) -> None:
         check(out_on_device, out)
         assert layouts(out_on_device) == layouts(out)
         count += 1
-    record_property("with out", count)
+    record("calls", count)
