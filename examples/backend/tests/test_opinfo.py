@@ -22,6 +22,9 @@ from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 # How many samples of an operator are compared.
 SAMPLES = 5
 
+# How much results of small types may differ: the CPU rounds once where the device computes in two steps, or the reverse.
+ROUNDING = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
+
 # The operators are small, and PyTorch's threads would wait for each other most of the time.
 torch.set_num_threads(1)
 
@@ -107,6 +110,11 @@ def result_and_gradients(op: OpInfo, sample: SampleInput, arguments: Any) -> Any
     return result, torch.autograd.grad(total, inputs, allow_unused=True) if outputs and inputs else ()
 
 
+def tolerance(name: str, dtype: torch.dtype) -> float:
+    """How much results and gradients of an operator may differ, relative and absolute."""
+    return TOLERANCES.get(f"{name}, {str(dtype)[6:]}", TOLERANCES.get(name, 1e-4))
+
+
 def check(actual: Any, expected: Any, tolerance: float = 1e-4) -> None:  # noqa: ANN401
     """Compare results of the device with those of the CPU."""
     actual, expected = tree_leaves(actual), tree_leaves(expected)
@@ -116,7 +124,7 @@ def check(actual: Any, expected: Any, tolerance: float = 1e-4) -> None:  # noqa:
             assert value == right or (value != value and right != right)
             continue
         assert value.device.type == "acme"
-        allowed = 0 if right.dtype.itemsize == 1 else tolerance
+        allowed = 0 if right.dtype.itemsize == 1 else max(tolerance, ROUNDING.get(right.dtype, 0))
         torch.testing.assert_close(value.cpu(), right, equal_nan=True, rtol=allowed, atol=allowed)
 
 
@@ -126,10 +134,15 @@ def test_operator(name: str, dtype: torch.dtype, record: Property) -> None:
     count = 0
     for sample in samples(op, dtype, requires_grad=True):
         arguments = (sample.input, *sample.args), sample.kwargs
-        expected = result_and_gradients(op, sample, arguments)
-        check(result_and_gradients(op, sample, on_device(arguments)), expected, TOLERANCES.get(name, 1e-4))
+        try:
+            expected = result_and_gradients(op, sample, arguments)
+        except NotImplementedError:
+            # The CPU computes no results for this type, or no gradients.
+            continue
+        check(result_and_gradients(op, sample, on_device(arguments)), expected, tolerance(name, dtype))
         count += 1
-    assert count
+    if not count:
+        pytest.skip("the CPU has no results and gradients for its samples")
     record("calls", count)
 
 
