@@ -172,11 +172,12 @@ def _result(output: Return, pointer: str, result: str, may_be_null: bool) -> CRe
 
 
 class ShimFunction(NamedTuple):
-    """One C function: its head, what it calls with what, and how results leave it.
+    """One C function: its name, its head, what it calls with what, and how results leave it.
 
     `guard` is the macro of the release whose stable interface the function belongs to, or None.
     """
 
+    name: str
     head: str
     called: str
     arguments: Sequence[str]
@@ -219,4 +220,4 @@ def shim_function(
             passed.append(taken.expression)
     outputs = results(schema)
     declared += [result.declaration for result in outputs]
-    return ShimFunction(f"AOTITorchError {name}({', '.join(declared)})", called, passed, outputs, guard)
+    return ShimFunction(name, f"AOTITorchError {name}({', '.join(declared)})", called, passed, outputs, guard)

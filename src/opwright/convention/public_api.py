@@ -131,6 +131,16 @@ class CppSignature(Signature):
         self.symint: Final = symint
         self.method: Final = method
 
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace, and the class if it is a method: `at::Tensor::add`."""
+        return f"{self.function.library.api}::{'Tensor::' if self.method else ''}{self.name}"
+
+    @property
+    def qualified_declaration(self) -> str:
+        """The declaration outside of namespaces and classes."""
+        return self.declaration(self.qualified_name) + (" const" if self.method else "")
+
 
 class CppSignatures(NamedTuple):
     """The signatures of one overload, as functions or as methods."""

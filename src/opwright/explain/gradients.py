@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.coverage.registrations import RegistrationKind, registrations
 from opwright.emit.autograd.saved import saved_type
-from opwright.emit.emitter import Job
+from opwright.emit.emitter import Job, per_job
 from opwright.explain.records import DerivativeRecord, FilePlace, FormulaRecord, GradientRecord, SavedRecord
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative, SavedAttribute
 from opwright.model.native_function import NativeFunction
@@ -46,14 +46,16 @@ def derivative_record(function: NativeFunction, job: Job) -> DerivativeRecord:
 
 def differentiable_function(function: NativeFunction, job: Job) -> DifferentiableFunction | None:
     """An overload with the formulas that it uses; None if the job has none for it."""
-    return next((matched for matched in _differentiable(job) if matched.function is function), None)
+    return _differentiable(job).get(function)
 
 
-def _differentiable(job: Job) -> Iterator[DifferentiableFunction]:
+@per_job
+def _differentiable(job: Job) -> Mapping[NativeFunction, DifferentiableFunction]:
     """The functions of PyTorch and of libraries with the derivatives that they use."""
-    yield from job.derivatives.functions
+    matched = [*job.derivatives.functions]
     for library in job.libraries:
-        yield from library.derivatives.matched.functions
+        matched += library.derivatives.matched.functions
+    return {differentiable.function: differentiable for differentiable in matched}
 
 
 def _status(function: NativeFunction, job: Job, differentiable: DifferentiableFunction | None) -> str:

@@ -7,21 +7,22 @@ from typing import Final
 
 from opwright.convention import dispatcher, lazy, native, public_api, stable, structured, ufunc
 from opwright.convention.functionalization import class_name, inverse_name, reverse_arguments
-from opwright.convention.python.bound import MODULES, TORCH, PythonModule
+from opwright.convention.python.bound import TORCH, PythonModule
 from opwright.convention.python.hints import Hints
 from opwright.convention.python.parameter import NoPythonType
 from opwright.convention.python.signature import PythonSignature, function_signature
 from opwright.convention.shared_types import NoCppType
 from opwright.coverage.registrations import RegistrationKind, registrations
-from opwright.emit.aten.c_shim import shim_units
+from opwright.emit.aten.c_shim import shims_by_function
 from opwright.emit.emitter import Job
-from opwright.emit.python.units import bindings
+from opwright.emit.python.units import signatures_by_function
 from opwright.emit.torch_stubs.hints import hints_of
 from opwright.explain.records import FilePlace, PythonRecord, SignatureRecord
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.source.span import Span
 
-__all__ = ["python_name", "python_records", "signature_records"]
+__all__ = ["call_text", "python_name", "python_records", "python_signatures", "signature_records"]
 
 
 _REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
@@ -51,18 +52,16 @@ def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureReco
 def _public(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     """The functions and methods of the public API."""
     del job
-    api = function.library.api
     forms = ("C++", "C++ faithful", "C++ with SymInt", "C++ faithful with SymInt")
     note = "written by hand; this is the generated function" if function.manual_cpp_binding else ""
     if function.function:
         for form, signature in zip(forms, public_api.function_signatures(function), strict=True):
             if signature is not None:
-                yield SignatureRecord(form, signature.declaration(f"{api}::{signature.name}"), note)
+                yield SignatureRecord(form, signature.qualified_declaration, note)
     if function.method:
         for form, signature in zip(forms, public_api.method_signatures(function), strict=True):
             if signature is not None:
-                text = f"{signature.declaration(f'{api}::Tensor::{signature.name}')} const"
-                yield SignatureRecord(form.replace("C++", "C++ method"), text, note)
+                yield SignatureRecord(form.replace("C++", "C++ method"), signature.qualified_declaration, note)
 
 
 def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
@@ -159,19 +158,15 @@ def _c_shims(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     """The C functions that AOTInductor calls. Those of libraries are not in PyTorch's table."""
     if function.library is not PYTORCH:
         return
-    has_shim = False
-    for target, units in shim_units(job).items():
-        for unit in units:
-            if unit.function is not function:
-                continue
-            has_shim = True
-            refusal = unit.shim.refusal
-            if refusal is not None:
-                note = f"{refusal.what} of type `{refusal.type}` has no form in C"
-                yield SignatureRecord(f"C shim, {target.name}", "", note)
-            for shim_function in unit.shim.functions:
-                yield SignatureRecord(f"C shim, {target.name}", shim_function.head)
-    if not has_shim:
+    units = shims_by_function(job).get(function, ())
+    for unit in units:
+        refusal = unit.shim.refusal
+        if refusal is not None:
+            note = f"{refusal.what} of type `{refusal.type}` has no form in C"
+            yield SignatureRecord(f"C shim, {unit.target.name}", "", note)
+        for shim_function in unit.shim.functions:
+            yield SignatureRecord(f"C shim, {unit.target.name}", shim_function.head)
+    if not units:
         yield SignatureRecord("C shim", "", "the operator is not in the table of operators with a shim")
 
 
@@ -212,28 +207,33 @@ _PRIVATE: Final = ("unique_dim",)
 
 def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ...]:
     """The signatures by which Python calls an overload; deprecated ones come last."""
-    return tuple(sorted(_records(function, job), key=lambda record: record.deprecated))
-
-
-def _records(function: NativeFunction, job: Job) -> Iterator[PythonRecord]:
     hints = hints_of(job)
     if function.library is not PYTORCH:
         name = f"torch.ops.{function.namespace}.{function.name.name}"
-        call = _call(function_signature(function, method=False), hints)
+        call = call_text(function_signature(function, method=False), hints)
         if function.arguments.all and function.arguments.all[0].name == "self":
             # Functions of `torch` call it `input`; `torch.ops` has the names of the schema.
             call = call.replace("(input: ", "(self: ", 1)
-        yield PythonRecord(name, name + call, False, None)
-        return
-    for module in MODULES:
-        for binding in bindings(job, module):
-            for pair in binding.pairs:
-                if function not in (pair.base, pair.out):
-                    continue
-                signature, span = pair.signature, pair.signature.span
-                place = None if span is None else FilePlace(span.file.path, span.line)
-                name = python_name(module, signature.name)
-                yield PythonRecord(name, name + _call(signature, hints), signature.deprecated, place)
+        return (PythonRecord(name, name + call, False, None),)
+    return tuple(
+        [
+            PythonRecord(name, name + call_text(signature, hints), signature.deprecated, _place(signature.span))
+            for name, signature in python_signatures(function, job)
+        ]
+    )
+
+
+def _place(span: Span | None) -> FilePlace | None:
+    return None if span is None else FilePlace(span.file.path, span.line)
+
+
+def python_signatures(function: NativeFunction, job: Job) -> list[tuple[str, PythonSignature]]:
+    """The signatures by which Python calls an overload of PyTorch, with their names; deprecated ones come last."""
+    signatures = [
+        (python_name(module, signature.name), signature)
+        for module, signature in signatures_by_function(job).get(function, ())
+    ]
+    return sorted(signatures, key=lambda named: named[1].deprecated)
 
 
 def python_name(module: PythonModule, name: str) -> str:
@@ -251,7 +251,7 @@ def python_name(module: PythonModule, name: str) -> str:
     return f"{module.name}.{name}"
 
 
-def _call(signature: PythonSignature, hints: Hints) -> str:
+def call_text(signature: PythonSignature, hints: Hints) -> str:
     """Parameters and result with the types of PyTorch's stubs; those of the parser where a type has no hint."""
     try:
         return hints.call(signature)

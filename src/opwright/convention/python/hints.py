@@ -23,8 +23,9 @@ from opwright.release.rules import Rules
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
+from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Hints"]
+__all__ = ["HintedParameter", "Hints"]
 
 #: Base type -> its annotation as an argument. That of `Scalar` depends on the release.
 _ARGUMENTS: Final = forms_of(lambda row: None if row.python is None else row.python.hint or None)
@@ -45,8 +46,27 @@ _PLAIN_NAMES: Final = {"size": "Sequence[int]"}
 _WIDTH: Final = 80
 
 
+def _with_plain_names(text: str) -> str:
+    """A text with builtin types under their own names."""
+    return _STUB_NAME.sub(lambda name: _PLAIN_NAMES.get(name[1], name[1]), text)
+
+
 def _or_none(text: str) -> str:
     return text if text.endswith("| None") else f"{text} | None"
+
+
+class HintedParameter(NamedTuple):
+    """A parameter with its annotation, and the text of its default, None without one."""
+
+    name: str
+    hint: str
+    default: str | None
+
+    @property
+    def text(self) -> str:
+        """The parameter as a declaration has it."""
+        ending = "" if self.default is None else f" = {self.default}"
+        return f"{self.name}: {self.hint}{ending}"
 
 
 class Hints:
@@ -125,7 +145,7 @@ class Hints:
     def _tuple(self, returns: tuple[Return, ...]) -> str:
         return f"tuple[{', '.join([self.result(result.type) for result in returns])}]"
 
-    def _parameter(self, parameter: Parameter, signature: PythonSignature) -> str:
+    def _parameter(self, parameter: Parameter, signature: PythonSignature) -> HintedParameter:
         """A parameter with its annotation and default."""
         deprecated = signature.deprecated
         name, hint, default = parameter.name, self.argument(parameter.type), parameter.default
@@ -138,12 +158,10 @@ class Hints:
             default = None
         elif not deprecated and (name == "out" or parameter is signature.out):
             hint = _or_none(hint)
-        if default is None:
-            return f"{name}: {hint}"
-        return f"{name}: {hint} = {_default(default, parameter.type)}"
+        return HintedParameter(name, hint, None if default is None else _default(default, parameter.type))
 
     def _parameters(self, signature: PythonSignature, chosen: Sequence[Parameter]) -> list[str]:
-        texts = [self._parameter(parameter, signature) for parameter in chosen]
+        texts = [self._parameter(parameter, signature).text for parameter in chosen]
         if len(texts) > len(signature.inputs):
             texts.insert(len(signature.inputs), "*")
         return texts
@@ -171,8 +189,20 @@ class Hints:
         '(input: Tensor, by: int | Sequence[int] = 1) -> Tensor'
         """
         parameters = ", ".join(self._parameters(signature, signature.parameters))
-        text = f"({parameters}) -> {self._return_hint(signature)}"
-        return _STUB_NAME.sub(lambda name: _PLAIN_NAMES.get(name[1], name[1]), text)
+        return _with_plain_names(f"({parameters}) -> {self._return_hint(signature)}")
+
+    def call_parameters(self, signature: PythonSignature) -> list[HintedParameter]:
+        """The parameters of `call`, one by one. Raises NoPythonType if the type of one has no annotation.
+
+        >>> from opwright.convention.python.signature import python_signature
+        >>> from opwright.release.version import parse_version
+        >>> from opwright.schema import parse_schema
+        >>> signature = python_signature(parse_schema("mix(Tensor self, int[2] by=1) -> Tensor"))
+        >>> Hints(Rules(parse_version("2.13"))).call_parameters(signature)[1]
+        HintedParameter(name='by', hint='int | Sequence[int]', default='1')
+        """
+        parameters = [self._parameter(parameter, signature) for parameter in signature.parameters]
+        return [parameter._replace(hint=_with_plain_names(parameter.hint)) for parameter in parameters]
 
     def spread_declaration(self, signature: PythonSignature, *, with_out: bool = True) -> str | None:
         """The declaration for calls that pass the only positional list of integers as several arguments: `ones(2, 3)`.
@@ -185,7 +215,7 @@ class Hints:
         if not isinstance(first.type, ListType) or first.type.elem.text not in ("int", "SymInt"):
             return None
         chosen = signature.parameters if with_out else signature.without_out
-        rest = [self._parameter(parameter, signature) for parameter in chosen[1:]]
+        rest = [self._parameter(parameter, signature).text for parameter in chosen[1:]]
         parameters = ["self"] if signature.method else []
         parameters += [f"*{first.name}: {self.argument(first.type.elem)}", *rest]
         return declaration(signature.name, parameters, self._return_hint(signature))

@@ -7,7 +7,7 @@ new argument gets another version of its shim.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -146,6 +146,15 @@ def shim_units(job: Job) -> dict[Target, list[ShimUnit]]:
         rows = [(functions[name], table[name]) for name in sorted(table) if name in functions]
         candidates = [shim_unit(function, row, target, own_only=own_only) for function, row in rows]
         units[target] = [unit for unit in candidates if unit is not None]
+    return units
+
+
+@per_job
+def shims_by_function(job: Job) -> Mapping[NativeFunction, Sequence[ShimUnit]]:
+    """The units of each overload, one for each target that makes a shim for it."""
+    units: dict[NativeFunction, list[ShimUnit]] = {}
+    for unit in [unit for of_target in shim_units(job).values() for unit in of_target]:
+        units.setdefault(unit.function, []).append(unit)
     return units
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
 from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
 from opwright.convention.python.overloads import Overload, Pair, pair_overloads, sort_pairs
-from opwright.convention.python.signature import function_signature, python_signature
+from opwright.convention.python.signature import PythonSignature, function_signature, python_signature
 from opwright.emit.emitter import HasFingerprintKey, Job, per_job
 from opwright.emit.python.refusals import REFUSALS, check_overload, fault_of
 from opwright.model.deprecated import DeprecatedSignature
@@ -188,6 +188,20 @@ def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
     for signature in job.deprecated:
         collector.add_deprecated(signature)
     return collector.bindings()
+
+
+@per_job
+def signatures_by_function(job: Job) -> Mapping[NativeFunction, Sequence[tuple[PythonModule, PythonSignature]]]:
+    """The signatures of Python that call each overload, with the modules that have them. Raises FaultsFound.
+
+    A signature with `out` calls two overloads.
+    """
+    signatures: dict[NativeFunction, list[tuple[PythonModule, PythonSignature]]] = {}
+    for module in MODULES:
+        for pair in [pair for binding in bindings(job, module) for pair in binding.pairs]:
+            for function in (pair.base,) if pair.out is None else (pair.base, pair.out):
+                signatures.setdefault(function, []).append((module, pair.signature))
+    return signatures
 
 
 def by_name(bindings: Iterable[PythonBinding]) -> Sequence[PythonBinding]:
