@@ -4,9 +4,11 @@
   opwright dump --library acme.yaml                       those of an operator library
   opwright dump --backend acme.yaml                       the kernels of a backend
   opwright dump --from operators.json --out yaml          back to YAML, in this folder
+  opwright dump --for bindings --out bindings.json        what bindings to other languages are generated from
 
 `opwright schema dump` prints the JSON Schema of the document. It holds the input files too, as data, so that the way
-back loses nothing but comments and layout."""
+back loses nothing but comments and layout. With `--for bindings`, the document has C++ and Python signatures, dispatch,
+formulas and docstrings instead of files; `opwright schema bindings` prints its schema."""
 
 from __future__ import annotations
 
@@ -51,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=not_empty,
         help="write the input files of a dump as YAML instead; `-` reads it from standard input",
     )
+    source.add_argument(
+        "--for",
+        dest="purpose",
+        choices=("bindings",),
+        help="dump PyTorch's operators for generators of bindings to other languages",
+    )
     add_input_arguments(parser)
     add_allow_path_argument(parser)
     output = parser.add_argument_group("output")
@@ -82,6 +90,11 @@ def _document(arguments: argparse.Namespace, sink: Diagnostics) -> dict[str, Jso
 
     if arguments.library:
         return dump_libraries(arguments.library, inputs, arguments.release, sink, tuple(arguments.allow_path))
+    if arguments.purpose is not None:
+        # Other dumps need neither emitters nor explanations.
+        from opwright.bindings.document import dump_for_bindings
+
+        return dump_for_bindings(inputs, arguments.release, sink)
     if arguments.backend:
         return dump_backends(arguments.backend, inputs, arguments.release, sink, tuple(arguments.allow_path))
     return dump_release(inputs, arguments.release, sink)

@@ -2,6 +2,7 @@
 
   opwright schema library > library.json
   opwright schema dump              that of what `opwright dump` writes
+  opwright schema bindings          that of what `opwright dump --for bindings` writes
   opwright schema diff              that of what `opwright diff --format json` writes
   opwright schema actions           that of what `opwright generate --describe json` writes
 
@@ -27,6 +28,7 @@ from opwright.source.diagnostic import Diagnostics
 #: A document, mostly by the command that writes it -> the module with its schema.
 DOCUMENTS: Final = {
     "dump": "opwright.dump.fields",
+    "bindings": "opwright.bindings.fields",
     "diff": "opwright.diff.reports",
     "actions": "opwright.actions.json_document",
 }

@@ -25,9 +25,8 @@ JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, J
 Places: TypeAlias = "tuple[Callable[[NativeFunction], JsonValue], Callable[[NativeFunction], JsonValue]]"
 
 
-def operator_data(function: NativeFunction, places: Places) -> dict[str, JsonValue]:
-    """The record of an operator."""
-    entry, derivative = places
+def operator_data(function: NativeFunction, places: Places | None = None) -> dict[str, JsonValue]:
+    """The record of an operator, without places if nothing gives them."""
     schema = function.schema
     record: dict[str, JsonValue] = {
         "name": function.name.text,
@@ -44,18 +43,18 @@ def operator_data(function: NativeFunction, places: Places) -> dict[str, JsonVal
         "device_check": function.device_check is DeviceCheck.ExactSame,
         "device_guard": function.device_guard,
         "synthesized": function.is_synthesized,
-        "entry": entry(function),
     }
-    record.update({name: value for name, value in _rare_fields(function, derivative) if value})
+    if places is not None:
+        entry, derivative = places
+        record["entry"] = entry(function)
+        record.update({"derivative": place} if (place := derivative(function)) else {})
+    record.update({name: value for name, value in _rare_fields(function) if value})
     return record
 
 
-def _rare_fields(
-    function: NativeFunction, derivative: Callable[[NativeFunction], JsonValue]
-) -> Iterable[tuple[str, JsonValue]]:
+def _rare_fields(function: NativeFunction) -> Iterable[tuple[str, JsonValue]]:
     """The fields that most operators lack; those without a value do not apply."""
     delegate = function.structured_delegate
-    yield "derivative", derivative(function)
     yield "structured_delegate", None if delegate is None else delegate.text
     yield "structured_inherits", function.structured_inherits
     yield "precomputed", _precomputed_data(function.precomputed)
