@@ -15,6 +15,7 @@ from tests.pages.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "bindings.md"
+CALLS = Path(__file__).with_name("calls.py")
 
 needs_compilers = pytest.mark.skipif(
     compiler_program() is None or shutil.which("gcc") is None, reason="there is no compiler for C and C++"
@@ -31,10 +32,24 @@ def run(*command: str | Path, folder: Path, **variables: str) -> str:
     return done.stdout
 
 
+def copied(folder: Path) -> Path:
+    """A copy of the example's folder."""
+    return Path(shutil.copytree(ROOT / "examples" / "bindings", folder / "bindings"))
+
+
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """A copy of the example's folder."""
-    return Path(shutil.copytree(ROOT / "examples" / "bindings", tmp_path / "bindings"))
+    """A copy of the example's folder for one test."""
+    return copied(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, dump: Path) -> Path:
+    """A copy of the example's folder, in which the library has all functions."""
+    folder = copied(tmp_path_factory.mktemp("built"))
+    run(sys.executable, "generate.py", dump, "generated", folder=folder)
+    run(sys.executable, "build.py", "generated", folder=folder)
+    return folder
 
 
 def crate_output(example: Path, library: str) -> str:
@@ -59,15 +74,21 @@ def test_the_page_on_bindings_can_be_followed(example: Path) -> None:
 
 @pytest.mark.thorough
 @needs_compilers
-def test_all_functions_compile_and_link(example: Path, dump: Path) -> None:
+def test_all_functions_compile_and_link(built: Path) -> None:
     """All C functions compile, the C header is valid C, and a program and a crate that link them run."""
-    run(sys.executable, "generate.py", dump, "generated", folder=example)
-    run(sys.executable, "build.py", "generated", folder=example)
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Icsrc", "-Igenerated"]
-    linked = ["-Lgenerated", "-latc", f"-Wl,-rpath,{example / 'generated'}"]
-    run("gcc", *flags, "c/demo.c", *linked, "-o", "demo", folder=example)
-    assert "gradient of x: 11 15 13 17\n" in run("./demo", folder=example)
-    assert crate_output(example, "generated") == shown_by_crate()
+    linked = ["-Lgenerated", "-latc", f"-Wl,-rpath,{built / 'generated'}"]
+    run("gcc", *flags, "c/demo.c", *linked, "-o", "demo", folder=built)
+    assert "gradient of x: 11 15 13 17\n" in run("./demo", folder=built)
+    assert crate_output(built, "generated") == shown_by_crate()
+
+
+@pytest.mark.thorough
+@needs_compilers
+def test_values_of_all_kinds_reach_pytorch_and_come_back(built: Path) -> None:
+    """Tensors, lists, numbers, texts, options and generators mean in C what they mean in Python."""
+    output = run(sys.executable, CALLS, built / "generated" / "libatc.so", folder=built)
+    assert output.splitlines()[-1] == "all calls agree"
 
 
 def test_unknown_operators_are_refused(example: Path, dump: Path) -> None:
