@@ -18,6 +18,14 @@ TORCH = Path(find_spec("torch").origin).parent
 MANY = 4
 
 
+def precompiled(command, folder):
+    """The header with all functions, compiled."""
+    header = folder / "functions.h"
+    header.write_text('#include "convert.h"\n#include "aten.h"\n#include <ATen/Functions.h>\n', encoding="utf-8")
+    subprocess.run([*command, "-x", "c++-header", header, "-o", f"{header}.gch"], check=True)
+    return header
+
+
 def main():
     """Compile and link."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -30,20 +38,16 @@ def main():
     includes = [f"-I{path}" for path in (folder, HERE / "csrc", TORCH / "include")]
     command = [compiler, "-std=c++20", f"-O{arguments.optimize}", "-w", "-fPIC", *includes]
     sources = sorted(folder.glob("aten_*.cpp"))
-    prefix = []
-    if len(sources) >= MANY:
-        header = folder / "functions.h"
-        header.write_text('#include "convert.h"\n#include "aten.h"\n#include <ATen/Functions.h>\n', encoding="utf-8")
-        subprocess.run([*command, "-x", "c++-header", header, "-o", f"{header}.gch"], check=True)
-        prefix = ["-include", header]
 
-    def compiled(source):
+    def compiled(source, *flags):
         target = folder / f"{source.stem}.o"
-        subprocess.run([*command, *(prefix if source in sources else ()), "-c", source, "-o", target], check=True)
+        subprocess.run([*command, *flags, "-c", source, "-o", target], check=True)
         return target
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        objects = list(pool.map(compiled, [HERE / "csrc" / "atc.cpp", *sources]))
+        own = pool.submit(compiled, HERE / "csrc" / "atc.cpp")
+        prefix = ["-include", precompiled(command, folder)] if len(sources) >= MANY else []
+        objects = [*pool.map(lambda source: compiled(source, *prefix), sources), own.result()]
     libraries = TORCH / "lib"
     linked = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-ltorch", "-ltorch_cpu", "-lc10", "-Wl,--no-undefined"]
     subprocess.run([compiler, "-shared", *objects, "-o", folder / "libatc.so", *linked], check=True)

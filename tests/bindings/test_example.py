@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.compile.compiler import compiler_program
 from tests.pages.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +17,7 @@ PAGE = ROOT / "docs" / "bindings.md"
 CALLS = Path(__file__).with_name("calls.py")
 
 needs_compilers = pytest.mark.skipif(
-    compiler_program() is None or shutil.which("gcc") is None, reason="there is no compiler for C and C++"
+    shutil.which("g++") is None or shutil.which("gcc") is None, reason="there is no GCC for C and C++"
 )
 
 

@@ -39,7 +39,9 @@ _DOCUMENT: Final = (
         {"type": "object", "additionalProperties": TEXT},
         "The docstrings of Python functions and methods, by the names in `python`.",
     ),
-    field("operators", list_of_schema(reference("operator")), "The operators: entries in file order, then made ones."),
+    field(
+        "operators", list_of_schema(reference("operator")), "The operators: entries in file order, then synthesized."
+    ),
 )
 _TYPE: Final = (
     *DUMP_RECORDS["type"],

@@ -63,7 +63,9 @@ _DUMP: Final = (
         "Each type of an argument or return, by its text.",
     ),
     field("backends", list_of_schema(reference("backend")), "The backends of a dump of backend files."),
-    field("operators", list_of_schema(reference("operator")), "The operators: entries in file order, then made ones."),
+    field(
+        "operators", list_of_schema(reference("operator")), "The operators: entries in file order, then synthesized."
+    ),
 )
 _FILE: Final = (
     field("path", TEXT, "The path of the file: for a release its name among the inputs, else as the user gave it."),
