@@ -18,9 +18,16 @@ from typing import Any
 import pytest
 import yaml
 
+from opwright.bindings.data import binding_data
 from opwright.cli.main import main
 from opwright.cli.schema import schema_text
+from opwright.convention.python.hints import Hints
+from opwright.convention.python.parameter import NoPythonType
+from opwright.explain.loading import ExplainRequest, load_part
 from opwright.model.dispatch_key import device_flags
+from opwright.release.inputs import open_inputs
+from opwright.release.tree import rules_of
+from opwright.schema.types import Type
 from tests.bindings.declarations import Record, declarations
 
 OLDER = ["2.9.1", "2.12.1", "2.15.0"]
@@ -86,6 +93,15 @@ def test_names_for_c_are_identifiers_of_one_overload_each(document: Record) -> N
     names = [operator["c_name"] for operator in document["operators"]]
     assert len(set(names)) == len(names)
     assert [name for name in names if not re.fullmatch(r"[A-Za-z_]\w*", name)] == []
+
+
+def test_names_of_results_are_those_of_no_other_argument(document: Record) -> None:
+    """A result that is no argument has a C++ name that no argument has."""
+    for operator in document["operators"]:
+        arguments = {argument["name"] for argument in operator["arguments"]}
+        own = [result["cpp_name"] for result in operator["returns"] if not result.get("alias", {}).get("write")]
+        assert arguments.isdisjoint(own)
+        assert len(set(own)) == len(own)
 
 
 def test_parameters_pass_each_argument_once(document: Record) -> None:
@@ -166,6 +182,22 @@ def test_python_finds_functions_and_methods(document: Record) -> None:
             names = [parameter["name"] for parameter in signature["parameters"]]
             assert not any(map(keyword.iskeyword, names))
             assert all(re.search(rf"[(, ]{name}: ", signature["declaration"]) for name in names)
+
+
+def test_parameters_of_types_without_annotation_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that only a source tree knows may have no annotation: its parameters have names and defaults."""
+
+    def refuse(hints: Hints, type: Type) -> str:
+        raise NoPythonType(type.text)
+
+    monkeypatch.setattr(Hints, "argument", refuse)
+    inputs = open_inputs("auto")
+    job = load_part(ExplainRequest(("clamp_min",), inputs), rules_of(inputs))
+    assert job is not None
+    record: Record = binding_data(job.catalog["clamp_min"], job, {})
+    method, function = record["python"]
+    assert method["parameters"] == [{"name": "min", "keyword": False}]
+    assert function["parameters"][-1] == {"name": "out", "keyword": True, "default": "None"}
 
 
 def test_manual_functions_have_a_generated_twin(operators: dict[str, Record]) -> None:

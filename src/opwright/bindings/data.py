@@ -9,7 +9,8 @@ from opwright.convention import public_api, shared_types
 from opwright.convention.defaults import default_expression
 from opwright.convention.public_api import CppSignature
 from opwright.convention.python.bound import TENSOR_METHODS
-from opwright.convention.python.hints import Hints
+from opwright.convention.python.hints import HintedParameter, Hints
+from opwright.convention.python.parameter import NoPythonType
 from opwright.convention.python.signature import PythonSignature
 from opwright.cpp.binding import Binding
 from opwright.diff.shims import shim_refusal
@@ -147,13 +148,18 @@ def _python(function: NativeFunction, job: Job, docstrings: Mapping[str, JsonVal
 
 
 def _python_parameters(signature: PythonSignature, hints: Hints) -> Iterator[JsonValue]:
-    for index, parameter in enumerate(hints.call_parameters(signature)):
-        record: dict[str, JsonValue] = {
-            "name": parameter.name,
-            "annotation": parameter.hint,
-            "keyword": index >= len(signature.inputs),
-        }
-        yield record if parameter.default is None else {**record, "default": parameter.default}
+    for index, parameter in enumerate(_hinted_parameters(signature, hints)):
+        record: dict[str, JsonValue] = {"name": parameter.name, "keyword": index >= len(signature.inputs)}
+        optional = {"annotation": parameter.hint or None, "default": parameter.default}
+        yield {**record, **{field: text for field, text in optional.items() if text is not None}}
+
+
+def _hinted_parameters(signature: PythonSignature, hints: Hints) -> list[HintedParameter]:
+    """The parameters with their annotations; without any if a type that a tree taught has none."""
+    try:
+        return hints.call_parameters(signature)
+    except NoPythonType:
+        return [HintedParameter(parameter.name, "", parameter.default) for parameter in signature.parameters]
 
 
 def _dispatch(function: NativeFunction, job: Job) -> JsonValue:
