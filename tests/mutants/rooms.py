@@ -12,7 +12,7 @@ BYTES = "tests/conformance/test_conformance.py"
 #: longest name that its path starts with. The examples in a module's docstrings guard it too.
 ROOMS: dict[str, tuple[str, ...]] = {
     "actions": ("actions",),
-    "bindings": ("bindings",),
+    "bindings": ("tests/bindings/test_document.py", "tests/bindings/test_faults.py"),
     "check": ("check",),
     "cli": ("cli",),
     "convention": ("convention", "executorch", BYTES),
