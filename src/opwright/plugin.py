@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         ListOf,
         Table,
     )
-    from opwright.dialects.listed_operators import ListedOperator, listed_operators
+    from opwright.dialects.listed_operators import ListedOperator, known_operators, leave_out, listed_operators
     from opwright.emit.aten.backend import kernel_signature
     from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
     from opwright.emit.backend.structured_classes import structured_declarations, structured_includes
@@ -90,6 +90,8 @@ if TYPE_CHECKING:
         Sequence,
         node_at,
         part_of,
+        text_of,
+        texts_of,
         with_entries,
         without_entries,
     )
@@ -182,6 +184,8 @@ __all__ = [
     "find_cpp_fault",
     "free_names",
     "kernel_signature",
+    "known_operators",
+    "leave_out",
     "listed_operators",
     "load_yaml",
     "mut_ref",
@@ -200,6 +204,8 @@ __all__ = [
     "structured_declarations",
     "structured_includes",
     "text_family",
+    "text_of",
+    "texts_of",
     "use_plugins",
     "usual_signature",
     "with_entries",
@@ -232,7 +238,7 @@ _MODULES: Final = {
         "ListOf",
         "Table",
     ),
-    "dialects.listed_operators": ("ListedOperator", "listed_operators"),
+    "dialects.listed_operators": ("ListedOperator", "known_operators", "leave_out", "listed_operators"),
     "emit.aten.backend": ("kernel_signature",),
     "emit.aten.c_shim": ("device_shims", "shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
     "emit.backend.structured_classes": ("structured_declarations", "structured_includes"),
@@ -287,6 +293,8 @@ _MODULES: Final = {
         "Sequence",
         "node_at",
         "part_of",
+        "text_of",
+        "texts_of",
         "with_entries",
         "without_entries",
     ),

@@ -157,7 +157,7 @@ def test_new_projects_have_no_findings(kind: str, tmp_path: Path, monkeypatch: p
 def test_a_kind_may_be_named(tmp_path: Path) -> None:
     """`--backend` and `--library` read a file as what they say, whatever it looks like."""
     write(tmp_path, "file.yaml", "colour: blue\n")
-    assert "E1303" in check([*SMALL, "--backend", "file.yaml"], tmp_path)
+    assert "E1301" in check([*SMALL, "--backend", "file.yaml"], tmp_path)
     assert "E110" in check([*SMALL, "--library", "file.yaml"], tmp_path)
 
 

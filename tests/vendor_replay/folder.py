@@ -15,16 +15,18 @@ from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
 from opwright.run.request import ExecutorchFiles
-from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
 from opwright.source.nodes import Mapping, Node, Sequence
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.conformance.report import table
-from tests.vendor_replay.replay import Members
+from tests.vendor_replay.replay import Members, note_line
 from tests.vendor_replay.vendors import PLUGINS
 
 COLUMNS: Final = ("file", "read by", "operators", "files", "not taken", "warnings", "errors")
 EXECUTORCH: Final = "ExecuTorch"
+#: What the table shows for files that nothing reads.
+NOTHING: Final = "nothing"
 #: The members of ExecuTorch's wheel with operators.
 EXECUTORCH_MEMBERS: Final = (
     "executorch/backends/cadence/aot/functions*.yaml",
@@ -59,7 +61,7 @@ REFUSED: Final = (
 class Loaded(NamedTuple):
     """What became of a file: who read it, how many operators and files it gave, and what was said about it.
 
-    `beside` are the files that it names. `notes` are the entries that are not taken, each with the reason.
+    `beside` are the files that it names. `notes` are the entries that are not taken, each with place and reason.
     """
 
     path: str
@@ -73,7 +75,7 @@ class Loaded(NamedTuple):
 
 
 def replay_folder(folder: Path, inputs: Inputs) -> list[Loaded]:
-    """What became of each YAML file below a folder that a plug-in or Opwright itself reads."""
+    """What became of each YAML file below a folder. A file that another one is read with has the reader of that one."""
     plugins = {path.stem: use_plugins(str(path)) for path in sorted(PLUGINS.glob("*.py"))}
     results = []
     for path in sorted(folder.rglob("*.yaml")):
@@ -81,15 +83,17 @@ def replay_folder(folder: Path, inputs: Inputs) -> list[Loaded]:
             reader = reader_of(load_yaml(SourceFile.read(str(path))), plugins)
         except Fault as fault:
             error = f"{fault.diagnostic.code}: {fault.diagnostic.message}"
-            results.append(Loaded(_shown(path, folder), "nothing", errors=(error,)))
+            results.append(Loaded(str(path), NOTHING, errors=(error,)))
             continue
-        if reader:
+        if reader != NOTHING:
             own_inputs = with_patches(inputs, path.parent)
-            results.append(
-                load_file(path, reader, plugins.get(reader, ()), own_inputs)._replace(path=_shown(path, folder))
-            )
-    read_beside = {name for loaded in results for name in loaded.beside}
-    return [loaded for loaded in results if str(folder / loaded.path) not in read_beside]
+            results.append(load_file(path, reader, plugins.get(reader, ()), own_inputs))
+        else:
+            results.append(Loaded(str(path), NOTHING))
+    readers = {name: f"{loaded.reader}, with another" for loaded in results for name in loaded.beside}
+    rows = [Loaded(own.path, readers[own.path]) if own.path in readers else own for own in results]
+    notes = [tuple([note.removeprefix(f"{folder}/") for note in own.notes]) for own in rows]
+    return [own._replace(path=_shown(own.path, folder), notes=lines) for own, lines in zip(rows, notes, strict=True)]
 
 
 def replay_members(wheel: Members, inputs: Inputs) -> list[Loaded]:
@@ -103,12 +107,12 @@ def replay_members(wheel: Members, inputs: Inputs) -> list[Loaded]:
         return replay_folder(Path(folder), inputs)
 
 
-def _shown(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix()
+def _shown(path: str, folder: Path) -> str:
+    return Path(path).relative_to(folder).as_posix()
 
 
 def reader_of(root: Node, plugins: dict[str, tuple[Plugin, ...]]) -> str:
-    """What reads a file: a plug-in, or Opwright itself; empty for files of other kinds."""
+    """What reads a file: a plug-in, or Opwright itself, or nothing."""
     for name, found in plugins.items():
         if any(reader.recognizes(root) for plugin in found for reader in plugin.backend_readers):
             return name
@@ -116,7 +120,7 @@ def reader_of(root: Node, plugins: dict[str, tuple[Plugin, ...]]) -> str:
         return "Opwright"
     items = root.items if isinstance(root, Sequence) else []
     fields = {key.value for item in items if isinstance(item, Mapping) for key, _ in item}
-    return EXECUTORCH if fields & {"op", "kernels"} else ""
+    return EXECUTORCH if fields & {"op", "kernels"} else NOTHING
 
 
 def refusal(path: str) -> str:
@@ -174,8 +178,8 @@ def load_file(path: Path, reader: str, plugins: tuple[Plugin, ...], inputs: Inpu
         found = faults.diagnostics if isinstance(faults, FaultsFound) else [faults.diagnostic]
         errors = [f"{error.code}: {error.message}" for error in found if error.severity.value == "error"]
         return Loaded(str(path), reader, errors=tuple(errors))
-    found = [*sink]
-    notes = tuple([diagnostic.message for diagnostic in found if diagnostic.severity.value == "note"])
+    found = sink.sorted()
+    notes = tuple([note_line(diagnostic) for diagnostic in found if diagnostic.severity is Severity.NOTE])
     warnings = sum(diagnostic.severity.value == "warning" for diagnostic in found)
     return Loaded(str(path), reader, operators, files, warnings, notes, beside=frozenset(beside))
 
@@ -192,7 +196,20 @@ def operators_of(job: opwright.Job) -> Iterator[object]:
 def print_folder(results: list[Loaded]) -> str:
     """A row for each file, and below the table what is not taken."""
     rows = [
-        tuple(map(str, (own.path, own.reader, own.operators, own.files, len(own.notes), own.warnings, len(own.errors))))
+        tuple(
+            map(
+                str,
+                (
+                    own.path,
+                    own.reader,
+                    own.operators,
+                    own.files,
+                    len(own.notes),
+                    own.warnings,
+                    len(own.errors),
+                ),
+            )
+        )
         for own in results
     ]
     lines = [*table(COLUMNS, rows, left=2), ""]

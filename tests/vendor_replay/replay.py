@@ -13,7 +13,7 @@ import opwright
 from opwright.emit.emitter import Options
 from opwright.plugins.activation import use_plugins
 from opwright.release.inputs import Inputs
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.vendor_replay.compare import FileComparison, compare_files
 from tests.vendor_replay.vendors import PLUGINS, Group, Vendor
@@ -71,8 +71,14 @@ def replay_wheel(vendor: Vendor, version: str, wheel: Members, inputs: Inputs) -
         {group: [comparisons[path] for path in paths] for group, paths in groups.items() if paths},
         {name: reason for name, reason in vendor.left_out if name in members},
         Counter(diagnostic.code for diagnostic in sink),
-        [str(diagnostic.message) for diagnostic in sink if not diagnostic.code.startswith(("E", "W"))],
+        [note_line(diagnostic) for diagnostic in sink.sorted() if diagnostic.severity is Severity.NOTE],
     )
+
+
+def note_line(note: Diagnostic) -> str:
+    """What a note says, after its file and line."""
+    span = note.labels[0].span
+    return f"{span.file.path}:{span.line}: {note.message}"
 
 
 def generate(vendor: Vendor, inputs: Inputs, texts: Mapping[str, SourceFile], sink: Diagnostics) -> dict[str, str]:

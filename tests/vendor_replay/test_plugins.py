@@ -18,6 +18,7 @@ from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 from tests.dialects.test_backend_dialect import operators, pytorch
 from tests.vendor_replay.replay import generate
 from tests.vendor_replay.vendors import PLUGINS
@@ -105,7 +106,7 @@ autograd:
 def test_torch_npu() -> None:
     """Entries of several forms become one list, own operators those of a namespace."""
     backend, sink = read("torch_npu", TORCH_NPU)
-    assert said(sink) == [("NPU0001", "_coalesce")]
+    assert said(sink) == [("W1374", "_coalesce")]
     dense = entries(backend)
     plain = ["abs", "clone", "add.Tensor", "cat", "cat.out", "zeros"]
     assert {*dense} == {*plain, "_softmax_backward_data.out", "npu::npu_scale", "npu::npu_make"}
@@ -177,7 +178,7 @@ custom:
 def test_torch_mlu() -> None:
     """Each library of kernels is a family, and each library of operators a namespace."""
     backend, sink = read("torch_mlu", TORCH_MLU)
-    assert said(sink) == [("MLU0001", "abs"), ("MLU0001", "removed_operator")]
+    assert said(sink) == [("W1374", "abs"), ("W1374", "removed_operator")]
     dense = entries(backend)
     assert {*dense} == {"mul.out", "sort.values_stable", "abs", "torchvision::nms", "torch_mlu::fused"}
     assert dense["mul.out"].options.implementation is Implementation.stub
@@ -213,7 +214,7 @@ TORCH_MUSA = """\
 def test_torch_musa() -> None:
     """What an entry does not say comes from PyTorch's own: which operators are structured, and whose kernel it is."""
     backend, sink = read("torch_musa", TORCH_MUSA)
-    assert said(sink) == [("MUSA0001", "linear"), ("MUSA0001", "removed_operator")]
+    assert said(sink) == [("W1374", "linear"), ("W1374", "removed_operator")]
     dense = entries(backend)
     assert {*dense} == {"amax.out", "mul.out", "erf.out", "abs"}
     assert dense["amax.out"].options.callee == "at::musa::structured_AMaxOut"
@@ -224,13 +225,13 @@ def test_torch_musa() -> None:
 
 
 def test_torch_xla() -> None:
-    """Operators that the release does not have are left out, in all sections."""
-    text = (
-        "backend: XLA\ncpp_namespace: torch_xla\nsupported:\n- abs\n- removed_operator\nsymint:\n- removed_operator\n"
-    )
+    """Operators that the release does not have are left out, in all sections; the file stays PyTorch's own."""
+    text = "backend: XLA\ncpp_namespace: torch_xla\nsupported:\n- abs\n- std\n- gone\nsymint:\n- abs\n- gone\n"
     backend, sink = read("torch_xla", text)
-    assert said(sink) == [("XLA0001", "removed_operator")] * 2
-    assert [*entries(backend)] == ["abs"]
+    assert said(sink) == [("W1341", "std"), ("W1374", "gone")]
+    assert [*entries(backend)] == ["abs", "std"]
+    assert entries(backend)["abs"].kernel.symint
+    assert not backend.options.derives_from_out
 
 
 IPEX = """\
@@ -252,7 +253,7 @@ def test_ipex() -> None:
     names = ("sparse", "quantized", "nestedtensor")
     beside = {f"{name}xpu_functions": f"class_name: {name}Kernels\nsupported:\n- abs\n" for name in names}
     backend, sink = read("ipex", IPEX, **beside)
-    assert said(sink) == [("IPEX0001", "abs"), ("IPEX0001", "removed_operator")]
+    assert said(sink) == [("W1374", "abs"), ("W1374", "removed_operator")]
     assert [*entries(backend)] == ["abs"]
     assert entries(backend, "sparse")["abs"].options.class_name == "sparseKernels"
     assert entries(backend, "nested_tensor")["abs"].options.class_name == "nestedtensorKernels"
@@ -281,10 +282,27 @@ XPU_OPS = """\
 """
 
 
+def test_xpu_functions_of_two_vendors() -> None:
+    """The early file of torch-xpu-ops has the key and the name of one of Intel's extension, and no class."""
+    text = "backend: XPU\ncpp_namespace: at\nuse_out_as_primary: true\nsupported:\n- abs\n- abs\n- std\n- gone\n"
+    backend, sink = read("torch_xpu_ops", text)
+    assert [row for row in said(sink) if row[0] != "W1366"] == [("W1374", "abs"), ("W1374", "gone")]
+    assert [*entries(backend)] == ["abs", "std"]
+    assert (backend.key.name, backend.display_name) == ("PrivateUse1", "XPU")
+    assert not recognized_by("ipex", text)
+
+
+def recognized_by(plugin: str, text: str) -> bool:
+    """Whether a reader of a plug-in recognises a file."""
+    root = load_yaml(SourceFile("xpu_functions.yaml", text))
+    [module] = use_plugins(str(PLUGINS / f"{plugin}.py"))
+    return any(reader.recognizes(root) for reader in module.backend_readers)
+
+
 def test_torch_xpu_ops() -> None:
     """Kernels for the keys of the backend become entries; other entries are PyTorch's."""
     backend, sink = read("torch_xpu_ops", XPU_OPS)
-    assert said(sink) == [("XPU0001", "removed_operator")]
+    assert said(sink) == [("W1374", "removed_operator")]
     dense = entries(backend)
     assert [*dense] == ["mul.out", "amax.out"]
     assert dense["mul.out"].options.implementation is Implementation.stub
@@ -308,7 +326,11 @@ official:
   device_check: NoCheck
 - func: removed_operator(Tensor self) -> Tensor
   op_api: all_version
+- func: all.dimname(Tensor self, Dimname dim) -> Tensor
+  op_api: v2.1, v2.2
 custom:
+- func: npu_max.names_dim(Tensor self, Dimname dim) -> Tensor
+  op_api: all_version
 - func: npu_scale(Tensor self, SymInt by) -> Tensor
   op_api: all_version
 symint:
@@ -323,11 +345,81 @@ quant:
 def test_op_plugin() -> None:
     """An entry counts if a library has a kernel in the release of the run, even one newer than all that are known."""
     backend, sink = read("op_plugin", OP_PLUGIN)
-    left_out = ["add.Tensor", "mul.Tensor", "removed_operator"]
-    assert said(sink) == [("OPP0001", name) for name in left_out]
+    left_out = ["add.Tensor", "mul.Tensor", "removed_operator", "all.dimname", "npu_max.names_dim"]
+    assert said(sink) == [("W1374", name) for name in left_out]
+    # What the release lacks has this reason, whatever its kernels are for.
+    messages = [note.message for note in sink.sorted()]
+    assert messages[2:4] == [f"`{name}` is no operator of this release" for name in left_out[2:4]]
     dense = entries(backend)
     assert [*dense] == ["abs", "relu", "sub.Tensor", "npu::npu_scale"]
     assert dense["sub.Tensor"].options.device_check is False
     assert dense["npu::npu_scale"].kernel.symint
     assert dense["abs"].options.callee == "op_plugin::abs"
     assert "int_repr" in entries(backend, "quantized")
+
+
+def test_habana() -> None:
+    """The keys of the file are operators; those of other libraries have their schema in their entry."""
+    schema = "hpu::sum_fp8(Tensor self) -> Tensor"
+    text = f"abs:\n  guid: abs_fwd\ngone:\n  guid: gone_fwd\nsum_fp8:\n  custom_op_schema: '{schema}'\n"
+    backend, sink = read("habana", text)
+    assert [row for row in said(sink) if row[0] != "W1370"] == [("W1374", "gone")]
+    assert {name: entry.options.callee for name, entry in entries(backend).items()} == {
+        "abs": "habana::abs",
+        "hpu::sum_fp8": "habana::sum_fp8",
+    }
+
+
+DIPU = """\
+- schema: "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"
+  interface: diopiAdd(ctx, out, self, other, alpha)
+- schema: "abs_(Tensor(a!) self) -> Tensor(a!)"
+  torch_ver: [all, "-20000"]
+- schema: "abs(Tensor self) -> Tensor"
+  torch_ver: ["20000"]
+- schema: "relu(Tensor self) -> Tensor"
+  register_operator: False
+- schema: "abs_(Tensor(a!) self) -> Tensor(a!)"
+  device: [camb]
+"""
+
+
+def test_dipu() -> None:
+    """Entries for other releases and entries that are not registered are left out, and schemas may name `aten`."""
+    backend, sink = read("dipu", DIPU)
+    assert said(sink) == [("W1374", "abs"), ("W1374", "relu"), ("W1374", "abs_")]
+    assert {name: entry.options.callee for name, entry in entries(backend).items()} == {
+        "add.out": "dipu::native::dipu_add_out",
+        "abs_": "dipu::native::dipu_abs_",
+    }
+
+
+def test_torch_spyre() -> None:
+    """An entry stands for the overloads that devices implement, unless its kernels are written by hand."""
+    text = "".join([f"- operator_name: {name}\n  template_name: base\n" for name in ("add", "linear", "Reshape")])
+    backend, sink = read("torch_spyre", f"{text}- operator_name: mm\n  template_name: custom\n")
+    assert said(sink) == [("W1374", "Reshape"), ("W1374", "mm")]
+    assert {name: entry.options.callee for name, entry in entries(backend).items()} == {
+        "add.Tensor": "spyre::spyre__add_Tensor",
+        "add.out": "spyre::spyre__add_out",
+    }
+
+
+@pytest.mark.parametrize("path", sorted(PLUGINS.glob("*.py")), ids=lambda path: path.stem)
+def test_plugins_are_of_another_file_each(path: Path) -> None:
+    """No plug-in recognises the file of another vendor."""
+    texts = {
+        "torch_npu": TORCH_NPU,
+        "torch_mlu": TORCH_MLU,
+        "torch_musa": TORCH_MUSA,
+        "ipex": IPEX,
+        "torch_xpu_ops": XPU_OPS,
+        "op_plugin": OP_PLUGIN,
+        "habana": "abs:\n  guid: abs_fwd\n",
+        "dipu": DIPU,
+        "torch_spyre": "- operator_name: add\n  template_name: base\n",
+        "torch_xla": "backend: XLA\n",
+    }
+    assert [vendor for vendor, text in texts.items() if recognized_by(path.stem, text)] == [path.stem][
+        : path.stem in texts
+    ]

@@ -88,7 +88,8 @@ def test_the_report_names_what_differs(replayed: Replayed) -> None:
     text = print_replayed(replayed, markdown=True)
     assert text.startswith("## torch_npu 2.13.0\n\n| files of")
     assert "- a parameter has another name: no reason is known: `" in text
-    assert "- `_coalesce` is left out: it names no dense kernel" in text
+    line = 1 + BACKEND.splitlines().index("- func: _coalesce(Tensor self) -> Tensor")
+    assert f"- torch-npu-2.13.0/{TORCH_NPU.backend}:{line}: `_coalesce` names no kernel of dense tensors" in text
     assert f"- {ATEN}VariableType.h: made from derivatives of op-plugin" in text
     assert ("ops/abs_npu_dispatch.h", "abs") in [(path, found.name) for path, found in unexplained(replayed)]
     assert print_summary([replayed]).splitlines()[-1].startswith("| torch_npu 2.13.0 |     3 |")
@@ -117,7 +118,7 @@ def test_groups_are_of_one_folder() -> None:
 
 
 def test_files_of_a_folder(tmp_path: Path) -> None:
-    """Each file is read by the plug-in that recognises it, or by Opwright; others are not read."""
+    """Each file is read by the plug-in that recognises it, or by Opwright, or by nothing."""
     files = {
         "npu/functions.yaml": BACKEND,
         "mlu/mlu_functions.yaml": "aten:\n- func: abs\n- func: removed_operator\n",
@@ -134,10 +135,13 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
         "mlu/mlu_functions.yaml": "torch_mlu",
         "own/backend.yaml": "Opwright",
         "et/functions.yaml": "ExecuTorch",
+        "notes/tags.yaml": "nothing",
     }
     assert found["npu/functions.yaml"].operators == 2
     assert found["mlu/mlu_functions.yaml"].files > 0
-    assert found["mlu/mlu_functions.yaml"].notes == ("`removed_operator` is no operator of this release",)
+    assert found["mlu/mlu_functions.yaml"].notes == (
+        "mlu/mlu_functions.yaml:3: `removed_operator` is no operator of this release",
+    )
     assert found["own/backend.yaml"].errors == ("E1306: there is no operator `absx`",)
     assert "own/backend.yaml:\n- error: E1306" in print_folder([*found.values()])
 

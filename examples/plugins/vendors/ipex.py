@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from opwright.plugin import (
     BackendReader,
-    Code,
     LoadContext,
     Mapping,
     Node,
     NodeValue,
     Plugin,
-    Scalar,
-    Sequence,
-    node_at,
+    known_operators,
+    listed_operators,
     read_beside,
+    text_of,
     with_entries,
 )
 
@@ -28,45 +27,33 @@ BESIDE = {
     "quantized": "quantizedxpu_functions.yaml",
     "nested_tensor": "nestedtensorxpu_functions.yaml",
 }
-LEFT_OUT = Code("IPEX0001", "an operator of Intel's extension that is left out", "The release has no such operator.")
 
 
 def recognizes(root: Node) -> bool:
-    """Whether a file is of the backend XPU."""
-    backend = root.get("backend") if isinstance(root, Mapping) else None
-    return isinstance(backend, Scalar) and backend.value == "XPU"
-
-
-def taken(items: Node | None, context: LoadContext) -> list[Scalar]:
-    """The names of operators that the release has, each once."""
-    names: dict[str, Scalar] = {}
-    for name in items if isinstance(items, Sequence) else ():
-        if isinstance(name, Scalar) and name.value in context.operators and name.value not in names:
-            names[name.value] = name
-        elif isinstance(name, Scalar):
-            reason = "has an entry above" if name.value in names else "is no operator of this release"
-            context.sink.note(LEFT_OUT.code, f"`{name.value}` {reason}", name.span)
-    return [*names.values()]
+    """Whether a file is of the backend XPU, with the class that those of the extension name."""
+    return text_of(root.get("backend")) == "XPU" and root.get("class_name") is not None
 
 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The files as one backend file."""
     assert isinstance(root, Mapping)
     families: dict[str, NodeValue] = {}
-    sections: dict[str, NodeValue] = {"supported": [*taken(root.get("supported"), context)]}
+    supported, autograd = [
+        [*known_operators(listed_operators(root.get(section)), context)] for section in ("supported", "autograd")
+    ]
+    sections: dict[str, NodeValue] = {"supported": [operator.name for operator in supported]}
+    names = [context.operators[operator.name.value].name.unambiguous for operator in autograd]
     sections["autograd"] = [
-        node_at(name, {name.value: {"kernel_name": f"{context.operators[name.value].name.unambiguous}_autograd"}})
-        for name in taken(root.get("autograd"), context)
+        operator.entry({"kernel_name": f"{name}_autograd"}) for operator, name in zip(autograd, names, strict=True)
     ]
     for section, path in BESIDE.items():
         file = read_beside(root, path, context)
-        class_name = file.get("class_name") if isinstance(file, Mapping) else None
-        families[section] = {"class": class_name}
-        names = taken(file.get("supported") if isinstance(file, Mapping) else None, context)
-        sections[section] = [node_at(name, {name.value: {"family": section}}) for name in names]
+        families[section] = {"class": file.get("class_name")}
+        operators = known_operators(listed_operators(file.get("supported")), context)
+        sections[section] = [operator.entry({"family": section}) for operator in operators]
     head: dict[str, NodeValue] = {"backend": "PrivateUse1", "display_name": "XPU", "families": families}
     switches: dict[str, NodeValue] = {"override_composite": True, "derived_overloads": False}
     return with_entries(root, {**head, **switches, **sections})
 
 
-plugin = Plugin("ipex", api=1, codes=[LEFT_OUT], backend_readers=[BackendReader("xpu_functions", recognizes, rewrite)])
+plugin = Plugin("ipex", api=1, backend_readers=[BackendReader("xpu_functions", recognizes, rewrite)])

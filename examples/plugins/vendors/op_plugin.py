@@ -8,23 +8,25 @@ choose between the libraries when they are called.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 
 from opwright.plugin import (
     BackendReader,
-    Code,
     ListedOperator,
     LoadContext,
     Mapping,
     Node,
     NodeValue,
     Plugin,
-    Scalar,
     Sequence,
+    known_operators,
+    leave_out,
     listed_operators,
     node_at,
+    texts_of,
 )
 
+SECTIONS = ("official", "custom", "symint", "quant", "autograd")
 KERNELS = ("acl_op", "op_api", "dvm")
 HEAD: dict[str, NodeValue] = {
     "backend": "PrivateUse1",
@@ -37,19 +39,16 @@ HEAD: dict[str, NodeValue] = {
     "derived_overloads": False,
     "families": {"op_plugin": {"namespace": "op_plugin"}},
 }
-LEFT_OUT = Code("OPP0001", "an entry of op-plugin that makes nothing", "No library has a kernel of it in this release.")
 
 
 def recognizes(root: Node) -> bool:
     """Whether a file lists the releases of op-plugin."""
-    return isinstance(root, Mapping) and root.get("all_version") is not None and root.get("official") is not None
+    return root.get("all_version") is not None and root.get("official") is not None
 
 
 def words(node: Node | None) -> list[str]:
     """The texts of a list, or those between the commas of a text."""
-    if isinstance(node, Sequence):
-        return [item.value for item in node if isinstance(item, Scalar)]
-    return [word.strip() for word in node.value.split(",")] if isinstance(node, Scalar) else []
+    return [word.strip() for text in texts_of(node) for word in text.split(",")]
 
 
 def holds(node: Node | None, release: str, known: list[str]) -> bool:
@@ -60,44 +59,46 @@ def holds(node: Node | None, release: str, known: list[str]) -> bool:
     return release in names or names == ["all_version"]
 
 
-def entries(root: Mapping, section: str, context: LoadContext, own: Container[str] = ()) -> Iterator[ListedOperator]:
-    """The entries of a section that make something in the release of the run.
+def reason(operator: ListedOperator, known: list[str], release: str) -> str:
+    """Why an entry makes nothing in a release; empty if it makes something."""
+    if "Dimname" in operator.func.value:
+        return "has the type `Dimname`, which no schema of a library may have"
+    covered = release if release in known else known[-1]
+    if any(holds(operator.fields.get(key), covered, known) for key in KERNELS):
+        return ""
+    return f"has no kernel for dense tensors in {release}"
 
-    `own` are the names of operators that PyTorch does not have.
-    """
-    known, release = words(root.get("all_version")), f"v{context.rules.version.series}"
-    for operator in listed_operators(root.get(section)):
-        name = operator.name
-        if not any(
-            holds(operator.fields.get(key), release if release in known else known[-1], known) for key in KERNELS
-        ):
-            context.sink.note(LEFT_OUT.code, f"`{name.value}` has no kernel for dense tensors in {release}", name.span)
-        elif section != "custom" and name.value not in own and name.value not in context.operators:
-            context.sink.note(LEFT_OUT.code, f"`{name.value}` is no operator of this release", name.span)
-        else:
-            yield operator
+
+def checks(operator: ListedOperator) -> dict[str, NodeValue]:
+    """What the entry of an operator says of its device check."""
+    return {"device_check": False} if operator.fields.get("device_check") is not None else {}
 
 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
-    assert isinstance(root, Mapping)
-    custom = {name.value: (name, func) for name, func, _ in entries(root, "custom", context)}
-    symint = [*entries(root, "symint", context, custom)]
-    supported: dict[str, Node] = {}
-    for name, _, fields in [*entries(root, "official", context), *symint]:
-        checks: dict[str, NodeValue] = {"device_check": False} if fields.get("device_check") is not None else {}
-        if name.value not in custom:
-            supported.setdefault(name.value, node_at(name, {name.value: {**checks, "family": "op_plugin"}}))
-    for own, (name, func) in custom.items():
-        supported[f"npu::{own}"] = node_at(name, {f"npu::{own}": {"func": func, "family": "op_plugin"}})
-    names = dict.fromkeys([f"npu::{name.value}" if name.value in custom else name.value for name, _, _ in symint])
-    sections: dict[str, NodeValue] = {"supported": [*supported.values()], "symint": [*names]}
-    for section, own in (("quantized", "quant"), ("autograd", "autograd")):
-        kernels = [(name, f"op_plugin::{name.value.partition('.')[0]}") for name, _, _ in entries(root, own, context)]
-        sections[section] = [node_at(name, {name.value: {"kernel": kernel}}) for name, kernel in kernels]
+    known, release = words(root.get("all_version")), f"v{context.rules.version.series}"
+    lists = {section: [*listed_operators(root.get(section))] for section in SECTIONS}
+    own = {operator.name.value: reason(operator, known, release) for operator in lists["custom"]}
+    for name, _, _ in lists["custom"]:
+        if own[name.value]:
+            leave_out(name, own[name.value], context)
+
+    def implemented(operators: list[ListedOperator]) -> Iterator[ListedOperator]:
+        return known_operators(operators, context, lambda operator: reason(operator, known, release))
+
+    official = [*lists["official"], *[operator for operator in lists["symint"] if operator.name.value not in own]]
+    entries = [operator.entry({"family": "op_plugin", **checks(operator)}) for operator in implemented(official)]
+    custom = [operator for operator in lists["custom"] if not own[operator.name.value]]
+    entries += [operator.entry({"family": "op_plugin"}, namespace="npu") for operator in custom]
+    taken = {name.value for entry in entries for name, _ in entry}
+    names = [f"npu::{name.value}" if name.value in own else name.value for name, _, _ in lists["symint"]]
+    sections: dict[str, NodeValue] = {"supported": entries, "symint": sorted(taken.intersection(names))}
+    for section, source in (("quantized", "quant"), ("autograd", "autograd")):
+        sections[section] = [
+            operator.entry({"kernel": f"op_plugin::{operator.name.value.partition('.')[0]}"})
+            for operator in implemented(lists[source])
+        ]
     return node_at(root, {**HEAD, **sections})
 
 
-plugin = Plugin(
-    "op_plugin", api=1, codes=[LEFT_OUT], backend_readers=[BackendReader("op_plugin_functions", recognizes, rewrite)]
-)
+plugin = Plugin("op_plugin", api=1, backend_readers=[BackendReader("op_plugin_functions", recognizes, rewrite)])

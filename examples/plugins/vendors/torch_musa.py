@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from opwright.plugin import (
     BackendReader,
-    Code,
     LoadContext,
     Mapping,
     NativeFunction,
     Node,
     NodeValue,
     Plugin,
-    Scalar,
     Sequence,
+    known_operators,
+    leave_out,
     listed_operators,
     node_at,
+    text_of,
 )
 
 SECTIONS = {
@@ -44,14 +45,17 @@ HEAD: dict[str, NodeValue] = {
     "includes": ["torch_musa/csrc/aten/utils/Utils.h"],
     "families": {"musa": {"namespace": "at::musa"}, "ported": {"namespace": "at::native"}},
 }
-LEFT_OUT = Code("MUSA0001", "an entry of torch_musa that makes nothing", "The release has no such operator or kernel.")
 
 
 def recognizes(root: Node) -> bool:
     """Whether a file is a list with kernels for PrivateUse1."""
-    items = root.items if isinstance(root, Sequence) else []
-    tables = [item.get("dispatch") for item in items if isinstance(item, Mapping)]
-    return any(isinstance(table, Mapping) and table.get("PrivateUse1") is not None for table in tables)
+    return isinstance(root, Sequence) and any("PrivateUse1" in kernels(entry) for entry in root)
+
+
+def kernels(entry: Node) -> dict[str, str]:
+    """The kernels that an entry names, by dispatch keys."""
+    table = entry.get("dispatch")
+    return {key.value: text_of(kernel) for key, kernel in table} if isinstance(table, Mapping) else {}
 
 
 def options(entry: Mapping, kernel: str, function: NativeFunction, *, is_dense: bool) -> dict[str, NodeValue]:
@@ -71,25 +75,17 @@ def options(entry: Mapping, kernel: str, function: NativeFunction, *, is_dense: 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
     sections: dict[str, list[NodeValue]] = {section: [] for section in SECTIONS.values()}
-    for name, _, entry in listed_operators(root):
-        if name.value not in context.operators:
-            context.sink.note(LEFT_OUT.code, f"`{name.value}` is no operator of this release", name.span)
-            continue
-        function, dispatch = context.operators[name.value], entry.get("dispatch")
-        table = {key.value: value for key, value in dispatch} if isinstance(dispatch, Mapping) else {}
+    for operator in known_operators(listed_operators(root), context):
+        function, table = context.operators[operator.name.value], kernels(operator.fields)
         if not table and function.structured:
-            table = {"PrivateUse1": node_at(name, "")}
+            table = {"PrivateUse1": ""}
         elif not table and function.structured_delegate is None:
-            context.sink.note(LEFT_OUT.code, f"`{name.value}` names no kernel", name.span)
+            leave_out(operator.name, "names no kernel", context)
         for keys, kernel in table.items():
             for key in keys.split(", "):
-                is_dense = key == "PrivateUse1"
-                named = kernel.value if isinstance(kernel, Scalar) else ""
-                own = options(entry, named, function, is_dense=is_dense)
-                sections[SECTIONS[key]].append(node_at(name, {name.value: own}))
+                own = options(operator.fields, kernel, function, is_dense=key == "PrivateUse1")
+                sections[SECTIONS[key]].append(operator.entry(own))
     return node_at(root, {**HEAD, **sections})
 
 
-plugin = Plugin(
-    "torch_musa", api=1, codes=[LEFT_OUT], backend_readers=[BackendReader("musa_functions", recognizes, rewrite)]
-)
+plugin = Plugin("torch_musa", api=1, backend_readers=[BackendReader("musa_functions", recognizes, rewrite)])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from opwright.plugin import (
     BackendReader,
-    Code,
     ExtraKey,
     LoadContext,
     Mapping,
@@ -18,8 +17,9 @@ from opwright.plugin import (
     NodeValue,
     Plugin,
     Scalar,
+    leave_out,
     listed_operators,
-    node_at,
+    text_of,
     with_entries,
 )
 
@@ -38,13 +38,11 @@ HEAD: dict[str, NodeValue] = {
 }
 #: The keys that say how an operator is implemented.
 IMPLEMENTED = frozenset(("impl_ns", "op_api", "device_check"))
-LEFT_OUT = Code("NPU0001", "an entry of torch_npu for another program", "The entry names no kernel of dense tensors.")
 
 
 def recognizes(root: Node) -> bool:
     """Whether a file is of the backend NPU."""
-    backend = root.get("backend") if isinstance(root, Mapping) else None
-    return isinstance(backend, Scalar) and backend.value == "NPU"
+    return text_of(root.get("backend")) == "NPU"
 
 
 def options(name: Scalar, keys: set[str]) -> dict[str, NodeValue]:
@@ -58,34 +56,32 @@ def options(name: Scalar, keys: set[str]) -> dict[str, NodeValue]:
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
     assert isinstance(root, Mapping)
-    custom = {f"npu::{name.value}": (name, func) for name, func, _ in listed_operators(root.get("custom"))}
-    symint = [name for name, _, _ in listed_operators(root.get("symint"))]
+    lists = {section: [*listed_operators(root.get(section))] for section in ("custom", "supported", "symint")}
+    own = {operator.name.value: operator for operator in lists["custom"]}
     supported: dict[str, Node] = {}
-    for name, _, fields in [*listed_operators(root.get("supported")), *listed_operators(root.get("symint"))]:
-        keys = {key.value for key, _ in fields}
+    for operator in [*lists["supported"], *lists["symint"]]:
+        name, keys = operator.name, {key.value for key, _ in operator.fields}
         if keys and not keys & IMPLEMENTED:
-            context.sink.note(LEFT_OUT.code, f"`{name.value}` is left out: it names no dense kernel", name.span)
-        elif f"npu::{name.value}" not in custom and (name.value == "cat" or "structured_delegate" not in keys):
-            supported.setdefault(name.value, node_at(name, {name.value: options(name, keys)}))
-    supported |= {name: node_at(place, {name: {"func": func}}) for name, (place, func) in custom.items()}
-    others: dict[str, NodeValue] = {}
-    for section, own in (("quantized", "quant"), ("autograd", "autograd")):
-        names = [name for name, _, _ in listed_operators(root.get(own))]
-        kernels: dict[str, NodeValue] = {name.value: f"op_plugin::{name.value.partition('.')[0]}" for name in names}
-        others[section] = [node_at(name, {name.value: {"kernel": kernels[name.value]}}) for name in names]
-    own_symint = [f"npu::{name.value}" for name in symint]
-    others["symint"] = [
-        node_at(name, own if own in custom else name) for name, own in zip(symint, own_symint, strict=True)
-    ]
+            leave_out(name, "names no kernel of dense tensors", context)
+        elif name.value not in own and (name.value == "cat" or "structured_delegate" not in keys):
+            supported.setdefault(name.value, operator.entry(options(name, keys)))
+    names = [operator.name for operator in lists["symint"]]
+    others: dict[str, NodeValue] = {
+        "supported": [*supported.values(), *[operator.entry({}, namespace="npu") for operator in own.values()]],
+        "symint": [f"npu::{name.value}" if name.value in own else name for name in names],
+    }
+    for section, source in (("quantized", "quant"), ("autograd", "autograd")):
+        others[section] = [
+            operator.entry({"kernel": f"op_plugin::{operator.name.value.partition('.')[0]}"})
+            for operator in listed_operators(root.get(source))
+        ]
     kept = [(key, value) for key, value in root if key.value == "cpp_namespace"]
-    head = Mapping(root.file, root.start, root.end, kept)
-    return with_entries(head, {**HEAD, "supported": [*supported.values()], **others})
+    return with_entries(root.replace(entries=kept), {**HEAD, **others})
 
 
 plugin = Plugin(
     "torch_npu",
     api=1,
-    codes=[LEFT_OUT],
     backend_readers=[BackendReader("npu_native_functions", recognizes, rewrite)],
     extra_keys=[ExtraKey("op_api", bool, where="backend entry", default=False, help="The kernel of another library.")],
 )

@@ -5,33 +5,33 @@ opwright generate --plugin torch_xla.py --backend xla_native_functions.yaml ...
 
 from __future__ import annotations
 
-from opwright.plugin import BackendReader, Code, LoadContext, Mapping, Node, Plugin, Scalar, Sequence, with_entries
+from opwright.plugin import (
+    BackendReader,
+    LoadContext,
+    Mapping,
+    Node,
+    Plugin,
+    known_operators,
+    listed_operators,
+    text_of,
+    with_entries,
+)
 
-SECTIONS = ("supported", "full_codegen", "autograd", "symint", "ir_gen")
-LEFT_OUT = Code("XLA0001", "an operator that the release does not have", "The entry is for older releases.")
+SECTIONS = ("supported", "full_codegen", "autograd", "ir_gen")
 
 
 def recognizes(root: Node) -> bool:
     """Whether a file is of a backend with lazy tensors."""
-    backend = root.get("backend") if isinstance(root, Mapping) else None
-    return isinstance(backend, Scalar) and backend.value in ("XLA", "Lazy")
+    return text_of(root.get("backend")) in ("XLA", "Lazy")
 
 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file without operators that the release does not have."""
     assert isinstance(root, Mapping)
-    sections = {}
-    for section in SECTIONS:
-        items = root.get(section)
-        if isinstance(items, Sequence):
-            gone = [item for item in items if isinstance(item, Scalar) and item.value not in context.operators]
-            for name in gone:
-                context.sink.note(LEFT_OUT.code, f"`{name.value}` is no operator of this release", name.span)
-            left = [item for item in items if item not in gone]
-            sections[section] = Sequence(items.file, items.start, items.end, left)
-    return with_entries(root, {**sections, "override_composite": True})
+    sections = {section: known_operators(listed_operators(root.get(section)), context) for section in SECTIONS}
+    lists = {section: [name for name, _, _ in found] for section, found in sections.items() if root.get(section)}
+    symint = [name for name, _, _ in listed_operators(root.get("symint")) if name.value in context.operators]
+    return with_entries(root, {**lists, "symint": symint})
 
 
-plugin = Plugin(
-    "torch_xla", api=1, codes=[LEFT_OUT], backend_readers=[BackendReader("xla_native_functions", recognizes, rewrite)]
-)
+plugin = Plugin("torch_xla", api=1, backend_readers=[BackendReader("xla_native_functions", recognizes, rewrite)])

@@ -2,7 +2,8 @@
 
     opwright generate --plugin torch_xpu_ops.py --backend native_functions.yaml ...
 
-PyTorch's full generator reads this file in place of its own. Here each kernel becomes an entry of a backend.
+PyTorch's full generator reads this file in place of its own. Here each kernel becomes an entry of a backend. Early
+releases have `xpu_functions.yaml` instead.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from collections.abc import Iterator
 
 from opwright.plugin import (
     BackendReader,
-    Code,
     LoadContext,
     Mapping,
     NativeFunction,
     Node,
     NodeValue,
     Plugin,
-    Scalar,
     Sequence,
+    known_operators,
     listed_operators,
     node_at,
+    text_of,
+    with_entries,
 )
 
 SECTIONS = {
@@ -42,21 +44,23 @@ HEAD: dict[str, NodeValue] = {
     "includes": ["ATen/ATen.h"],
     "families": {"xpu": {"namespace": "at::native"}},
 }
-LEFT_OUT = Code("XPU0001", "an entry of torch-xpu-ops that makes nothing", "The release has no such operator.")
 
 
 def recognizes(root: Node) -> bool:
     """Whether a file is a list with kernels for XPU."""
-    items = root.items if isinstance(root, Sequence) else []
-    return any(key == "XPU" for item in items if isinstance(item, Mapping) for key, _ in kernels(item))
+    return isinstance(root, Sequence) and any(key == "XPU" for entry in root for key, _ in kernels(entry))
 
 
-def kernels(entry: Mapping) -> Iterator[tuple[str, Scalar]]:
+def is_early_form(root: Node) -> bool:
+    """Whether a file is of the backend XPU, without the class of kernels that Intel's extension names."""
+    return text_of(root.get("backend")) == "XPU" and root.get("class_name") is None
+
+
+def kernels(entry: Node) -> Iterator[tuple[str, str]]:
     """The kernels of an entry for the keys of the backend, each with its key."""
     table = entry.get("dispatch")
     for keys, kernel in table if isinstance(table, Mapping) else ():
-        if isinstance(kernel, Scalar):
-            yield from [(key.strip(), kernel) for key in keys.value.split(",") if key.strip() in SECTIONS]
+        yield from [(key.strip(), text_of(kernel)) for key in keys.value.split(",") if key.strip() in SECTIONS]
 
 
 def options(function: NativeFunction, kernel: str, *, is_dense: bool) -> dict[str, NodeValue]:
@@ -72,18 +76,25 @@ def options(function: NativeFunction, kernel: str, *, is_dense: bool) -> dict[st
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
     sections: dict[str, list[NodeValue]] = {section: [] for section in SECTIONS.values()}
-    for name, _, entry in listed_operators(root):
-        found = [*kernels(entry)]
-        if found and name.value not in context.operators:
-            context.sink.note(LEFT_OUT.code, f"`{name.value}` is no operator of this release", name.span)
-            continue
-        for key, kernel in found:
-            own = options(context.operators[name.value], kernel.value, is_dense=key == "XPU")
-            sections[SECTIONS[key]].append(node_at(name, {name.value: own}))
+    operators = [operator for operator in listed_operators(root) if any(kernels(operator.fields))]
+    for operator in known_operators(operators, context):
+        for key, kernel in kernels(operator.fields):
+            own = options(context.operators[operator.name.value], kernel, is_dense=key == "XPU")
+            sections[SECTIONS[key]].append(operator.entry(own))
     filled: dict[str, NodeValue] = {section: items for section, items in sections.items() if items}
     return node_at(root, {**HEAD, **filled})
 
 
-plugin = Plugin(
-    "torch_xpu_ops", api=1, codes=[LEFT_OUT], backend_readers=[BackendReader("native_functions", recognizes, rewrite)]
-)
+def rewrite_early_form(root: Node, context: LoadContext) -> Mapping:
+    """The file for PyTorch's own generator, of an older form, for the key that is free."""
+    assert isinstance(root, Mapping)
+    names = [name for name, _, _ in known_operators(listed_operators(root.get("supported")), context)]
+    switches: dict[str, NodeValue] = {"override_composite": True, "derived_overloads": False}
+    return with_entries(root, {"backend": "PrivateUse1", "display_name": "XPU", **switches, "supported": names})
+
+
+READERS = [
+    BackendReader("native_functions", recognizes, rewrite),
+    BackendReader("xpu_functions", is_early_form, rewrite_early_form),
+]
+plugin = Plugin("torch_xpu_ops", api=1, backend_readers=READERS)

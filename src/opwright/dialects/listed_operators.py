@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
+from opwright.dialects.dialect import LoadContext
+from opwright.model.library import PYTORCH
+from opwright.source.codes import NOT_TAKEN
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, part_of
+from opwright.source.nodes import Mapping as MappingNode
+from opwright.source.nodes import Node, NodeValue, Scalar, Sequence, node_at, part_of
 
-__all__ = ["ListedOperator", "listed_operators"]
+__all__ = ["ListedOperator", "known_operators", "leave_out", "listed_operators"]
+
+_PREFIX: Final = f"{PYTORCH.namespace}::"
 
 
 class ListedOperator(NamedTuple):
@@ -15,13 +22,23 @@ class ListedOperator(NamedTuple):
 
     name: Scalar
     func: Scalar
-    fields: Mapping
+    fields: MappingNode
+
+    def entry(self, options: Mapping[str, NodeValue], namespace: str = "") -> MappingNode:
+        """The entry of a backend file for the operator, at its place.
+
+        One of another library than PyTorch has its namespace, and the schema that stands in the list.
+        """
+        if not namespace:
+            return node_at(self.name, {self.name.value: {**options}})
+        return node_at(self.name, {f"{namespace}::{self.name.value}": {"func": self.func, **options}})
 
 
-def listed_operators(node: Node | None) -> Iterator[ListedOperator]:
-    """The operators of a list whose items are texts, or entries with the key `func`; others are left out.
+def listed_operators(node: Node | None, key: str = "func") -> Iterator[ListedOperator]:
+    """The operators of a list whose items are texts, or entries with a key that names them; others are left out.
 
-    A text is a name or a schema. What is no list has no operators.
+    A text is a name or a schema, and may begin with `aten::`. A mapping has the entries of operators by their names.
+    What is neither has no operators.
 
     >>> from opwright.source.text import SourceFile
     >>> from opwright.source.yaml import load_yaml
@@ -30,8 +47,47 @@ def listed_operators(node: Node | None) -> Iterator[ListedOperator]:
     >>> [(operator.name.value, [key.value for key, _ in operator.fields]) for operator in found]
     [('abs', []), ('add.Tensor', ['func', 'fast'])]
     """
+    for func, item in _texts(node, key):
+        fields = item if isinstance(item, MappingNode) else MappingNode(func.file, func.start, func.end, [])
+        start = len(_PREFIX) if func.value.startswith(_PREFIX) else 0
+        yield ListedOperator(part_of(func, start, len(func.value.partition("(")[0])), func, fields)
+
+
+def _texts(node: Node | None, key: str) -> Iterator[tuple[Scalar, Node]]:
+    """The texts that name operators, each with its entry."""
+    if isinstance(node, MappingNode):
+        yield from node.entries
     for item in node.items if isinstance(node, Sequence) else ():
-        fields = item if isinstance(item, Mapping) else Mapping(item.file, item.start, item.end, [])
-        func = fields.get("func") if isinstance(item, Mapping) else item
+        func = item.get(key) if isinstance(item, MappingNode) else item
         if isinstance(func, Scalar):
-            yield ListedOperator(part_of(func, 0, len(func.value.partition("(")[0])), func, fields)
+            yield func, item
+
+
+def known_operators(
+    operators: Iterable[ListedOperator],
+    context: LoadContext,
+    reason: Callable[[ListedOperator], str] = lambda _: "",
+) -> Iterator[ListedOperator]:
+    """The operators that PyTorch has in the release of the run, each once; a note says why others are left out.
+
+    `reason` gives why an operator is left out for what its entry says; empty if it is not.
+    """
+    known: set[str] = set()
+    unknown: set[str] = set()
+    for operator in operators:
+        name = operator.name.value
+        if name not in context.operators:
+            why = "" if name in unknown else "is no operator of this release"
+            unknown.add(name)
+        else:
+            why = reason(operator) or ("has an entry above" if name in known else "")
+        if why:
+            leave_out(operator.name, why, context)
+        elif name not in unknown:
+            known.add(name)
+            yield operator
+
+
+def leave_out(name: Scalar, reason: str, context: LoadContext) -> None:
+    """Note at the name of an operator that its entry is left out, for a reason such as `has no kernel`."""
+    context.sink.note(NOT_TAKEN, f"`{name.value}` {reason}", name.span)

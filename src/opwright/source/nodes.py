@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Table
+from collections.abc import Sequence as Row
 from functools import lru_cache
 from typing import Final, TypeAlias, overload
 
@@ -29,6 +30,8 @@ __all__ = [
     "node_at",
     "part_of",
     "scalar_kind",
+    "text_of",
+    "texts_of",
     "with_entries",
     "without_entries",
 ]
@@ -86,6 +89,9 @@ class Scalar:
     def span(self) -> Span:
         """The scalar in the file, including quotes and tag."""
         return Span(self.file, self.start, self.end)
+
+    def get(self, key: str) -> Node | None:
+        """None: only mappings have keys."""
 
     @property
     def kind(self) -> str:
@@ -171,6 +177,9 @@ class Sequence:
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.items)
+
+    def get(self, key: str) -> Node | None:
+        """None: only mappings have keys."""
 
     @property
     def span(self) -> Span:
@@ -301,7 +310,7 @@ def _plain_value(node: Node, values: dict[int, object]) -> object:
     return plain
 
 
-NodeValue: TypeAlias = "Node | str | bool | int | list[NodeValue] | dict[str, NodeValue] | None"
+NodeValue: TypeAlias = "Node | str | bool | int | Row[NodeValue] | Table[str, NodeValue] | None"
 """What a node is built from: a plain value, or a node that stays as it is."""
 
 
@@ -325,12 +334,12 @@ def node_at(place: Node, value: NodeValue | Table[str, NodeValue]) -> Node:
     """
     if isinstance(value, (Scalar, Sequence, Mapping)):
         return value
+    if value is None or isinstance(value, (str, int)):
+        return _scalar(place, value)
     file, start, end = place.file, place.start, place.end
     if isinstance(value, Table):
         return Mapping(file, start, end, [(_scalar(place, key), node_at(place, item)) for key, item in value.items()])
-    if isinstance(value, list):
-        return Sequence(file, start, end, [node_at(place, item) for item in value])
-    return _scalar(place, value)
+    return Sequence(file, start, end, [node_at(place, item) for item in value])
 
 
 def _scalar(place: Node, value: str | bool | int | None) -> Scalar:
@@ -356,6 +365,24 @@ def part_of(scalar: Scalar, start: int, end: int) -> Scalar:
     """
     span = scalar.span_of(start, end)
     return Scalar(scalar.file, span.start, span.end, scalar.value[start:end], kind="str")
+
+
+def text_of(node: Node | None) -> str:
+    """The text of a scalar; empty for other nodes, and for none.
+
+    >>> from opwright.source.text import SourceFile
+    >>> from opwright.source.yaml import load_yaml
+    >>> root = load_yaml(SourceFile("acme.yaml", "backend: XLA"))
+    >>> text_of(root.get("backend")), text_of(root.get("class_name"))
+    ('XLA', '')
+    """
+    return node.value if isinstance(node, Scalar) else ""
+
+
+def texts_of(node: Node | None) -> list[str]:
+    """The texts of the scalars in a list; of a scalar alone, its text."""
+    items = node.items if isinstance(node, Sequence) else [node]
+    return [item.value for item in items if isinstance(item, Scalar)]
 
 
 def with_entries(mapping: Mapping, values: Table[str, NodeValue]) -> Mapping:

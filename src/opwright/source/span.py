@@ -148,6 +148,11 @@ class Span(NamedTuple):
         """The characters in the file."""
         return self.file.text[self.start : self.end]
 
+    @property
+    def first_line(self) -> Span:
+        """The part of the span in its first line."""
+        return self.part(0, len(self.text.partition("\n")[0]))
+
     def part(self, start: int, end: int) -> Span:
         """A part of the span, with offsets from its start."""
         return Span(self.file, self.start + start, self.start + end)

@@ -9,6 +9,7 @@ from opwright.dialects.backend.entry_kernels import (
     pattern_name,
     shared_kernel,
 )
+from opwright.dialects.backend.head import is_own_dialect
 from opwright.dialects.backend.kernel_families import KernelFamily
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
@@ -121,11 +122,11 @@ def _check_composite(entry: BackendEntryBuilder) -> None:
     may_override = options.override_composite or entry.section.head.options.override_composite
     if is_differentiated_inside(function) and not may_override:
         message = f"`{function.name}` consists of other operators, and loses its derivative with a kernel of its own"
-        if entry.section.load.tolerant:
-            entry.warning(codes.COMPOSITE_OVERRIDE_WARNING, message, entry.name.span)
-        else:
-            help = "delete the entry, or write `override_composite: true`"
+        help = "" if entry.section.load.tolerant else "write `override_composite: true`, or delete the entry"
+        if is_own_dialect(entry.section.head):
             entry.fault(codes.COMPOSITE_OVERRIDE, message, entry.name.span, help=help)
+        else:
+            entry.warning(codes.COMPOSITE_OVERRIDE_WARNING, message, entry.name.span, help=help)
     elif options.override_composite and not function.has_composite_implicit:
         message = f"`{function.name}` is no composite operator, so `override_composite` has no effect"
         entry.warning(codes.NO_EFFECT, message, entry.key_span("override_composite"))

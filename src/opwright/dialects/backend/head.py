@@ -21,6 +21,7 @@ __all__ = ["OWN_HELP", "is_own_dialect", "read_head"]
 
 #: The help for what PyTorch's generator does not know.
 OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
+_PLUGIN_HELP = "for a vendor's own form, name a plug-in with `--plugin`; `opwright explain E1301` shows one"
 
 
 def read_head(root: Node, context: LoadContext) -> HeadBuilder:
@@ -33,9 +34,9 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     if context.tolerant and isinstance(root, Mapping):
         root = read_as_generator(root, context.sink)
     if not isinstance(root, Mapping):
-        raise Fault.at(
-            codes.BACKEND_FILE_SHAPE, f"the file is {root.description}, not a mapping with `backend`", root.span
-        )
+        raise _other_form(root, f"the file is {root.description}, not a mapping with `backend`", context)
+    if _is_of_other_form(root):
+        raise _other_form(root, "the file has no `backend`, and keys that backend files do not have", context)
     sink = context.sink
     check_unique_keys(root, sink)
     head = HeadBuilder(root, context.rules, sink)
@@ -59,6 +60,20 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     _check_required(root, head)
     _read_extra_keys(head, extra_keys, context)
     return head
+
+
+def _is_of_other_form(root: Mapping) -> bool:
+    """Whether a file has none of the keys that every backend file has, and others that none has."""
+    keys = {key.value for key, _ in root.entries}
+    return keys.isdisjoint([field.name for field in HEAD_FIELDS if field.is_required]) and not keys <= READERS.keys()
+
+
+def _other_form(root: Node, message: str, context: LoadContext) -> Fault:
+    """The fault of a file that may be a vendor's own, which a plug-in would read."""
+    readers = [f"`{reader.name}`" for reader in context.backend_readers]
+    notes = [f"no reader of the run's plug-ins recognises it: {', '.join(readers)}"] if readers else ()
+    help = "" if context.tolerant else _PLUGIN_HELP
+    return Fault.at(codes.BACKEND_FILE_SHAPE, message, root.span.first_line, notes=notes, help=help)
 
 
 def _read_extra_keys(head: HeadBuilder, extra_keys: ExtraKeys | None, context: LoadContext) -> None:

@@ -94,7 +94,9 @@ class HeadBuilder:
     def key_span(self, field: str) -> Span:
         """The span of a field's key; that of the first key if the file does not have the field."""
         keys = {key.value: key.span for key, _ in self.root.entries}
-        return keys.get(field, next(iter(keys.values()), self.root.span))
+        span = keys.get(field, next(iter(keys.values()), self.root.span))
+        # A key that a plug-in made may have the place of the whole file.
+        return span.first_line if self.is_rewritten else span
 
     @property
     def conventions(self) -> tuple[tuple[str, Span], ...]:
