@@ -45,6 +45,17 @@ def test_flags_choose_files(run: Run, tmp_path: Path) -> None:
     assert outputs(tmp_path) == headers | {"RegisterKernels_0.cpp", "RegisterKernelsEverything.cpp"}
 
 
+@pytest.mark.parametrize("text", ["", "# The kernels are in another file.\n"])
+def test_a_file_without_content(text: str, run: Run, tmp_path: Path) -> None:
+    """A file with nothing, or with comments alone, has no operators, beside a file of custom operators that has some."""
+    (tmp_path / "functions.yaml").write_text(text)
+    custom = "- func: mine::add.out(Tensor a, *, Tensor(a!) out) -> Tensor(a!)\n  kernels:\n"
+    kernel = "    - arg_meta: null\n      kernel_name: mine::add_out\n"
+    (tmp_path / "custom.yaml").write_text(f"{custom}{kernel}")
+    assert run("--functions-yaml-path", "functions.yaml", "--custom-ops-yaml-path", "custom.yaml") == 0
+    assert '"mine::add.out"' in (tmp_path / "out" / "RegisterCodegenUnboxedKernels_0.cpp").read_text()
+
+
 def test_a_dry_run_writes_nothing(run: Run, tmp_path: Path) -> None:
     """Only the list is written, without the file that is not compiled."""
     assert run("--functions-yaml-path", "functions.yaml", "--dry-run", "-o", "paths.cmake") == 0

@@ -139,12 +139,13 @@ def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) ->
 
 
 def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
-    """The entries of a file; none for an empty file, or if it is no list, which is reported."""
+    """The entries of a file; none for a file without content, or if it is no list, which is reported."""
     sink = context.sink
     try:
         root = load_yaml(file)
     except Fault as fault:
-        sink.add(fault.diagnostic)
+        if fault.diagnostic.code != codes.FILE_EMPTY:
+            sink.add(fault.diagnostic)
         return []
     if isinstance(root, Scalar) and root.kind == "null":
         return []
