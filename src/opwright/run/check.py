@@ -185,8 +185,6 @@ class _Check:
                 backends = BACKEND.load([file], context)
         finally:
             self._sink.extend(own)
-        if own.has_errors:
-            return
         libraries = tuple([library for backend in backends for library in backend.libraries])
         backend_job = Job(
             context.operators,
@@ -201,6 +199,8 @@ class _Check:
         families = _backend_families(is_lazy=bool(lazy_backends))
         for rule in checks_of(families, late=False, tolerant=self._request.tolerant):
             rule(backend_job, self._sink)
+        if own.has_errors:
+            return
         for library in libraries:
             functions = _of_entries(library.catalog)
             self._lint(Operators(functions, self._nodes, in_library=True))
@@ -282,10 +282,10 @@ def _library_families() -> tuple[str, ...]:
 
 
 def _backend_families(*, is_lazy: bool) -> tuple[str, ...]:
-    """The families whose rules a backend must follow, with those of its own operators."""
+    """The families whose rules a backend must follow, with those of its own operators and of lazy tensors."""
     families = [name for name, family in FAMILIES.items() if family.serves_backends]
-    chosen = [name for name in families if (LAZY.name in FAMILIES[name].dialects) == is_lazy]
-    return (*chosen, *(() if is_lazy else _library_families()))
+    chosen = [name for name in families if is_lazy or LAZY.name not in FAMILIES[name].dialects]
+    return (*chosen, *_library_families())
 
 
 def _load_alone(dialect: Dialect[Any], file: SourceFile, context: LoadContext) -> None:
