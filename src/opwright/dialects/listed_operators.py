@@ -72,19 +72,19 @@ def known_operators(
 
     `reason` gives why an operator is left out for what its entry says; empty if it is not.
     """
-    known: set[str] = set()
-    unknown: set[str] = set()
+    taken: set[str] = set()
+    missing: set[str] = set()
     for operator in operators:
         name = operator.name.value
         if name not in context.operators:
-            why = "" if name in unknown else "is no operator of this release"
-            unknown.add(name)
+            why = "" if name in missing else "is no operator of this release"
+            missing.add(name)
         else:
-            why = reason(operator) or ("has an entry above" if name in known else "")
+            why = reason(operator) or ("has an entry above" if name in taken else "")
         if why:
             leave_out(operator.name, why, context)
-        elif name not in unknown:
-            known.add(name)
+        elif name not in missing:
+            taken.add(name)
             yield operator
 
 
