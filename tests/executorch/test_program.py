@@ -47,7 +47,7 @@ def test_flags_choose_files(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "# The kernels are in another file.\n"])
 def test_a_file_without_content(text: str, run: Run, tmp_path: Path) -> None:
-    """A file with nothing, or with comments alone, has no operators; the file of custom operators beside it has some."""
+    """A file with nothing, or with comments alone, has no operators; the custom operators beside it stay."""
     (tmp_path / "functions.yaml").write_text(text)
     custom = "- func: mine::add.out(Tensor a, *, Tensor(a!) out) -> Tensor(a!)\n  kernels:\n"
     kernel = "    - arg_meta: null\n      kernel_name: mine::add_out\n"
