@@ -308,6 +308,11 @@ class UnlinkedFunction:
         return COMPOSITE_IMPLICIT in self.kernels
 
     @property
+    def ends_in_autograd(self) -> bool:
+        """Whether all kernels are for Autograd keys, so that no key after those sees a call."""
+        return bool(self.kernels) and all(key.name.startswith("Autograd") for key in self.kernels)
+
+    @property
     def has_composite_implicit_nested(self) -> bool:
         """Whether there is a CompositeImplicitAutogradNestedTensor kernel."""
         return COMPOSITE_IMPLICIT_NESTED in self.kernels
@@ -463,7 +468,7 @@ class ViewGroup(Frozen):
     @property
     def composite(self) -> bool:
         """Whether the view consists of other views, which are functionalized instead."""
-        return self.view.has_composite_implicit
+        return self.view.has_composite_implicit or self.view.ends_in_autograd
 
     def functions(self, *, include_copy: bool = True) -> list[NativeFunction]:
         """The members: view, in-place, copy."""

@@ -15,6 +15,7 @@ from opwright.source.copyable import Frozen
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
+    "OwnWrappers",
     "PythonFormula",
     "PythonForward",
     "PythonGradient",
@@ -105,6 +106,19 @@ class LibraryDerivatives(NamedTuple):
 NO_LIBRARY_DERIVATIVES: Final = LibraryDerivatives()
 
 
+class OwnWrappers(NamedTuple):
+    """What the head of a backend file says of the wrappers of its own operators, for the keys of its device.
+
+    `display_name` stands in their names in place of `key`. They guard the device with `device_guard`, and check devices
+    as `device_check` says; if it is None, with a guard.
+    """
+
+    key: str
+    display_name: str
+    device_guard: bool
+    device_check: bool | None
+
+
 class OperatorLibrary(Frozen):
     """The operators of one namespace.
 
@@ -114,7 +128,8 @@ class OperatorLibrary(Frozen):
     functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library uses, `native`
     or `stable`, and `oldest_release` the first one that a library with the stable interface serves, such as `(2, 10)`.
     `c_shims` are the devices for which AOTInductor gets C shims. With `has_own_signatures`, kernels have the C++
-    signatures with which the headers of `includes` declare them, not those that follow from their schemas.
+    signatures with which the headers of `includes` declare them, not those that follow from their schemas. `wrappers`
+    are those of operators in a backend file.
     """
 
     __slots__ = (
@@ -128,6 +143,7 @@ class OperatorLibrary(Frozen):
         "library",
         "oldest_release",
         "python_package",
+        "wrappers",
     )
 
     def __init__(
@@ -143,6 +159,7 @@ class OperatorLibrary(Frozen):
         c_shims: tuple[str, ...] = (),
         oldest_release: tuple[int, int] = (2, 10),
         has_own_signatures: bool = False,
+        wrappers: OwnWrappers | None = None,
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
@@ -154,6 +171,7 @@ class OperatorLibrary(Frozen):
         self.c_shims: Final = c_shims
         self.oldest_release: Final = oldest_release
         self.has_own_signatures: Final = has_own_signatures
+        self.wrappers: Final = wrappers
 
     @property
     def is_stable(self) -> bool:

@@ -26,7 +26,7 @@ from opwright.dialects.extra_places import BACKEND_ENTRY
 from opwright.dialects.library.head import OPERATORS
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
-from opwright.model.operator_library import OperatorLibrary
+from opwright.model.operator_library import OperatorLibrary, OwnWrappers
 from opwright.source import codes
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.nodes import Node
@@ -95,6 +95,9 @@ def _load_backend(
     check_hooks(head, sections)
     if key is None:
         return None
+    if head.root.get(OPERATORS) is not None:
+        wrappers = OwnWrappers(key.name, head.display_name or key.name, head.device_guard, head.options.device_check)
+        libraries = tuple([library.replace(wrappers=wrappers) for library in libraries])
     return ExternalBackend(
         key,
         tuple(sections),

@@ -220,8 +220,13 @@ def _overload(view: UnlinkedFunction) -> str:
 
 
 def _needs_copy(view: UnlinkedFunction) -> bool:
-    """Whether functionalization needs a copying form; composite views are decomposed before it."""
+    """Whether functionalization needs a copying form; composite views are decomposed before it.
+
+    So are views of libraries with kernels for autograd alone.
+    """
     if view.has_composite_implicit or "inplace_view" in view.tags:
+        return False
+    if view.library is not PYTORCH and view.ends_in_autograd:
         return False
     return not view.name.base.endswith("_inverse")
 

@@ -32,7 +32,12 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     derivatives = part.derivatives
     candidates = [function for function in derivatives.functions if has_kernel(function)]
     differentiable = [function for function in candidates if not has_own_kernel(function.function, "Autograd")]
-    tracked = [function for function in candidates if not has_own_kernel(function.function, "ADInplaceOrView")]
+    # Kernels for autograd alone call operators that are tracked themselves.
+    tracked = [
+        function
+        for function in candidates
+        if not has_own_kernel(function.function, "ADInplaceOrView") and not function.function.ends_in_autograd
+    ]
     texts = [
         _nodes(derivatives, context),
         _view_functions(tracked),

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose, qualified_name
-from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, WrapperKind, kernel_signature
+from opwright.emit.aten.backend import (
+    NO_CHOICES,
+    Backend,
+    KernelUnit,
+    WrappedUnit,
+    WrapperChoices,
+    WrapperKind,
+    kernel_signature,
+)
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.devices import guard_headers
@@ -17,7 +25,9 @@ from opwright.emit.library.checks import checked_kernels
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.parts import LibraryPart, Section
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
-from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.model.operator_library import OwnWrappers
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard, include_line
 
@@ -39,7 +49,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
         # Under the other keys, only an entry's own kernels lead to wrappers.
         if key not in kernels and key is not META:
             continue
-        backend = _backend(key, kernels.get(key, {}), checked)
+        backend = _backend(key, kernels.get(key, {}), checked, part.wrappers)
         wrapped = [(unit, kinds) for unit in part.units if (kinds := _wrapped_overloads(backend, unit))]
         if wrapped:
             text = _key_text(part, backend, wrapped, context)
@@ -74,8 +84,12 @@ def _kernels_by_key(part: LibraryPart) -> dict[DispatchKey, dict[NativeFunction,
 
 
 def _backend(
-    key: DispatchKey, kernels: dict[NativeFunction, Kernel], checked: Mapping[tuple[NativeFunction, Kernel], str]
+    key: DispatchKey,
+    kernels: dict[NativeFunction, Kernel],
+    checked: Mapping[tuple[NativeFunction, Kernel], str],
+    wrappers: OwnWrappers | None,
 ) -> Backend:
+    own = wrappers if wrappers is not None and key.name.endswith(wrappers.key) else None
     # A library names the keys of its kernels: those of backends that have only out overloads are not generated.
     return Backend(
         key,
@@ -86,7 +100,18 @@ def _backend(
         callees={
             function: checked[function, kernel] for function, kernel in kernels.items() if (function, kernel) in checked
         },
+        display_name="" if own is None else key.name.removesuffix(own.key) + own.display_name,
+        choices=NO_CHOICES if own is None else _choices(kernels, own),
     )
+
+
+def _choices(kernels: Iterable[NativeFunction], wrappers: OwnWrappers) -> WrapperChoices:
+    """What the head of a backend file says of the wrappers of its own operators."""
+    if wrappers.device_guard and wrappers.device_check is None:
+        return NO_CHOICES
+    unguarded = EntryOptions(device_guard=False)
+    entries = {} if wrappers.device_guard else dict.fromkeys(kernels, unguarded)
+    return WrapperChoices(NO_HEAD_OPTIONS._replace(device_check=wrappers.device_check), entries)
 
 
 def _has_guard(key: DispatchKey) -> bool:
@@ -111,7 +136,7 @@ def _includes(backend: Backend, wrapped: list[WrappedUnit], context: FragmentCon
         line.removeprefix("#include <").removesuffix(">")
         for line in guard_headers(backend.key, rocm=context.options.rocm, rules=context.rules).splitlines()
     ]
-    if backend.device_guard:
+    if any(_handles_devices(function, backend) for _, kinds in wrapped for function, _ in kinds):
         headers += ["ATen/DeviceGuard.h", "ATen/core/op_registration/adaption.h"]
     if not _has_structured(wrapped):
         return headers
@@ -209,4 +234,10 @@ def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:
     kernel = backend.kernels[function]
     if kernel_signature(function, kernel).type != dispatcher.signature(function).type:
         return True
-    return backend.device_guard and (function.device_guard or function.device_check is not DeviceCheck.NoCheck)
+    return _handles_devices(function, backend)
+
+
+def _handles_devices(function: NativeFunction, backend: Backend) -> bool:
+    """Whether a wrapper checks or sets devices."""
+    handling = backend.device_handling(function)
+    return handling.check or handling.guard

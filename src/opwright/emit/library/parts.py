@@ -11,7 +11,7 @@ from opwright.emit.emitter import FragmentContext, Job, per_job
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
+from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary, OwnWrappers
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
@@ -58,7 +58,7 @@ class LibraryPart(NamedTuple):
     any, generated code declares them. `units` are groups, and functions without a group. The library as a whole is for
     files without derivatives. With `has_own_signatures`, kernels have the C++ signatures with which the author's
     headers declare them. The operators of a part with a `condition` exist where that holds. One part of a library with
-    several kernels for a key `forces_implementations`.
+    several kernels for a key `forces_implementations`. `wrappers` are those of a backend's own operators.
     """
 
     library: Library
@@ -69,6 +69,7 @@ class LibraryPart(NamedTuple):
     has_own_signatures: bool = False
     condition: str = ""
     forces_implementations: bool = False
+    wrappers: OwnWrappers | None = None
 
     @property
     def functions(self) -> list[NativeFunction]:
@@ -88,7 +89,12 @@ def structured_groups(units: Sequence[KernelUnit]) -> list[NativeFunctionsGroup]
 
 def _part(library: OperatorLibrary, number: int | None, units: Sequence[KernelUnit]) -> LibraryPart:
     return LibraryPart(
-        library.library, number, library.includes, tuple(units), has_own_signatures=library.has_own_signatures
+        library.library,
+        number,
+        library.includes,
+        tuple(units),
+        has_own_signatures=library.has_own_signatures,
+        wrappers=library.wrappers,
     )
 
 
