@@ -49,11 +49,16 @@ def unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> tup
 
     >>> unknown_type("f(std::vector<double> x)", 2, 5, ("Tensor",))
     ('std::vector<double>', 'did you mean `float[]`?')
+    >>> unknown_type("f(Dimname x)", 2, 9, ("Tensor", "Device"))
+    ('Dimname', "only PyTorch's own files have this type")
     """
     match = _TYPE.match(text, start)
-    if match is not None and (word := _word(match)):
+    if match is not None and (word := _word(match)) and word != match.group():
         return match.group(), f"did you mean `{word}`?"
-    return text[start:end], did_you_mean(text[start:end], types)
+    name = text[start:end]
+    # PyTorch's own files have types that the schemas of other libraries do not have.
+    only_in_files = "only PyTorch's own files have this type" if name in BASE_TYPES else ""
+    return name, only_in_files or did_you_mean(name, types)
 
 
 def _word(match: re.Match[str]) -> str:

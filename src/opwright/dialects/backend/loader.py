@@ -144,6 +144,10 @@ def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:
         context.operators.require_all()
     if key is not None and context.operators.kernels.get(key):
         message = f"PyTorch itself has kernels for `{key}`"
-        where = "write `PrivateUse1` if the kernels are outside PyTorch; those in its tree need no backend file"
-        context.sink.error(codes.BACKEND_IN_USE, message, head.span("backend"), help=where)
+        context.sink.error(
+            codes.BACKEND_IN_USE,
+            message,
+            head.span("backend"),
+            help="write `PrivateUse1` if the kernels are outside PyTorch; those in its tree need no backend file",
+        )
     return key
