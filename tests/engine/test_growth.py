@@ -16,11 +16,12 @@ import pytest
 from opwright.cli.main import main
 from opwright.emit.library import parts
 from opwright.lsp.completion import completions_at
-from opwright.lsp.diagnosis import FileReport, quick_report
+from opwright.lsp.diagnosis import quick_report
 from opwright.lsp.hover import hover_at
 from opwright.lsp.navigation import definitions_at, references_at, symbols_in
 from opwright.lsp.project import PluginRequest
 from opwright.lsp.project import Project as OpenFiles
+from opwright.lsp.reports import FileReport
 from opwright.lsp.worker import check_texts
 from opwright.release.inputs import open_inputs
 from opwright.source.text import SourceFile

@@ -47,8 +47,9 @@ def write_tree(folder: Path) -> Path:
 class Editor:
     """An editor with open files: its client, the texts and their versions."""
 
-    def __init__(self, client: LanguageClient) -> None:
+    def __init__(self, client: LanguageClient, capabilities: lsp.ServerCapabilities | None = None) -> None:
         self.client = client
+        self.capabilities = capabilities
         self.texts: dict[str, str] = {}
         self._versions: dict[str, int] = {}
 
@@ -60,11 +61,16 @@ class Editor:
 
     async def open(self, path: Path) -> str:
         """Open a file, and wait for its diagnostics; the URI of the file."""
+        uri = self.send_open(path)
+        await self.published(uri)
+        return uri
+
+    def send_open(self, path: Path) -> str:
+        """Open a file, without waiting; the URI of the file."""
         uri, text = path.as_uri(), path.read_text()
         self.texts[uri], self._versions[uri] = text, 1
         item = lsp.TextDocumentItem(uri, "yaml", 1, text)
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-        await self.published(uri)
         return uri
 
     async def published(self, uri: str) -> list[lsp.Diagnostic]:
@@ -76,6 +82,11 @@ class Editor:
 
     async def replace(self, uri: str, old: str, new: str) -> list[lsp.Diagnostic]:
         """Replace the first occurrence of a text, and wait for the first diagnostics after it."""
+        self.send_edit(uri, old, new)
+        return await self.published(uri)
+
+    def send_edit(self, uri: str, old: str, new: str) -> None:
+        """Replace the first occurrence of a text, without waiting."""
         start = self.texts[uri].index(old)
         edited = lsp.Range(self.position(uri, start), self.position(uri, start + len(old)))
         self.texts[uri] = self.texts[uri].replace(old, new, 1)
@@ -83,7 +94,6 @@ class Editor:
         document = lsp.VersionedTextDocumentIdentifier(self._versions[uri], uri)
         change = lsp.TextDocumentContentChangePartial(edited, new)
         self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [change]))
-        return await self.published(uri)
 
     def position(self, uri: str, offset: int) -> lsp.Position:
         """The position of an offset in an open file."""
@@ -98,12 +108,13 @@ class Editor:
 
 
 class Start(NamedTuple):
-    """How an editor starts the server: words, environment, working folder; and its initialization options."""
+    """How an editor starts the server: words, environment, working folder; its options, and what it can do."""
 
     words: Sequence[str] = ("lsp",)
     environment: Mapping[str, str] | None = None
     folder: Path | None = None
     options: object = None
+    capabilities: lsp.ClientCapabilities = lsp.ClientCapabilities()
 
 
 PLAIN = Start()
@@ -116,13 +127,12 @@ async def editor(folder: Path, start: Start = PLAIN) -> AsyncIterator[Editor]:
     command = (sys.executable, "-m", "opwright", *start.words)
     await client.start_io(*command, env=start.environment, cwd=start.folder)
     root = lsp.WorkspaceFolder(folder.as_uri(), folder.name)
-    capabilities = lsp.ClientCapabilities()
     params = lsp.InitializeParams(
-        capabilities, workspace_folders=[root], root_uri=folder.as_uri(), initialization_options=start.options
+        start.capabilities, workspace_folders=[root], root_uri=folder.as_uri(), initialization_options=start.options
     )
-    await client.initialize_session(params)
+    result = await client.initialize_session(params)
     try:
-        yield Editor(client)
+        yield Editor(client, result.capabilities)
     finally:
         await client.shutdown_session()
         await client.stop()  # type: ignore[no-untyped-call]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from opwright.check.suppressions import CodeFilter
-from opwright.lsp.diagnosis import DiagnosticRow, FileReport, diagnostic_rows, quick_report
+from opwright.lsp.diagnosis import diagnostic_rows, quick_report
+from opwright.lsp.reports import DiagnosticRow, FileReport
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import find
 from opwright.source.text import SourceFile

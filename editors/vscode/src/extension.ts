@@ -27,7 +27,8 @@ function folder(): string | undefined {
 async function start(): Promise<void> {
   const command = serverCommand(settings(), folder());
   const options: LanguageClientOptions = {
-    documentSelector: [{ scheme: "file", language: "yaml" }],
+    // From a function in C++, its definition is the entry that names it.
+    documentSelector: ["yaml", "cpp", "cuda-cpp"].map((language) => ({ scheme: "file", language })),
     initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
     outputChannel: output,
   };

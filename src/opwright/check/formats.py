@@ -7,15 +7,16 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 from urllib.parse import quote
 
-from opwright.source.code_pages import Code, find_code
+from opwright.source.code_pages import Code, find_code, is_plugin_code
 from opwright.source.diagnostic import Diagnostic, Edit, Label, Severity
 from opwright.source.snippet import printable
 from opwright.source.span import Span
 
-__all__ = ["VERSION", "render_github", "render_json", "render_sarif", "render_statistics"]
+__all__ = ["VERSION", "page_address", "render_github", "render_json", "render_sarif", "render_statistics"]
 
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -160,9 +161,20 @@ def _rule(code: Code) -> dict[str, object]:
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": code.title},
         "help": {"text": code.page},
-        "helpUri": f"{_PAGES}#{_anchor(f'{code.code}: {code.title}')}",
+        **({"helpUri": address} if (address := page_address(code.code)) is not None else {}),
         "defaultConfiguration": {"level": _LEVELS_OF_CODES[code.code[0]]},
     }
+
+
+@cache
+def page_address(code: str) -> str | None:
+    """Where the documentation explains a code; None for the codes of plug-ins, and for those that do not exist.
+
+    >>> page_address("E0310")
+    'https://github.com/opwright/opwright/blob/main/docs/diagnostics.md#e0310-unknown-dispatch-key'
+    """
+    row = None if is_plugin_code(code) else find_code(code)
+    return None if row is None else f"{_PAGES}#{_anchor(f'{row.code}: {row.title}')}"
 
 
 def _anchor(heading: str) -> str:

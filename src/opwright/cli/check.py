@@ -33,7 +33,8 @@ from opwright.cli.streams import print_or_write, say, wants_color
 from opwright.files.user_files import finish_killed_runs
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
-from opwright.run.checked_files import CheckedFiles, expand_folders
+from opwright.run.checked_files import CheckedFiles
+from opwright.run.file_kinds import expand_folders
 from opwright.run.findings import Findings, find
 from opwright.run.fixing import fix_files, write_changes
 from opwright.source.code_pages import code_names

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import argparse
 
+from opwright.check.suppressions import FORMATTING
 from opwright.cli import check
-from opwright.source.codes import NOT_NORMAL
 from opwright.source.diagnostic import Diagnostics
 
 REPORTS_PLUGINS = check.REPORTS_PLUGINS
@@ -24,5 +24,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Rewrite the files, or print the changes, and report the errors in the way."""
-    arguments.select = [*(arguments.select or ()), NOT_NORMAL, "E"]
+    arguments.select = [*(arguments.select or ()), *FORMATTING]
     return check.run(arguments, sink)

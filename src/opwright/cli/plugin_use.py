@@ -225,7 +225,7 @@ def _head_names(arguments: argparse.Namespace) -> list[PluginName]:
     paths = [*(asked.get("library") or []), *([backends] if isinstance(backends, str) else backends)]
     paths += asked.get("files") or []
     if any(map(os.path.isdir, paths)):
-        from opwright.run.checked_files import expand_folders
+        from opwright.run.file_kinds import expand_folders
 
         paths = list(expand_folders(paths))
     names: list[PluginName] = []

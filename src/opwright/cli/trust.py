@@ -23,7 +23,7 @@ from opwright.plugins.head_names import head_names
 from opwright.plugins.permission import load_trust, trust_path, trust_text
 from opwright.plugins.settings import named_plugins
 from opwright.plugins.sources import static_sources
-from opwright.run.checked_files import expand_folders
+from opwright.run.file_kinds import expand_folders
 from opwright.source.codes import UNKNOWN_PLUGIN
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.project_file import PROJECT_FILE

@@ -10,8 +10,11 @@ from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTI
 from opwright.lsp.argument_places import schema_names
 from opwright.lsp.cursor import Cursor, cursor_at
 from opwright.lsp.field_schemas import fields_at, values_at
-from opwright.lsp.operators import OperatorEntry, entries_of, operator_entries, tag_texts
+from opwright.lsp.formulas import FormulaPlace, formula_at, formula_names, helpers
+from opwright.lsp.library import names_kernel
+from opwright.lsp.operators import OperatorEntry, entry_at, operator_entries, tag_texts
 from opwright.lsp.project import Project, kind_of
+from opwright.lsp.sources import function_names
 from opwright.model.dispatch_key import KEYS
 from opwright.release.inputs import Inputs
 from opwright.schema.types import BASE_TYPES
@@ -41,6 +44,11 @@ def completions_at(project: Project, file: SourceFile, offset: int) -> list[Comp
     if kind is None or inputs is None:
         return []
     cursor = cursor_at(file, offset)
+    formula = formula_at(file, offset)
+    if formula is not None:
+        return list(_formula(inputs, cursor.word, formula))
+    if names_kernel(kind, cursor):
+        return list(_kernels(project, file, cursor))
     if kind is not DERIVATIVES and cursor.key == "func" and not cursor.in_key:
         return _types(cursor, offset)
     return list(_completions(kind, inputs, cursor))
@@ -52,6 +60,23 @@ def _types(cursor: Cursor, offset: int) -> list[Completion]:
     if "(" not in file.text[start:offset]:
         return []
     return [Completion(name, "type", cursor.word) for name in BASE_TYPES]
+
+
+def _formula(inputs: Inputs, word: Span, formula: FormulaPlace) -> Iterator[Completion]:
+    """The values and the functions that a formula can use."""
+    start = word.start + max(word.text.rfind("::") + 2, 0) if "::" in word.text else word.start
+    name = Span(word.file, start, word.end)
+    for value, detail in formula_names(formula).items():
+        yield Completion(value, "value", name, detail)
+    for function, declarations in helpers(inputs).declarations.items():
+        signatures = "\n".join([f"{function}({declaration.parameters})" for declaration in declarations])
+        yield Completion(function, "operator", name, signatures.partition("\n")[0], signatures)
+
+
+def _kernels(project: Project, file: SourceFile, cursor: Cursor) -> Iterator[Completion]:
+    """The functions that the C++ sources define."""
+    for name in sorted(set(function_names(project, file, cursor.word.text.rpartition("::")[2]))):
+        yield Completion(name, "operator", cursor.word, "kernel")
 
 
 def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator[Completion]:
@@ -82,11 +107,10 @@ def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator
 
 def _arguments(word: Span) -> Iterator[Completion]:
     """The arguments of the operator whose entry has the word."""
-    for entry in entries_of(word.file):
-        if entry.entry.start <= word.start < entry.entry.end or entry.entry.end == word.start == len(word.file.text):
-            for name, _, is_result in schema_names(entry.schema):
-                if not is_result:
-                    yield Completion(name, "value", word, "argument")
+    entry = entry_at(word.file, word.start)
+    for name, _, is_result in () if entry is None else schema_names(entry.schema):
+        if not is_result:
+            yield Completion(name, "value", word, "argument")
 
 
 def _line_before(word: Span) -> str:

@@ -9,17 +9,16 @@ check alone answers.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opwright.check.formats import render_json
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.lsp.operators import load_in_scope
 from opwright.lsp.project import Project, kind_of
-from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, FaultsFound
+from opwright.lsp.reports import DiagnosticRow, FileReport
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.items import split_items
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -27,20 +26,7 @@ from opwright.source.yaml import load_yaml
 if TYPE_CHECKING:
     from opwright.source.items import ItemText
 
-__all__ = ["DiagnosticRow", "EditorFix", "FileReport", "diagnostic_rows", "fixes_at", "quick_report"]
-
-#: A diagnostic in the form of `opwright check --format json`.
-DiagnosticRow: TypeAlias = Mapping[str, Any]
-
-
-class FileReport:
-    """The diagnostics of a file, and the text that they are about."""
-
-    __slots__ = ("file", "rows")
-
-    def __init__(self, file: SourceFile, rows: list[DiagnosticRow]) -> None:
-        self.file: Final = file
-        self.rows: Final = rows
+__all__ = ["diagnostic_rows", "quick_report"]
 
 
 def diagnostic_rows(diagnostics: tuple[Diagnostic, ...]) -> list[DiagnosticRow]:
@@ -125,44 +111,3 @@ def _shift_row(row: DiagnosticRow, file: SourceFile, distance: int) -> Diagnosti
     labels = [{**label, "place": shift(label["place"])} for label in row["labels"]]
     fix = row["fix"] and {"edits": [{**edit, **shift(edit)} for edit in row["fix"]["edits"]]}
     return {**row, "place": shift(row["place"]), "labels": labels, "fix": fix}
-
-
-_SUGGESTION: Final = re.compile(r"did you mean `([^`]+)`\?")
-
-
-class EditorFix(NamedTuple):
-    """A change that an editor offers. One that is not certain is a suggestion."""
-
-    title: str
-    edits: tuple[Edit, ...]
-    is_certain: bool
-
-
-def fixes_at(report: FileReport, start: int, end: int) -> list[EditorFix]:
-    """The fixes for the diagnostics of a file that are between two offsets."""
-    fixes: list[EditorFix] = []
-    for row in report.rows:
-        place = row["place"]
-        if place and place["path"] == report.file.path and _touches(place, start, end):
-            fixes += _fixes(row, report.file)
-    return fixes
-
-
-def _touches(place: dict[str, Any], start: int, end: int) -> bool:
-    return bool(place["start"]["offset"] <= end and start <= place["end"]["offset"])
-
-
-def _fixes(row: DiagnosticRow, file: SourceFile) -> Iterator[EditorFix]:
-    if row["fix"]:
-        edits = tuple([Edit(_span(edit, file), edit["text"]) for edit in row["fix"]["edits"]])
-        yield EditorFix(f"Fix {row['code']}: {row['message']}", edits, is_certain=True)
-        return
-    match = _SUGGESTION.search(row["help"] or "")
-    span = _span(row["place"], file)
-    # A suggestion replaces the name that the diagnostic marks, and nothing larger.
-    if match is not None and re.fullmatch(r"[\w.:]+", span.text) and not re.search(r"\s", match[1]):
-        yield EditorFix(f"Change to `{match[1]}`", (Edit(span, match[1]),), is_certain=False)
-
-
-def _span(place: dict[str, Any], file: SourceFile) -> Span:
-    return file.span(place["start"]["offset"], place["end"]["offset"])

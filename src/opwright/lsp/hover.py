@@ -8,20 +8,30 @@ from typing import Any, Final
 
 from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import DERIVATIVES, LIBRARY
+from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.explain.explanation import explain
-from opwright.explain.loading import Explained, ExplainRequest, load_part
+from opwright.explain.loading import Explained
+from opwright.explain.schemas import schema_record
 from opwright.explain.text import PLAIN, dispatch_lines
 from opwright.lsp.cursor import Cursor, cursor_at
 from opwright.lsp.field_schemas import fields_at
-from opwright.lsp.library import kernel_at, kernel_text, operator_text
-from opwright.lsp.operators import entries_of, load_operation, operator_entries, plain_name, tag_texts
+from opwright.lsp.formulas import declarations_of, formula_at, formula_names
+from opwright.lsp.library import (
+    NamedKernel,
+    kernel_at,
+    kernel_text,
+    loaded_operator,
+    loaded_part,
+    names_kernel,
+    operator_text,
+)
+from opwright.lsp.operators import entries_of, entry_at, load_operation, operator_entries, plain_name, tag_texts
 from opwright.lsp.project import Project, kind_of
-from opwright.model.dispatch_key import KEYS
+from opwright.model.dispatch_key import KEYS, composite_keys
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
-from opwright.release.tree import rules_of
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -58,19 +68,63 @@ def _texts(project: Project, kind: Dialect[Any], inputs: Inputs, file: SourceFil
     tags = tag_texts(inputs) if cursor.key == "tags" else {}
     if word in tags:
         yield f"**{word}**: {tags[word]}"
-    kernel = kernel_at(file, cursor.word.start) if kind is LIBRARY and not help.get(word) else None
+    kernel = _kernel(kind, file, cursor) if not help.get(word) else None
     if kernel is not None:
         yield "\n\n".join(kernel_text(project, file, inputs, kernel))
+    yield from _formula_texts(inputs, file, cursor)
+    yield from _schema_texts(project, inputs, file, cursor)
     yield from _library_texts(project, inputs, file, word) if kind is LIBRARY else ()
     yield from _operator_texts(inputs, file, word)
     if word in KEYS:
         yield from _key_texts(word)
 
 
+def _kernel(kind: Dialect[Any], file: SourceFile, cursor: Cursor) -> NamedKernel | None:
+    """The kernel that the word names."""
+    if kind is LIBRARY:
+        return kernel_at(file, cursor.word.start)
+    entry = entry_at(file, cursor.word.start) if kind is NATIVE_FUNCTIONS and names_kernel(kind, cursor) else None
+    return None if entry is None else NamedKernel(entry.name, cursor.key, cursor.word, is_python=False)
+
+
+def _formula_texts(inputs: Inputs, file: SourceFile, cursor: Cursor) -> Iterator[str]:
+    """A value or a function in a formula."""
+    place = formula_at(file, cursor.word.start)
+    if place is None:
+        return
+    word = cursor.word.text.rpartition("::")[2].partition(".")[0]
+    names = formula_names(place)
+    if word in names:
+        yield f"**{word}**: {names[word]}"
+    declarations = declarations_of(inputs, word)
+    if declarations:
+        lines = "\n".join([f"{word}({declaration.parameters})" for declaration in declarations])
+        yield f"a function that formulas call\n\n{_FENCE}cpp\n{lines}\n{_FENCE}"
+
+
+def _schema_texts(project: Project, inputs: Inputs, file: SourceFile, cursor: Cursor) -> Iterator[str]:
+    """A type or an argument in a schema."""
+    word, entry = cursor.word.text, entry_at(file, cursor.word.start)
+    if entry is None or cursor.in_key or cursor.key not in ("func", "name") or cursor.word.start <= entry.place.end:
+        return
+    type = next((row for row in BASE_TYPE_ROWS if row.name == word), None)
+    if type is not None:
+        python = f"; Python: `{type.stub}`" if type.stub and not type.stub.startswith("_") else ""
+        yield f"type **{word}**; C++: `{type.cpp}`{python}"
+    loaded = loaded_operator(project, file, inputs, entry.name)
+    for record in () if loaded is None else schema_record(loaded[0]).arguments:
+        if loaded is not None and record.name == word:
+            parameters = dispatcher.signature(loaded[0]).bindings
+            cpp = next(own.declaration for own in parameters if own.name == word)
+            default = "" if record.default is None else f", by default `{record.default}`"
+            yield f"{record.role} argument **{word}** of type `{record.type}`{default}\n\n{_FENCE}cpp\n{cpp}\n{_FENCE}"
+
+
 def _key_texts(word: str) -> Iterator[str]:
     key = KEYS[word]
     device = f", of devices with the flag `{key.flag}`" if key.flag else ""
-    yield f"dispatch key **{word}**{device}"
+    composites = ", ".join([f"`{composite.name}`" for composite in composite_keys(key)]) if key.device else ""
+    yield f"dispatch key **{word}**{device}" + (f"; without a kernel: {composites}" if composites else "")
 
 
 def _library_texts(project: Project, inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:
@@ -83,7 +137,7 @@ def _library_texts(project: Project, inputs: Inputs, file: SourceFile, word: str
 
 def _operator_texts(inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:
     name = plain_name(word)
-    explained = load_part(ExplainRequest((name,), inputs), rules_of(inputs))
+    explained = loaded_part(inputs, name)
     # Operators without faults are shown though others that they depend on have some.
     for function in load_operation(inputs, name) if explained is None else explained.catalog.functions:
         if function.name.text == name:

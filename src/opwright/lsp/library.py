@@ -7,18 +7,18 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
-from typing import Final
+from typing import Any
 
+from opwright.dialects.dialect import Dialect
 from opwright.dialects.library.head import read_head
+from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.explain.explanation import explain
-from opwright.explain.loading import Explained
+from opwright.explain.loading import Explained, ExplainRequest, load_part
 from opwright.explain.text import PLAIN, dispatch_lines, implementation_lines
-from opwright.importing.cpp_functions import function_of, statements
-from opwright.importing.cpp_reader import CPP_SUFFIXES
-from opwright.importing.cpp_tokens import read_cpp
-from opwright.lsp.project import Project
+from opwright.lsp.cursor import Cursor
+from opwright.lsp.operators import plain_name
+from opwright.lsp.project import Project, kind_of
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
@@ -28,7 +28,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
-from opwright.source.project_file import files_below, folders_above
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -37,17 +36,14 @@ __all__ = [
     "NamedKernel",
     "derivatives_path",
     "kernel_at",
-    "kernel_functions",
     "kernel_text",
     "load_library",
+    "loaded_operator",
+    "loaded_part",
     "named_kernels",
+    "names_kernel",
     "operator_text",
 ]
-
-#: Files at the top of a project.
-_TOP_FILES: Final = ("pyproject.toml", "setup.py", "CMakeLists.txt", ".git")
-_SKIPPED: Final = frozenset(("build", "dist", "node_modules", "__pycache__", "site-packages"))
-_MOST_FILES: Final = 5000
 
 
 class NamedKernel(NamedTuple):
@@ -112,6 +108,16 @@ def kernel_at(file: SourceFile, offset: int) -> NamedKernel | None:
     return None
 
 
+def names_kernel(kind: Dialect[Any] | None, cursor: Cursor) -> bool:
+    """Whether the word at a position is a kernel, or the beginning of one, in any kind of operator file."""
+    if cursor.in_key:
+        return False
+    if kind is BACKEND:
+        return cursor.key in ("kernel", "kernel_name")
+    is_item = kind is LIBRARY and cursor.path[-3:-2] == ("dispatch",) and cursor.key == "kernel"
+    return is_item or (kind in (NATIVE_FUNCTIONS, LIBRARY) and cursor.path[-2:-1] == ("dispatch",))
+
+
 def derivatives_path(file: SourceFile) -> str:
     """The path of the file with the derivatives of a library; empty if its head names none. Raises Fault."""
     head, _ = read_head(load_yaml(file), Diagnostics())
@@ -139,10 +145,10 @@ def load_library(
 
 def operator_text(project: Project, file: SourceFile, inputs: Inputs, name: str) -> list[str]:
     """The dispatch table of an operator of a library as `opwright explain` prints it; nothing if it has mistakes."""
-    loaded = _loaded(project, file, inputs, name)
+    loaded = loaded_operator(project, file, inputs, name)
     if loaded is None:
         return []
-    explanation = explain(loaded[0], Explained(loaded[1], ("library",)), ("dispatch",))
+    explanation = explain(loaded[0], Explained(loaded[1], ()), ("dispatch",))
     tables = (
         dispatch_lines(explanation.dispatch or (), PLAIN),
         implementation_lines(explanation.implementations, PLAIN),
@@ -154,11 +160,11 @@ def kernel_text(project: Project, file: SourceFile, inputs: Inputs, kernel: Name
     """What a kernel serves, its C++ signature, and the kernels beside it in the order in which they are tried."""
     language = "Python function" if kernel.is_python else "kernel"
     texts = [f"{language} of `{kernel.operator}` for {kernel.keys}{f', when `{kernel.when}`' if kernel.when else ''}"]
-    loaded = _loaded(project, file, inputs, kernel.operator)
+    loaded = loaded_operator(project, file, inputs, kernel.operator)
     if loaded is None:
         return texts
     function, job = loaded
-    explanation = explain(function, Explained(job, ("library",)), ("dispatch", "signatures"))
+    explanation = explain(function, Explained(job, ()), ("dispatch", "signatures"))
     pattern = re.compile(rf"(?<!\w){re.escape(kernel.name)}\(")
     shown = (record.text for record in explanation.signatures or () if pattern.search(record.text))
     texts += [f"```cpp\n{text}\n```" for text in list(shown)[:1] if not kernel.is_python]
@@ -168,53 +174,27 @@ def kernel_text(project: Project, file: SourceFile, inputs: Inputs, kernel: Name
     return [*texts, *([f"```\n{lines}\n```"] if lines else [])]
 
 
-def _loaded(project: Project, file: SourceFile, inputs: Inputs, name: str) -> tuple[NativeFunction, Job] | None:
-    """An operator of a library, with the job that has it; None if the library has mistakes, or no such operator."""
+def loaded_operator(project: Project, file: SourceFile, inputs: Inputs, name: str) -> tuple[NativeFunction, Job] | None:
+    """An operator that a file names, with the job that has it; None if there is none, or it has mistakes.
+
+    An operator of a library is loaded with the whole library, one of PyTorch with its operation.
+    """
+    if kind_of(file) is not LIBRARY:
+        job = loaded_part(inputs, plain_name(name))
+        return None if job is None else _named_in(job, plain_name(name))
     sink = Diagnostics()
     with suppress(Fault, FaultsFound):
         job = load_library(project, file, inputs, sink, {})
-        for function in job.catalog.functions:
-            if function.name.text == name.rpartition("::")[2] and not sink.has_errors:
-                return function, job
+        if not sink.has_errors:
+            return _named_in(job, name.rpartition("::")[2])
     return None
 
 
-def kernel_functions(project: Project, file: SourceFile, kernel: NamedKernel) -> list[Span]:
-    """Where the sources of a library define the function of a kernel; where they declare it if nowhere."""
-    if kernel.is_python:
-        return list(_python_functions(project, file, kernel.name))
-    wanted = kernel.name.split("::")
-    declared: list[Span] = []
-    defined: list[Span] = []
-    for path in _sources(file, CPP_SUFFIXES):
-        source = project.read(path)
-        if source is None or wanted[-1] not in source.text:
-            continue
-        for statement in statements(read_cpp(path, source.text)):
-            function = function_of(statement, path)
-            if function is not None and function.name.split("::")[-len(wanted) :] == wanted:
-                name = next(pair[0] for pair in pairwise(statement.head) if pair[1].text == "(")
-                (defined if statement.body else declared).append(source.span(name.start, name.end))
-    return defined or declared
+@lru_cache(maxsize=64)
+def loaded_part(inputs: Inputs, name: str) -> Job | None:
+    """The operation of an operator of PyTorch; None if it has no entry, or mistakes."""
+    return load_part(ExplainRequest((name,), inputs), rules_of(inputs))
 
 
-def _python_functions(project: Project, file: SourceFile, name: str) -> Iterator[Span]:
-    """Where `module:function` is defined, in a package or a module below the top of the project."""
-    module, _, function = name.partition(":")
-    path = module.replace(".", os.sep)
-    pattern = re.compile(rf"(?m)^(?:def +({re.escape(function)})\b|({re.escape(function)}) *=)")
-    for source_path in _sources(file, (f"{os.sep}{path}.py", os.path.join(f"{os.sep}{path}", "__init__.py"))):
-        source = project.read(source_path)
-        if source is not None:
-            yield from [source.span(*match.span(match.lastindex or 0)) for match in pattern.finditer(source.text)]
-
-
-def _sources(file: SourceFile, endings: tuple[str, ...]) -> Iterator[str]:
-    """The files with these endings in the project that has a library file."""
-    folder = os.path.dirname(os.path.abspath(file.path))
-    tops = (above for above in folders_above(folder) if _is_top(above))
-    return files_below(next(tops, folder), endings, skipped=_SKIPPED, most=_MOST_FILES)
-
-
-def _is_top(folder: str) -> bool:
-    return any(os.path.exists(os.path.join(folder, name)) for name in _TOP_FILES)
+def _named_in(job: Job, name: str) -> tuple[NativeFunction, Job] | None:
+    return next(((function, job) for function in job.catalog.functions if function.name.text == name), None)

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
-from opwright.lsp.cursor import word_at
-from opwright.lsp.library import NamedKernel, kernel_at, kernel_functions, named_kernels
+from opwright.importing.cpp_reader import CPP_SUFFIXES
+from opwright.lsp.cursor import cursor_at, word_at
+from opwright.lsp.formulas import formula_at
+from opwright.lsp.library import NamedKernel, kernel_at, named_kernels, names_kernel
 from opwright.lsp.operators import OperatorEntry, entries_of, load_operation, operator_entries, plain_name
 from opwright.lsp.project import Project, kind_of
+from opwright.lsp.sources import cpp_functions, entries_of_function, helper_functions, python_functions
 from opwright.release.inputs import Inputs
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
@@ -44,20 +47,45 @@ def _native(project: Project, file: SourceFile) -> tuple[Inputs, SourceFile] | N
 
 
 def definitions_at(project: Project, file: SourceFile, offset: int) -> list[Span]:
-    """The entry of the operator that is named at an offset.
+    """What defines the name at an offset: the entry of an operator, the function of a kernel or of a formula's helper.
 
-    From the name in an entry itself, this leads to what the entry delegates to, or to its derivative; from the name of
-    a kernel in a library file to its function.
+    From the name in an entry itself, this leads to what the entry delegates to, or to its derivative; from a function
+    in a C++ source to what names it.
     """
-    kernel = kernel_at(file, offset) if kind_of(file) is LIBRARY else None
-    if kernel is not None:
-        return kernel_functions(project, file, kernel)
+    if file.path.endswith(CPP_SUFFIXES):
+        return entries_of_function(project, file.path, word_at(file, offset).text.rpartition("::")[2])
+    functions = _functions_at(project, file, offset)
+    if functions is not None:
+        return functions
     name = plain_name(word_at(file, offset).text)
     places = [entry.place for entry in _entries(project, file, name)]
     away = [place for place in places if not (place.file.path == file.path and place.start <= offset <= place.end)]
     if away or not places:
         return away
     return _delegates(project, file, name) or derivatives_at(project, file, offset) or places
+
+
+def _functions_at(project: Project, file: SourceFile, offset: int) -> list[Span] | None:
+    """The functions of the kernel or of the helper of formulas that is named at an offset; None for other names."""
+    kernel = kernel_at(file, offset) if kind_of(file) is LIBRARY else None
+    if kernel is not None and kernel.is_python:
+        return list(python_functions(project, file, kernel.name))
+    cursor = cursor_at(file, offset)
+    name = kernel.name if kernel is not None else cursor.word.text
+    if kernel is not None or names_kernel(kind_of(file), cursor):
+        return cpp_functions(project, file, name)
+    inputs = project.inputs_of(file)
+    if inputs is None or formula_at(file, offset) is None:
+        return None
+    name = name.rpartition("::")[2]
+    return helper_functions(inputs, name) or _overloads(project, file, name)
+
+
+def _overloads(project: Project, file: SourceFile, name: str) -> list[Span]:
+    """The entries of all overloads of an operator."""
+    native = _native(project, file)
+    entries = () if native is None else entries_of(native[1])
+    return [entry.place for entry in entries if entry.name.partition(".")[0] == name]
 
 
 def _entries(project: Project, file: SourceFile, name: str) -> Iterator[OperatorEntry]:
@@ -94,10 +122,10 @@ def derivatives_at(project: Project, file: SourceFile, offset: int) -> list[Span
 def references_at(project: Project, file: SourceFile, offset: int) -> list[Span]:
     """Every place that names the operator at an offset, in the files of its PyTorch and in open files."""
     name = plain_name(word_at(file, offset).text)
-    return list(_places(project.related_files(file), name)) if name else []
+    return list(places_of(project.related_files(file), name)) if name else []
 
 
-def _places(files: Iterable[SourceFile], name: str) -> Iterator[Span]:
+def places_of(files: Iterable[SourceFile], name: str) -> Iterator[Span]:
     pattern = re.compile(rf"{_BEFORE_NAME}({re.escape(name)})(?![\w.])")
     for file in files:
         for match in pattern.finditer(file.text):

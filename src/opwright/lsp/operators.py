@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
@@ -18,12 +19,13 @@ from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.items import split_items
 from opwright.source.named_tuple import NamedTuple
-from opwright.source.span import Span
+from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 
 __all__ = [
     "OperatorEntry",
     "entries_of",
+    "entry_at",
     "load_in_scope",
     "load_operation",
     "operator_entries",
@@ -54,7 +56,7 @@ def plain_name(name: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def entries_of(file: SourceFile) -> tuple[OperatorEntry, ...]:
+def entries_of(file: SourceText) -> tuple[OperatorEntry, ...]:
     """The entries of a file whose items are operators with their schemas.
 
     >>> [(entry.name, entry.schema) for entry in entries_of(SourceFile("x.yaml", "- func: f.out(Tensor a) -> ()"))]
@@ -73,6 +75,17 @@ def entries_of(file: SourceFile) -> tuple[OperatorEntry, ...]:
             for match, end in zip(matches, ends, strict=True)
         ]
     )
+
+
+def entry_at(file: SourceText, offset: int) -> OperatorEntry | None:
+    """The entry that has an offset; the last one also has the end of the file."""
+    entries = entries_of(file)
+    index = bisect_right(entries, offset, key=_start) - 1
+    return entries[index] if index >= 0 else None
+
+
+def _start(entry: OperatorEntry) -> int:
+    return entry.entry.start
 
 
 @lru_cache(maxsize=8)

@@ -19,8 +19,8 @@ from opwright.plugins.settings import named_plugins
 from opwright.plugins.use import ensure_active
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
-from opwright.run.checked_files import kind_of as find_kind
-from opwright.run.checked_files import tree_around
+from opwright.run.file_kinds import kind_of as find_kind
+from opwright.run.file_kinds import tree_around
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, Label, Severity
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.project_file import find_project_file

@@ -14,7 +14,7 @@ from typing import Final
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.lsp.argument_places import UnknownPlace, derivative_places, entry_places, schema_names
 from opwright.lsp.cursor import word_at
-from opwright.lsp.operators import OperatorEntry, entries_of
+from opwright.lsp.operators import entry_at
 from opwright.lsp.project import Project
 from opwright.lsp.rename_scope import Renamed, RenameScope, group_of, other_difference, rename_scope
 from opwright.model.native_function import NativeFunction
@@ -23,7 +23,7 @@ from opwright.source.edits import apply_edits
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["argument_at", "rename_argument"]
+__all__ = ["argument_at", "changed_texts", "rename_argument"]
 
 _LONGEST: Final = 100
 #: Names with a meaning: in generated code, in formulas, or to the dispatcher and the Python bindings.
@@ -40,20 +40,13 @@ def argument_at(file: SourceFile, offset: int) -> Span | None:
     """The name of an argument at an offset, in the schema of an entry or in its derivative; None for anything else."""
     word = word_at(file, offset)
     name = re.match(r"\w+?(?=(?:_[pt])?\b)", word.text)
-    entry = _entry_at(file, offset)
+    entry = entry_at(file, offset)
     if entry is None or name is None:
         return None
     names = _argument_names(entry.schema)
     if word.text in names:
         return word
     return word.part(0, len(name[0])) if name[0] in names else None
-
-
-def _entry_at(file: SourceFile, offset: int) -> OperatorEntry | None:
-    for entry in entries_of(file):
-        if entry.entry.start <= offset < entry.entry.end:
-            return entry
-    return None
 
 
 def _argument_names(schema: str) -> list[str]:
@@ -66,7 +59,7 @@ def rename_argument(project: Project, file: SourceFile, offset: int, new_name: s
     The overloads of a group share the names of their arguments, so all of them change, and their derivatives.
     Raises ValueError with a sentence if it cannot be done.
     """
-    word, entry = argument_at(file, offset), _entry_at(file, offset)
+    word, entry = argument_at(file, offset), entry_at(file, offset)
     if word is None or entry is None:
         raise ValueError("no argument of an operator is here")
     try:
@@ -86,7 +79,7 @@ def _edits(scope: RenameScope, name: str, old: str, new: str) -> list[Edit]:
     except UnknownPlace as error:
         raise ValueError(f"the field `{error}` may name `{old}`, and it is not known where") from None
     edits = [Edit(places[key], new) for key in sorted(places)]
-    after = scope.load(_changed_texts(scope, edits))
+    after = scope.load(changed_texts(scope, edits))
     foreign = {argument.name for other in before.job.catalog.functions for argument in other.arguments.all}
     difference = other_difference(before.job, after.job, scope.families, Renamed(old, new, frozenset(foreign)))
     if difference is not None:
@@ -141,7 +134,7 @@ def _places(scope: RenameScope, group: tuple[NativeFunction, ...], old: str, new
         yield from map(entry.place, derivative_places(entry.node, old, arguments))
 
 
-def _changed_texts(scope: RenameScope, edits: list[Edit]) -> Mapping[str, SourceFile]:
+def changed_texts(scope: RenameScope, edits: list[Edit]) -> Mapping[str, SourceFile]:
     """The changed texts of files, by their paths."""
     paths = {edit.span.file.path for edit in edits}
     return {

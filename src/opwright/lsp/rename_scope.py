@@ -20,7 +20,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
 from opwright.release.tree import rules_of
-from opwright.run.checked_files import owners_of
+from opwright.run.file_kinds import owners_of
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Severity

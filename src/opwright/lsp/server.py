@@ -1,15 +1,15 @@
-"""The language server, as pygls runs it. What it answers is made in the other modules of this package."""
+"""The state of the language server: the texts that an editor has open, the last reports about them, and positions.
+
+Nothing here is needed for one kind of request alone: what the server answers is in the modules of `features.py`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import json
-import logging
 import os
-import sys
-from asyncio.subprocess import PIPE
 from collections.abc import Sequence
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from lsprotocol import types as lsp
@@ -17,15 +17,11 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
-from opwright.lsp.completion import completions_at
-from opwright.lsp.diagnosis import DiagnosticRow, FileReport, fixes_at, quick_report
+from opwright.lsp.checker import Checker, CheckFailed
 from opwright.lsp.documents import changed_text, offset_at, path_of, position_at
-from opwright.lsp.hover import hover_at
-from opwright.lsp.navigation import Symbol, definitions_at, derivatives_at, references_at, symbols_in
-from opwright.lsp.navigation import symbols_of_project as find_symbols
 from opwright.lsp.project import PluginRequest, Project, activate_plugins, kind_of
 from opwright.lsp.protocol import AnsweringProtocol
-from opwright.lsp.rename import argument_at, rename_argument
+from opwright.lsp.reports import DiagnosticRow, FileReport
 from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Diagnostics, Edit, Fault
 from opwright.source.named_tuple import NamedTuple
@@ -35,17 +31,13 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from pygls.server import ServerErrors
 
-__all__ = ["serve"]
+__all__ = ["OperatorServer"]
 
 #: How long the texts must stay as they are before everything is checked, in seconds.
 _PAUSE: Final = 0.25
+#: The same after a file was opened. An editor that restores a session opens several at once.
+_PAUSE_AFTER_OPENING: Final = 0.02
 
-_KINDS: Final = {
-    "field": lsp.CompletionItemKind.Field,
-    "value": lsp.CompletionItemKind.EnumMember,
-    "operator": lsp.CompletionItemKind.Function,
-    "type": lsp.CompletionItemKind.TypeParameter,
-}
 _SEVERITIES: Final = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
@@ -72,22 +64,16 @@ class OperatorServer(LanguageServer):
         source_path: str | None,
         plugins: PluginRequest,
         allowed_paths: tuple[str, ...],
+        checker: Checker,
     ) -> None:
         super().__init__("opwright", version, protocol_cls=AnsweringProtocol)
         self.project: Final = Project(lambda: open_inputs(torch, source_path), allowed_paths)
         self.documents: Final[dict[str, OpenDocument]] = {}
         self.reports: Final[dict[str, FileReport]] = {}
         self.plugins = plugins
-        options = [
-            ("--torch", torch),
-            ("--source-path", source_path),
-            *[("--allow-path", path) for path in allowed_paths],
-        ]
-        flags = [word for flag, value in options if value is not None for word in (flag, value)]
-        # With `-m`, Python would look for modules in the working folder, which is the one that the editor opened.
-        program = f"import sys; sys.path[:] = {sys.path!r}; from opwright.cli.main import program; program()"
-        self._checker: Final = [sys.executable, "-c", program, "lsp", "--check", *flags]
+        self.checker: Final = checker
         self._check: asyncio.Task[None] | None = None
+        self._folder: TemporaryDirectory[str] | None = None
 
     def report_server_error(self, error: Exception, source: ServerErrors) -> None:
         """Answer a message that is no JSON; show other errors in the editor."""
@@ -102,9 +88,11 @@ class OperatorServer(LanguageServer):
         file = None if path is None else self.project.read(path)
         return None if file is None or kind_of(file) is None else file
 
-    def place(self, uri: str, position: lsp.Position) -> tuple[SourceFile, int] | None:
-        """The operator file at a URI and the offset of a position in it; None if it is none."""
-        file = self.file(uri)
+    def place(self, uri: str, position: lsp.Position, endings: tuple[str, ...] = ()) -> tuple[SourceFile, int] | None:
+        """The operator file at a URI, or one with these endings, and the offset of a position; None for other files."""
+        path = path_of(uri)
+        is_other = path is not None and bool(endings) and path.endswith(endings)
+        file = self.project.read(path) if path is not None and is_other else self.file(uri)
         return None if file is None else (file, offset_at(file, position, self.workspace.position_codec))
 
     def uri(self, path: str) -> str:
@@ -141,6 +129,21 @@ class OperatorServer(LanguageServer):
         document = self.documents.get(path)
         return lsp.OptionalVersionedTextDocumentIdentifier(self.uri(path), document and document.version)
 
+    def write_document(self, name: str, text: str) -> str:
+        """Write a text that an editor is to show; the path of the file, which goes when the server ends."""
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="opwright-")
+        path = os.path.join(self._folder.name, name)
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        return path
+
+    def clean_up(self) -> None:
+        """Remove what was written for the editor, and stop the process that waits."""
+        self.checker.end()
+        if self._folder is not None:
+            self._folder.cleanup()
+
     # The texts of the editor, and diagnostics.
 
     def open(self, document: lsp.TextDocumentItem) -> None:
@@ -175,53 +178,70 @@ class OperatorServer(LanguageServer):
         if kind_of(file) is None:
             self._publish(FileReport(file, []))
             return
-        report = None if last is None else quick_report(self.project, file, last)
-        if report is not None:
-            self._publish(report)
-        self._check_later()
+        if last is not None:
+            from opwright.lsp.diagnosis import quick_report
 
-    def _check_later(self) -> None:
+            report = quick_report(self.project, file, last)
+            if report is not None:
+                self._publish(report)
+        self._check_later(path, _PAUSE if last is not None else _PAUSE_AFTER_OPENING)
+
+    def _check_later(self, path: str = "", pause: float = _PAUSE) -> None:
+        """Check everything after a pause, the file at a path first."""
         if self._check is not None:
             self._check.cancel()
-        self._check = asyncio.ensure_future(self._check_soon())
+        self._check = asyncio.ensure_future(self._check_soon(path, pause))
 
-    async def _check_soon(self) -> None:
-        await asyncio.sleep(_PAUSE)
+    async def _check_soon(self, first: str, pause: float) -> None:
+        await asyncio.sleep(pause)
         files = {path: file for path, file in self.project.texts.items() if kind_of(file) is not None}
-        rows = await self._check_all(files)
-        # Nobody waits now. The catalogs of earlier edits are cycles with the texts of their files.
-        gc.collect()
-        if rows is None:
-            return
-        for path, file in files.items():
-            if self.project.texts.get(path) is file:
-                own = [row for row in rows if not row["place"] or row["place"]["path"] == path]
-                self._publish(FileReport(file, own))
-
-    async def _check_all(self, files: dict[str, SourceFile]) -> list[DiagnosticRow] | None:
-        """The diagnostics of all open files, from a process of its own; None if it failed."""
-        folder = next((os.path.dirname(path) for path in files), os.getcwd())
-        request = {"folder": folder, "texts": {path: file.text for path, file in files.items()}}
-        rows = await self._rows_of({**request, "plugins": self.plugins})
-        if rows is None:
+        request = self._request({path: file for path, file in files.items() if path == first} | files)
+        if not await self._take_reports(request, files):
             # A plug-in can end the process. What the files have without plug-ins is worth knowing all the same.
             self._say("the check ended without a report; plug-ins are left out")
-            rows = await self._rows_of({**request, "plugins": self.plugins._replace(no_plugins=True)})
-        return rows
+            await self._take_reports({**request, "plugins": self.plugins._replace(no_plugins=True)}, files)
+        self.checker.prepare()
+        # Nobody waits now. The catalogs of earlier edits are cycles with the texts of their files.
+        gc.collect()
 
-    async def _rows_of(self, request: dict[str, object]) -> list[DiagnosticRow] | None:
-        """What a process of its own reports of a request; None if it failed."""
-        process = await asyncio.create_subprocess_exec(*self._checker, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    def _request(self, files: dict[str, SourceFile]) -> dict[str, object]:
+        """What a process is asked about files."""
+        folder = next((os.path.dirname(path) for path in files), os.getcwd())
+        texts = {path: file.text for path, file in files.items()}
+        return {"folder": folder, "texts": texts, "plugins": self.plugins}
+
+    async def _take_reports(self, request: dict[str, object], files: dict[str, SourceFile]) -> bool:
+        """Publish what a process reports, as it comes; False if the process failed."""
         try:
-            output, complaint = await process.communicate(json.dumps(request).encode())
-        finally:
-            if process.returncode is None:
-                process.kill()
-        if process.returncode != 0 or not output:
-            self._say(complaint.decode(errors="replace").rstrip())
-            return None
-        rows: list[DiagnosticRow] = json.loads(output)["diagnostics"]
-        return rows
+            async for report in self.checker.reports(request):
+                for path in report["paths"]:
+                    rows = [row for row in report["diagnostics"] if not row["place"] or row["place"]["path"] == path]
+                    if self.project.texts.get(path) is files[path]:
+                        self._publish(FileReport(files[path], rows), is_whole=True)
+        except CheckFailed as failure:
+            self._say(str(failure))
+            return False
+        return True
+
+    async def settled_report(self, path: str) -> FileReport | None:
+        """The report about the present text of an open file, which a check may have to make first; None if none can."""
+        while (file := self.project.texts.get(path)) is not None:
+            report = self.reports.get(path)
+            if self._check is None or self._check.done() or (report is not None and report.file is file):
+                return report
+            await asyncio.wait([self._check])
+        return None
+
+    async def fixed_text(self, file: SourceFile, codes: Sequence[str] | None = None) -> str | None:
+        """The text of an open file with the fixes of some codes, of those of the settings by default; None if equal."""
+        request = self._request({file.path: file} | self.project.texts)
+        try:
+            async for answer in self.checker.reports({**request, "fixed": file.path, "select": codes}):
+                text: str | None = answer["text"]
+                return text
+        except CheckFailed as failure:
+            self._say(str(failure))
+        return None
 
     def _say(self, text: str) -> None:
         """Write to the log that the editor keeps of its servers."""
@@ -238,13 +258,35 @@ class OperatorServer(LanguageServer):
         for diagnostic in sink:
             self._say(str(Fault(diagnostic)))
 
-    def _publish(self, report: FileReport) -> None:
-        self.reports[report.file.path] = report
-        diagnostics = [self._diagnostic(row, report.file) for row in report.rows]
-        document = self.documents[report.file.path]
-        self.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(document.uri, diagnostics, document.version)
-        )
+    @property
+    def _pulls(self) -> bool:
+        """Whether the editor asks for diagnostics. Then it would show those that are sent to it a second time."""
+        document = self.client_capabilities.text_document
+        return document is not None and document.diagnostic is not None
+
+    def _publish(self, report: FileReport, *, is_whole: bool = False) -> None:
+        """Keep a report, and send it to the editor, or let the editor ask for it."""
+        path = report.file.path
+        last = self.reports.get(path)
+        self.reports[path] = report
+        if not self._pulls:
+            document = self.documents[path]
+            diagnostics = self.diagnostics(report)
+            self.text_document_publish_diagnostics(
+                lsp.PublishDiagnosticsParams(document.uri, diagnostics, document.version)
+            )
+        elif is_whole and last is not None and last.rows != report.rows and self._can_refresh:
+            self.workspace_diagnostic_refresh(None)
+
+    @property
+    def _can_refresh(self) -> bool:
+        workspace = self.client_capabilities.workspace
+        own = None if workspace is None else workspace.diagnostics
+        return own is not None and bool(own.refresh_support)
+
+    def diagnostics(self, report: FileReport) -> list[lsp.Diagnostic]:
+        """The diagnostics of a report."""
+        return [self._diagnostic(row, report.file) for row in report.rows]
 
     def _diagnostic(self, row: DiagnosticRow, file: SourceFile) -> lsp.Diagnostic:
         related = [
@@ -261,6 +303,7 @@ class OperatorServer(LanguageServer):
             "\n".join(lines),
             severity=_SEVERITIES[row["severity"]],
             code=row["code"],
+            code_description=_code_description(row["code"]),
             source="opwright",
             related_information=related,
         )
@@ -272,16 +315,6 @@ class OperatorServer(LanguageServer):
         start, end = [lsp.Position(place[name]["line"] - 1, place[name]["column"] - 1) for name in ("start", "end")]
         return lsp.Range(start, end)
 
-    def symbol(self, symbol: Symbol) -> lsp.DocumentSymbol:
-        """A symbol of an open file."""
-        whole, name = self.range(symbol.entry), self.range(symbol.place)
-        kernels = []
-        for kernel in symbol.kernels:
-            place = self.range(kernel.place)
-            detail = f"{kernel.keys}{f', when {kernel.when}' if kernel.when else ''}"
-            kernels.append(lsp.DocumentSymbol(kernel.name, lsp.SymbolKind.Method, place, place, detail=detail))
-        return lsp.DocumentSymbol(symbol.name, lsp.SymbolKind.Function, whole, name, symbol.schema, children=kernels)
-
 
 def _is_trusted(options: object) -> bool | None:
     """What the editor says of its workspace: `trusted` of its options; None if it says nothing."""
@@ -289,154 +322,9 @@ def _is_trusted(options: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def serve(
-    version: str,
-    torch: str | None,
-    source_path: str | None,
-    plugins: PluginRequest,
-    allowed_paths: tuple[str, ...] = (),
-) -> None:
-    """Serve an editor on standard input and output until it ends the session.
+def _code_description(code: str) -> lsp.CodeDescription | None:
+    """The page that explains a code; None for a code of a plug-in."""
+    from opwright.check.formats import page_address
 
-    Heads may name `allowed_paths` outside of their projects. What plug-ins print goes to standard error.
-    """
-    _log_bugs()
-    # Commands run without garbage collection, but catalogs are cycles, and a session makes one for each edit.
-    gc.enable()
-    server = OperatorServer(version, torch, source_path, plugins, allowed_paths)
-    _add_document_features(server)
-    _add_position_features(server)
-    _add_editing_features(server)
-    # The server closes its streams, which the program still flushes when it ends.
-    with (
-        os.fdopen(os.dup(sys.stdin.fileno()), "rb") as requests,
-        os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers,
-    ):
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        server.start_io(requests, answers)
-
-
-def _log_bugs() -> None:
-    """Log what pygls logs, but for errors that an answer tells the editor."""
-
-    def is_answered(record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        return isinstance(error, JsonRpcException | ValueError | RecursionError)
-
-    handler = logging.StreamHandler()
-    handler.addFilter(lambda record: not is_answered(record))
-    logger = logging.getLogger("pygls")
-    logger.addHandler(handler)
-    logger.propagate = False
-
-
-def _add_document_features(server: OperatorServer) -> None:
-    @server.feature(lsp.INITIALIZE)
-    def initialize(params: lsp.InitializeParams) -> None:
-        server.use_plugins(params)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
-        server.open(params.text_document)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
-        server.change(params)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
-        server.close(params.text_document.uri)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def document_symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        file = server.file(params.text_document.uri)
-        return [] if file is None else [server.symbol(symbol) for symbol in symbols_in(file)]
-
-    @server.feature(lsp.WORKSPACE_SYMBOL)
-    def workspace_symbols(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
-        return [
-            lsp.WorkspaceSymbol(location, symbol.name, lsp.SymbolKind.Function)
-            for symbol in find_symbols(server.project, params.query)
-            for location in server.locations([symbol.place])
-        ]
-
-
-def _add_position_features(server: OperatorServer) -> None:
-    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        place = server.place(params.text_document.uri, params.position)
-        answer = None if place is None else hover_at(server.project, *place)
-        if answer is None:
-            return None
-        text = lsp.MarkupContent(lsp.MarkupKind.Markdown, answer.markdown)
-        return lsp.Hover(text, server.range(answer.place))
-
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[":", ".", "{", ","]))
-    def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
-        place = server.place(params.text_document.uri, params.position)
-        answers = [] if place is None else completions_at(server.project, *place)
-        items = [
-            lsp.CompletionItem(
-                answer.text,
-                kind=_KINDS[answer.kind],
-                detail=answer.detail,
-                documentation=answer.help,
-                text_edit=lsp.TextEdit(server.range(answer.place), answer.text),
-            )
-            for answer in answers
-        ]
-        return lsp.CompletionList(is_incomplete=False, items=items)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
-    def definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
-        place = server.place(params.text_document.uri, params.position)
-        return [] if place is None else server.locations(definitions_at(server.project, *place))
-
-    @server.feature(lsp.TEXT_DOCUMENT_IMPLEMENTATION)
-    def implementation(params: lsp.ImplementationParams) -> list[lsp.Location]:
-        place = server.place(params.text_document.uri, params.position)
-        return [] if place is None else server.locations(derivatives_at(server.project, *place))
-
-    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
-    def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        place = server.place(params.text_document.uri, params.position)
-        return [] if place is None else server.locations(references_at(server.project, *place))
-
-
-def _add_editing_features(server: OperatorServer) -> None:
-    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
-    def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:
-        place = server.place(params.text_document.uri, params.position)
-        name = None if place is None else argument_at(*place)
-        return None if name is None else server.range(name)
-
-    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
-    def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        place = server.place(params.text_document.uri, params.position)
-        if place is None:
-            return None
-        try:
-            return server.workspace_edit(rename_argument(server.project, *place, params.new_name))
-        except ValueError as error:
-            # The editor shows this to the user.
-            raise JsonRpcException(str(error), lsp.LSPErrorCodes.RequestFailed) from None
-
-    @server.feature(
-        lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
-    )
-    def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        uri = params.text_document.uri
-        report = server.reports.get(path_of(uri) or "")
-        places = [server.place(uri, position) for position in (params.range.start, params.range.end)]
-        if report is None or None in places:
-            return []
-        start, end = [place[1] for place in places if place is not None]
-        return [
-            lsp.CodeAction(
-                fix.title,
-                kind=lsp.CodeActionKind.QuickFix,
-                edit=server.workspace_edit(fix.edits),
-                is_preferred=fix.is_certain,
-            )
-            for fix in fixes_at(report, start, end)
-        ]
+    address = page_address(code)
+    return None if address is None else lsp.CodeDescription(address)

@@ -1,0 +1,105 @@
+"""Of which dialect a file is, what it belongs to, and which files of a folder are of one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from opwright.dialects.dialect import Dialect
+from opwright.dialects.table import (
+    BACKEND,
+    LIBRARY,
+    NATIVE_AOT,
+    NATIVE_FUNCTIONS,
+    SHIM_TABLES,
+    TAGS,
+    dialect_of,
+)
+from opwright.source.diagnostic import Fault
+from opwright.source.project_file import files_below
+from opwright.source.text import SourceFile
+
+__all__ = ["expand_folders", "kind_of", "owners_of", "tree_around"]
+
+_TOP_LEVEL: Final = re.compile(r"(?m)^[\"']?(\w+)[\"']?[ \t]*:")
+#: The head of a library file or a backend file names the file with its derivatives.
+_NAMES_DERIVATIVES: Final = re.compile(r"(?m)^[\"']?derivatives[\"']?[ \t]*:[ \t]*(\S.*)")
+#: How many folders above its own the top of a tree may be.
+_LEVELS: Final = 6
+_SUFFIXES: Final = (".yaml", ".yml")
+
+
+def kind_of(file: SourceFile) -> Dialect[Any] | None:
+    """The dialect of a file: by its name, by what its head has, or by its first field; None if none recognises it.
+
+    >>> kind_of(SourceFile("acme.yaml", "cpp_namespace: acme\\nbackend: PrivateUse1\\n"))
+    <dialect backend>
+    """
+    names = {*_TOP_LEVEL.findall(file.text)}
+    for field, dialect in (("backend", BACKEND), ("namespace", LIBRARY)):
+        if field in names:
+            return dialect
+    return dialect_of(file)
+
+
+def tree_around(path: str, dialect: Dialect[Any]) -> str | None:
+    """The ATen folder of the source tree or package that a file of PyTorch belongs to; None if it is in none."""
+    folder = os.path.dirname(path) or os.curdir
+    name = os.path.basename(path)
+    if not any(pattern.rpartition("/")[2] == name for pattern in dialect.inputs):
+        return None
+    if dialect in (NATIVE_AOT, SHIM_TABLES):
+        return _tree_above(folder)
+    if dialect in (TAGS, NATIVE_FUNCTIONS):
+        aten = os.path.normpath(os.path.join(folder, os.pardir))
+        is_native = os.path.basename(os.path.abspath(folder)) == "native"
+        has_both = all(os.path.isfile(os.path.join(folder, other)) for other in ("tags.yaml", "native_functions.yaml"))
+        return aten if is_native and has_both else None
+    for steps in ((os.pardir, "ATen"), (os.pardir, os.pardir, "aten", "src", "ATen")):
+        aten = os.path.normpath(os.path.join(folder, *steps))
+        if os.path.isfile(os.path.join(aten, *NATIVE_FUNCTIONS.inputs[0].split("/"))):
+            return aten
+    return None
+
+
+def _tree_above(folder: str) -> str | None:
+    """The ATen folder of the source tree or of the folder of packages that a folder is in; None if it is in none."""
+    native = NATIVE_FUNCTIONS.inputs[0].split("/")
+    above = folder
+    for _ in range(_LEVELS):
+        for steps in (("aten", "src", "ATen"), ("torchgen", "packaged", "ATen")):
+            aten = os.path.normpath(os.path.join(above, *steps))
+            if os.path.isfile(os.path.join(aten, *native)):
+                return aten
+        above = os.path.join(above, os.pardir)
+    return None
+
+
+def expand_folders(paths: Iterable[str]) -> Iterator[str]:
+    """The paths, each folder replaced by the YAML files below it whose kind is known; hidden folders are left out."""
+    for path in paths:
+        if os.path.isdir(path):
+            yield from filter(_is_known, map(os.path.normpath, files_below(path, _SUFFIXES)))
+        else:
+            yield path
+
+
+def _is_known(path: str) -> bool:
+    try:
+        return os.path.isfile(path) and kind_of(SourceFile.read(path)) is not None
+    except Fault:
+        return False
+
+
+def owners_of(file: SourceFile) -> list[str]:
+    """The library files and backend files beside a file with derivatives that name it."""
+    folder, name = os.path.split(file.path)
+    owners = []
+    for sibling in sorted(os.listdir(folder or os.curdir)):
+        path = os.path.join(folder, sibling)
+        if sibling != name and sibling.endswith(_SUFFIXES) and _is_known(path):
+            match = _NAMES_DERIVATIVES.search(SourceFile.read(path).text)
+            owners += [path] if match is not None and name in match[1] else []
+    return owners
