@@ -88,15 +88,14 @@ def narrow_text(file: SourceFile, is_wanted: Callable[[str], bool]) -> SourceFil
         return file
     parts = []
     end = 0
-    for start, text in items:
+    for start, text in [item for item in items if is_wanted(item[1])]:
         # The dash and the blank in front of an item belong to it.
         first, last = start - 2, start + len(text)
-        parts.append("\n" * file.text.count("\n", end, first))
-        parts.append(file.text[first:last] if is_wanted(text) else "\n" * text.count("\n"))
+        parts += ["\n" * file.text.count("\n", end, first), file.text[first:last]]
         end = last
-    narrowed = "".join(parts) + file.text[end:]
     # A file without items has an empty list.
-    return SourceFile(file.path, narrowed if any(is_wanted(text) for _, text in items) else f"{narrowed}[]\n")
+    parts.append("\n" * file.text.count("\n", end) if parts else f"{file.text.count(chr(10)) * chr(10)}[]\n")
+    return SourceFile(file.path, "".join(parts))
 
 
 class NarrowedStore:

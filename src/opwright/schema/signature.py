@@ -22,6 +22,7 @@ _COPY: Final = "_copy"
 _SCATTER: Final = "_scatter"
 
 
+@cache
 def base_of_operation(name: str) -> str:
     """The base name that all overloads of an operator share; a view shares it with its copying form.
 

@@ -9,6 +9,8 @@ not parse alone, the caller parses the whole file.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Mapping, Sequence
 from opwright.source.span import SourceText
@@ -54,18 +56,24 @@ def split_items(text: str) -> list[ItemText]:
     >>> split_items("a: 1\\n- b\\n"), split_items("- a\\r\\n- b\\r\\n")
     ([], [])
     """
+    return list(_split(text))
+
+
+@lru_cache(maxsize=2)
+def _split(text: str) -> tuple[ItemText, ...]:
+    """The items; those of the last texts are kept, because explanations split PyTorch's file for each operator."""
     if any(mark in text for mark in _OTHER_BREAKS):
-        return []
+        return ()
     head, *parts = f"\n{text}".split(_DASH)
     if any(line and not line.startswith("#") for line in head.split("\n")):
-        return []
+        return ()
     items = []
     # The line break in front of the text is not in the file.
     start = len(head) + len(_DASH) - 1
     for part in parts:
         items.append((start, part))
         start += len(part) + len(_DASH)
-    return items
+    return tuple(items)
 
 
 def runs_of(items: Iterable[ItemText]) -> Iterator[list[ItemText]]:

@@ -7,7 +7,7 @@ the schemas, so they need not read the YAML of the others.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from opwright.model.dispatch_key import KEYS
 from opwright.schema.signature import base_of_operation
@@ -73,6 +73,7 @@ class LoadScope:
         return sorted(set(chosen)) if self._keys else chosen
 
 
+@lru_cache(maxsize=8192)
 def operator_of(item: str) -> str | None:
     """The operator that an item is about, told from its text; None if the item does not begin with its schema.
 
