@@ -175,3 +175,12 @@ def test_renamed_arguments(tmp_path: Path) -> None:
         renamed("Scalar factor", "factor", "self")
     with pytest.raises(ValueError, match="not a name"):
         renamed("Scalar factor", "factor", "2x")
+
+
+def test_arguments_are_no_references(tmp_path: Path) -> None:
+    """An argument with the name of an operator is no reference to it."""
+    tree = SmallTree(tmp_path)
+    native = tree.open("native_functions.yaml")
+    native = tree.open("native_functions.yaml", native.text.replace("Scalar factor", "Scalar half"))
+    places = references_at(tree.project, native, _at(native, "- func: half(", "half"))
+    assert _lines(places) == ["native_functions.yaml:18"]

@@ -50,24 +50,14 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     if find_spec("pygls") is None:
         return console.report_missing("pygls", "lsp")
-    from opwright.lsp.checker import Checker
+    from opwright.lsp.checker import Checker, InputOptions
 
+    options = InputOptions(arguments.torch, arguments.source_path, tuple(arguments.allow_path))
     # The first check begins while this process imports what speaks the protocol.
-    checker = Checker(_options(arguments))
+    checker = Checker(options)
     checker.prepare()
     from opwright.lsp.features import serve
     from opwright.lsp.project import PluginRequest
 
-    plugins = PluginRequest(tuple(arguments.plugin), no_plugins=arguments.no_plugins)
-    serve(__version__, arguments.torch, arguments.source_path, plugins, tuple(arguments.allow_path), checker)
+    serve(__version__, options, PluginRequest(tuple(arguments.plugin), no_plugins=arguments.no_plugins), checker)
     return console.SUCCESS
-
-
-def _options(arguments: argparse.Namespace) -> list[str]:
-    """The options that a check has from those of the server."""
-    options = [
-        ("--torch", arguments.torch),
-        ("--source-path", arguments.source_path),
-        *[("--allow-path", path) for path in arguments.allow_path],
-    ]
-    return [word for flag, value in options if value is not None for word in (flag, value)]

@@ -14,7 +14,27 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Any, Final
 
-__all__ = ["CheckFailed", "Checker"]
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["CheckFailed", "Checker", "InputOptions"]
+
+
+class InputOptions(NamedTuple):
+    """The PyTorch that files outside of PyTorch's own tree belong to, and the paths that heads may name."""
+
+    torch: str | None
+    source_path: str | None
+    allowed_paths: tuple[str, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The options as words of a command line."""
+        options = [
+            ("--torch", self.torch),
+            ("--source-path", self.source_path),
+            *[("--allow-path", path) for path in self.allowed_paths],
+        ]
+        return [word for flag, value in options if value is not None for word in (flag, value)]
 
 
 class CheckFailed(Exception):
@@ -63,12 +83,12 @@ class _Process:
 
 
 class Checker:
-    """Starts processes with these options of `opwright lsp`, and gives each one request."""
+    """Starts processes with the options of the server, and gives each one request."""
 
-    def __init__(self, options: Sequence[str]) -> None:
+    def __init__(self, options: InputOptions) -> None:
         # With `-m`, Python would look for modules in the working folder, which is the one that the editor opened.
         program = f"import sys; sys.path[:] = {sys.path!r}; from opwright.cli.main import program; program()"
-        self._command: Final = [sys.executable, "-c", program, "lsp", "--check", *options]
+        self._command: Final = [sys.executable, "-c", program, "lsp", "--check", *options.words]
         self._ready: _Process | None = None
 
     def prepare(self) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from opwright.lsp.checker import Checker
+from opwright.lsp.checker import Checker, InputOptions
 from opwright.lsp.project import PluginRequest
 from opwright.lsp.server import OperatorServer
 from opwright.source.named_tuple import NamedTuple
@@ -96,24 +96,17 @@ FEATURES: Final = (
 )
 
 
-def serve(
-    version: str,
-    torch: str | None,
-    source_path: str | None,
-    plugins: PluginRequest,
-    allowed_paths: tuple[str, ...],
-    checker: Checker,
-) -> None:
+def serve(version: str, options: InputOptions, plugins: PluginRequest, checker: Checker) -> None:
     """Serve an editor on standard input and output until it ends the session.
 
-    Heads may name `allowed_paths` outside of their projects. What plug-ins print goes to standard error.
+    What plug-ins print goes to standard error.
     """
     _log_bugs()
     # Commands run without garbage collection, but catalogs are cycles, and a session makes one for each edit. What is
     # there already stays to the end, so no collection need look at it.
     gc.freeze()
     gc.enable()
-    server = OperatorServer(version, torch, source_path, plugins, allowed_paths, checker)
+    server = OperatorServer(version, options, plugins, checker)
     _add_state(server)
     for feature in FEATURES:
         server.feature(feature.method, feature.options)(_handler(feature))

@@ -22,9 +22,10 @@ from opwright.source.text import SourceFile
 
 __all__ = ["Symbol", "definitions_at", "derivatives_at", "references_at", "symbols_in", "symbols_of_project"]
 
-#: What comes before the name of an operator in a file that names operators: a list item, or a field.
-_BEFORE_NAME: Final = (
-    r"(?m)(?:^\s*(?:- +)+|\b(?:func|name|aten|structured_delegate|autogen) *: *[^\n#]*?)[\"']?(?:aten::)?"
+#: What comes before the name of an operator in a line: the dash of an item, or a field, of which two may have lists.
+_BEFORE_NAME: Final = re.compile(
+    r"(?:\s*(?:- +)+|.*\b(?:func|name|aten) *: *|.*\b(?:structured_delegate|autogen) *: *(?:[^#]*[^#\w.])?)"
+    r"[\"']?(?:aten::)?"
 )
 
 
@@ -126,14 +127,15 @@ def references_at(project: Project, file: SourceFile, offset: int) -> list[Span]
 
 
 def places_of(files: Iterable[SourceFile], name: str) -> Iterator[Span]:
-    pattern = re.compile(rf"{_BEFORE_NAME}({re.escape(name)})(?![\w.])")
+    """Where files name an operator: as an item of a list, or in a field that names operators."""
+    pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
     for file in files:
         for match in pattern.finditer(file.text):
+            line_start = file.text.rfind("\n", 0, match.start()) + 1
             # A list of kernels looks like one of operators.
-            if kind_of(file) is LIBRARY and kernel_at(file, match.start(1)) is not None:
-                continue
-            if not (file.text[match.start(1) - 1].isalnum() or file.text[match.start(1) - 1] in "_."):
-                yield file.span(match.start(1), match.end(1))
+            is_kernel = kind_of(file) is LIBRARY and kernel_at(file, match.start()) is not None
+            if _BEFORE_NAME.fullmatch(file.text, line_start, match.start()) and not is_kernel:
+                yield file.span(*match.span())
 
 
 def symbols_in(file: SourceFile) -> list[Symbol]:

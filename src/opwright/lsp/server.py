@@ -17,7 +17,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
-from opwright.lsp.checker import Checker, CheckFailed
+from opwright.lsp.checker import Checker, CheckFailed, InputOptions
 from opwright.lsp.documents import changed_text, offset_at, path_of, position_at
 from opwright.lsp.project import PluginRequest, Project, activate_plugins, kind_of
 from opwright.lsp.protocol import AnsweringProtocol
@@ -57,17 +57,9 @@ class OperatorServer(LanguageServer):
 
     protocol: AnsweringProtocol
 
-    def __init__(
-        self,
-        version: str,
-        torch: str | None,
-        source_path: str | None,
-        plugins: PluginRequest,
-        allowed_paths: tuple[str, ...],
-        checker: Checker,
-    ) -> None:
+    def __init__(self, version: str, options: InputOptions, plugins: PluginRequest, checker: Checker) -> None:
         super().__init__("opwright", version, protocol_cls=AnsweringProtocol)
-        self.project: Final = Project(lambda: open_inputs(torch, source_path), allowed_paths)
+        self.project: Final = Project(lambda: open_inputs(options.torch, options.source_path), options.allowed_paths)
         self.documents: Final[dict[str, OpenDocument]] = {}
         self.reports: Final[dict[str, FileReport]] = {}
         self.plugins = plugins
@@ -190,6 +182,7 @@ class OperatorServer(LanguageServer):
         """Check everything after a pause, the file at a path first."""
         if self._check is not None:
             self._check.cancel()
+        self.checker.prepare()
         self._check = asyncio.ensure_future(self._check_soon(path, pause))
 
     async def _check_soon(self, first: str, pause: float) -> None:
