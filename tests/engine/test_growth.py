@@ -15,13 +15,19 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.emit.library import parts
+from opwright.lsp.code_lens import summary_of
 from opwright.lsp.completion import completions_at
+from opwright.lsp.cursor import word_at
 from opwright.lsp.diagnosis import quick_report
+from opwright.lsp.folding import folds
+from opwright.lsp.highlights import highlights_at
 from opwright.lsp.hover import hover_at
+from opwright.lsp.inlay_hints import hints_between
 from opwright.lsp.navigation import definitions_at, references_at, symbols_in
-from opwright.lsp.project import PluginRequest
+from opwright.lsp.project import PluginRequest, kind_of
 from opwright.lsp.project import Project as OpenFiles
 from opwright.lsp.reports import FileReport
+from opwright.lsp.semantic_tokens import tokens_of
 from opwright.lsp.worker import check_texts
 from opwright.release.inputs import open_inputs
 from opwright.source.text import SourceFile
@@ -217,6 +223,11 @@ ANSWERS: dict[str, Callable[[OpenFiles, SourceFile, int, str], object]] = {
     "definition": lambda project, file, offset, _: definitions_at(project, file, offset),
     "references": lambda project, file, offset, _: references_at(project, file, offset),
     "symbols": lambda _, file, __, ___: symbols_in(file),
+    "highlights": lambda _, file, offset, __: list(highlights_at(file, offset)),
+    "colours": lambda _, file, __, ___: list(tokens_of(kind_of(file), file.text)),
+    "folds": lambda _, file, __, ___: list(folds(file)),
+    "hints": lambda project, file, _, __: list(hints_between(project, file, 0, len(file.text))),
+    "lens": lambda project, file, offset, _: summary_of(project, file, word_at(file, offset).text),
 }
 
 

@@ -53,7 +53,9 @@ def offset_at(file: SourceText, position: lsp.Position, codec: PositionCodec) ->
 def position_at(file: SourceText, offset: int, codec: PositionCodec) -> lsp.Position:
     """The position of an offset."""
     line, column = file.line_and_column(offset)
-    return lsp.Position(line - 1, codec.client_num_units(file.line_text(line)[: column - 1]))
+    before = file.line_text(line)[: column - 1]
+    # Nearly all lines are ASCII, whose characters are one unit in each encoding.
+    return lsp.Position(line - 1, len(before) if before.isascii() else codec.client_num_units(before))
 
 
 def changed_text(file: SourceText, changes: Sequence[lsp.TextDocumentContentChangeEvent], codec: PositionCodec) -> str:

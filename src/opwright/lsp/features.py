@@ -81,7 +81,7 @@ FEATURES: Final = (
         options=lsp.SignatureHelpOptions(trigger_characters=["(", ","]),
     ),
     Feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "highlights"),
-    Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, "semantic_tokens", options=_LEGEND),
+    Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, "semantic_tokens", options=_LEGEND, is_async=True),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, "semantic_tokens", "answer_range"),
     Feature(lsp.TEXT_DOCUMENT_INLAY_HINT, "inlay_hints"),
     Feature(lsp.TEXT_DOCUMENT_CODE_LENS, "code_lens", options=lsp.CodeLensOptions(resolve_provider=True)),

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
-from typing import Final
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Final
 
 from lsprotocol import types as lsp
+from pygls.workspace import PositionCodec
 
+from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, DERIVATIVES
 from opwright.lsp.argument_places import schema_names
+from opwright.lsp.documents import position_at
 from opwright.lsp.features import TOKEN_TYPES
 from opwright.lsp.formulas import NO_FORMULAS, FormulaPlace, formula_names
-from opwright.lsp.operators import OperatorEntry, entry_at
+from opwright.lsp.operators import OperatorEntry, entries_of, entry_at
 from opwright.lsp.project import kind_of
 from opwright.lsp.server import OperatorServer
 from opwright.model.dispatch_key import KEYS, LIBRARY_KEYS
 from opwright.schema.types import BASE_TYPES
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 
 __all__ = ["WordToken", "answer", "answer_range", "tokens_of"]
@@ -34,13 +41,16 @@ class WordToken(NamedTuple):
 _FIELD: Final = re.compile(r"^( *(?:- +)?)([A-Za-z_][\w, ]*?|'[^']*'|\"[^\"]*\") *:(?=\s|$)")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*(?:::\w+)*(?:\.\w+)?")
 _CALL: Final = re.compile(r"\s*\(")
+#: The fields with the schemas of entries.
+_NAMES: Final = ("func", "name")
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*")
 
 
-def answer(server: OperatorServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-    """The words of a file."""
+async def answer(server: OperatorServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+    """The words of a file. Those of PyTorch's file take a while the first time, so other requests go on."""
     file = server.file(params.text_document.uri)
-    return lsp.SemanticTokens([] if file is None else _encoded(server, file, 0, len(file.text)))
+    words = [] if file is None else await asyncio.to_thread(_encoded, server, file, 0, len(file.text))
+    return lsp.SemanticTokens(words)
 
 
 def answer_range(server: OperatorServer, params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
@@ -51,67 +61,90 @@ def answer_range(server: OperatorServer, params: lsp.SemanticTokensRangeParams) 
 
 
 def _encoded(server: OperatorServer, file: SourceFile, start: int, end: int) -> list[int]:
-    """Tokens as five numbers each: lines and units from the token before, length, type, and no modifiers."""
+    """The tokens of the entries between two offsets, as the protocol has them: five numbers each.
+
+    These are the lines and units from the token before, the length, the type, and no modifiers.
+    """
     data: list[int] = []
-    line = column = 0
-    for token in tokens_of(file, start, end):
-        first, last = server.position(file, token.start), server.position(file, token.end)
-        distance = first.character - (column if first.line == line else 0)
-        length = last.character - first.character
-        data += [first.line - line, distance, length, TOKEN_TYPES.index(token.type), 0]
-        line, column = first.line, first.character
+    kind, codec, last_line = kind_of(file), server.workspace.position_codec, 0
+    for first, last in _parts(file):
+        if first <= end and start <= last and (part := _encoded_part(kind, file.text[first:last], codec)).data:
+            line = file.line_and_column(first)[0] - 1
+            data += (line + part.data[0] - last_line, *part.data[1:])
+            last_line = line + part.last_line
     return data
 
 
-def tokens_of(file: SourceFile, start: int, end: int) -> Iterator[WordToken]:
-    """The words of the lines between two offsets, in order.
+def _parts(file: SourceFile) -> Iterator[tuple[int, int]]:
+    """The ranges of what precedes the entries, and of each entry."""
+    edges = [0, *[entry.entry.start for entry in entries_of(file)], len(file.text)]
+    return pairwise(edges)
 
+
+class _EncodedPart(NamedTuple):
+    """The numbers of the tokens of a part, counted from its first line, and the line of its last token."""
+
+    data: tuple[int, ...]
+    last_line: int
+
+
+@lru_cache(maxsize=8192)
+def _encoded_part(kind: Dialect[Any] | None, text: str, codec: PositionCodec) -> _EncodedPart:
+    """Editors ask for all tokens after each edit, and the other entries have not changed then."""
+    data: list[int] = []
+    line = column = 0
+    file = SourceText("", text)
+    for token in tokens_of(kind, text):
+        first, last = (position_at(file, offset, codec) for offset in (token.start, token.end))
+        distance = first.character - (column if first.line == line else 0)
+        data += [first.line - line, distance, last.character - first.character, TOKEN_TYPES.index(token.type), 0]
+        line, column = first.line, first.character
+    return _EncodedPart(tuple(data), line)
+
+
+def tokens_of(kind: Dialect[Any] | None, text: str) -> Iterator[WordToken]:
+    """The words of an entry of a file, or of what precedes the entries, in order.
+
+    >>> from opwright.dialects.table import NATIVE_FUNCTIONS
     >>> text = "- func: f.out(Tensor x) -> Tensor\\n  dispatch:\\n    CPU: f_cpu\\n  tags: core\\n"
-    >>> file = SourceFile("a.yaml", text)
-    >>> [(text[token.start:token.end], token.type) for token in tokens_of(file, 0, len(text))][:4]
+    >>> shown = [(text[token.start:token.end], token.type) for token in tokens_of(NATIVE_FUNCTIONS, text)]
+    >>> shown[:4]
     [('func', 'property'), ('f.out', 'function'), ('Tensor', 'type'), ('x', 'parameter')]
-    >>> [(text[token.start:token.end], token.type) for token in tokens_of(file, 34, len(text))][1:]
+    >>> shown[6:]
     [('CPU', 'enumMember'), ('f_cpu', 'function'), ('tags', 'property'), ('core', 'decorator')]
     """
-    first, last = (file.line_and_column(offset)[0] for offset in (start, end))
-    lines = _Lines(file, _field_above(file, first))
-    for number in range(first, last + 1):
+    lines = _Lines(SourceText("", text), kind)
+    for number in range(1, lines.file.line_count + 1):
         yield from lines.tokens(number)
 
 
-def _field_above(file: SourceFile, line: int) -> str:
-    """The field of the entry that a line goes on with."""
-    for number in range(line - 1, 0, -1):
-        match = _FIELD.match(file.line_text(number))
-        if match is not None and len(match[1]) <= len("  "):
-            return match[2]
-    return ""
-
-
 class _Lines:
-    """Reads the lines of a file in order."""
+    """Reads the lines of a part in order."""
 
-    def __init__(self, file: SourceFile, field: str) -> None:
-        self._file: Final = file
-        self._kind: Final = kind_of(file)
-        self._field = field
+    def __init__(self, file: SourceText, kind: Dialect[Any] | None) -> None:
+        self.file: Final = file
+        self._kind: Final = kind
+        self._entry: Final = entry_at(file, len(file.text))
+        self._field = ""
+        self._indent = len("  ")
 
     def tokens(self, number: int) -> Iterator[WordToken]:
         """The words of a line."""
-        start = self._file.line_starts[number - 1]
-        text = _COMMENT.sub("", self._file.line_text(number))
+        start = self.file.line_starts[number - 1]
+        text = _COMMENT.sub("", self.file.line_text(number))
         match = _FIELD.match(text)
         value = 0 if match is None else match.end()
         if match is not None:
-            if len(match[1]) <= len("  "):
+            if match[2] in _NAMES:
+                self._indent = len(match[1])
+            if len(match[1]) <= self._indent:
                 self._field = match[2]
             for word in _WORD.finditer(text, match.start(2), match.end(2)):
                 yield WordToken(start + word.start(), start + word.end(), self._key_type(word[0]))
-        entry = entry_at(self._file, start) if text.strip() else None
-        if match is not None and match[2] in ("func", "name") and entry is not None:
-            yield from _schema_tokens(entry)
-        elif self._field not in ("func", "name"):
-            names = self._formula_names(entry)
+        if match is not None and match[2] in _NAMES and self._entry is not None:
+            yield from _schema_tokens(self._entry)
+        elif self._field not in _NAMES:
+            names = self._formula_names()
             for word in _WORD.finditer(text, value):
                 type = self._value_type(word[0], names, is_called=_CALL.match(text, word.end()) is not None)
                 if type:
@@ -123,10 +156,10 @@ class _Lines:
         is_argument = self._kind is DERIVATIVES and self._field not in NO_FORMULAS
         return "parameter" if is_argument else "property"
 
-    def _formula_names(self, entry: OperatorEntry | None) -> dict[str, str]:
-        if self._kind is not DERIVATIVES or entry is None or self._field in NO_FORMULAS:
+    def _formula_names(self) -> dict[str, str]:
+        if self._kind is not DERIVATIVES or self._entry is None or self._field in NO_FORMULAS:
             return {}
-        return formula_names(FormulaPlace(entry, self._field))
+        return formula_names(FormulaPlace(self._entry, self._field))
 
     def _value_type(self, word: str, names: dict[str, str], *, is_called: bool) -> str:
         name = word.partition(".")[0]
