@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final
 
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration, helpers_of
@@ -31,6 +32,11 @@ __all__ = [
 
 #: Fields of a derivative whose values are no formulas.
 NO_FORMULAS: Final = frozenset(("name", "output_differentiability", "dispatch"))
+_DIFFERENTIABLE: Final = re.compile(r"\n +output_differentiability: *\[\s*([^\]]*?)\s*\]")
+#: A type, perhaps with alias annotations, at the end of the part of a schema before a name.
+_TYPE: Final = re.compile(r"(\w+(?:\([^()]*\)|[\[\]\d?])*)\s*\Z")
+_ONLY_RESULT: Final = re.compile(r" -> [^\s(]+ (\w+)\s*\Z")
+#: How far before a position its call begins at most.
 _BEFORE: Final = 2000
 
 
@@ -61,34 +67,45 @@ def formula_names(place: FormulaPlace) -> dict[str, str]:
     >>> formula_names(FormulaPlace(entry, "result"))["self_t"]
     'the tangent of self'
     """
-    arguments, results = _names(place.entry.schema)
+    arguments, named = _names(place.entry.schema)
+    results = named or _unnamed_results(place.entry.schema)
     names = {name: f"argument of type {type}" for name, type in arguments.items()}
     names |= dict.fromkeys(results, "result")
+    keywords = _names(place.entry.schema.partition("*, ")[2])[0]
+    if keywords.keys() >= {"dtype", "layout", "device", "pin_memory"}:
+        names["options"] = "the options of a tensor: dtype, layout, device and pin_memory"
     if re.split(r"\s*,\s*", place.key)[0] in results:
-        for name, type in arguments.items():
-            if "Tensor" in type:
-                names |= {f"{name}_p": f"the value of {name}", f"{name}_t": f"the tangent of {name}"}
+        for name in [*[name for name, type in arguments.items() if "Tensor" in type], "original_self"]:
+            names |= {f"{name}_p": f"the value of {name}", f"{name}_t": f"the tangent of {name}"}
         return names
     names |= {"grad": "the gradient of the first result", "grads": "the gradients of all results"}
-    if len(results) > 1:
-        names |= {f"grad_{result}": f"the gradient of {result}" for result in results}
+    flags = _DIFFERENTIABLE.search(place.entry.entry.text)
+    stated = re.split(r"\s*,\s*", flags[1]) if flags is not None else []
+    for result, flag in zip_longest(named, stated, fillvalue="True"):
+        names |= {f"grad_{result}": f"the gradient of {result}"} if result in named and flag == "True" else {}
     return names | {"grad_input_mask": "which of the key's arguments need a gradient"}
 
 
 def _names(schema: str) -> tuple[dict[str, str], list[str]]:
-    """The arguments of a schema with their types, and its results as formulas call them."""
+    """The arguments of a schema with their types, and the names of its results."""
     arguments: dict[str, str] = {}
     results: list[str] = []
     for name, start, is_result in schema_names(schema):
         if is_result:
             results.append(name)
         else:
-            arguments[name] = re.split(r"[(,*]\s*", schema[:start].rstrip())[-1] or "Tensor"
-    if not results:
-        returned = schema.rpartition(" -> ")[2].strip()
-        count = returned.count(",") + 1 if returned not in ("", "()") else 0
-        results = ["result"] if count == 1 else [f"result{number}" for number in range(count)]
-    return arguments, results
+            type = _TYPE.search(schema[:start])
+            arguments[name] = "" if type is None else type[1]
+    # The name of the only result may stand without parentheses.
+    alone = _ONLY_RESULT.search(schema)
+    return arguments, results or ([alone[1]] if alone is not None else [])
+
+
+def _unnamed_results(schema: str) -> list[str]:
+    """What formulas call results without names."""
+    returned = schema.rpartition(" -> ")[2].strip()
+    count = returned.count(",") + 1 if returned not in ("", "()") else 0
+    return ["result"] if count == 1 else [f"result{number}" for number in range(count)]
 
 
 @lru_cache(maxsize=2)
