@@ -379,3 +379,27 @@ def test_the_server_says_what_it_can_do(tree: Path) -> None:
         }
 
     in_session(tree, steps)
+
+
+def test_marks_in_a_library(tmp_path: Path) -> None:
+    """Entries of a library have hints and lenses, too; none while it has a mistake."""
+    path = tmp_path / "acme.yaml"
+    path.write_text(LIBRARY)
+
+    async def steps(own: Editor) -> None:
+        uri = await own.open(path)
+        document = lsp.TextDocumentIdentifier(uri)
+        whole = lsp.Range(lsp.Position(0, 0), lsp.Position(9, 0))
+
+        async def marks() -> tuple[list[object], str]:
+            hints = await own.client.text_document_inlay_hint_async(lsp.InlayHintParams(document, whole))
+            lenses = await own.client.text_document_code_lens_async(lsp.CodeLensParams(document))
+            lens = await own.client.code_lens_resolve_async((lenses or [])[0])
+            assert lens.command is not None
+            return [hint.label for hint in hints or ()], lens.command.title
+
+        assert await marks() == (["at::Tensor f(const at::Tensor & x, int64_t n)"], "1 kernel, no derivative")
+        await own.replace(uri, "Tensor x", "Tensro x")
+        assert await marks() == ([], "has mistakes")
+
+    in_session(tmp_path, steps)

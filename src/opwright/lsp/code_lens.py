@@ -6,7 +6,7 @@ from typing import Final
 
 from lsprotocol import types as lsp
 
-from opwright.dialects.table import DERIVATIVES
+from opwright.dialects.table import LIBRARY, NATIVE_FUNCTIONS
 from opwright.explain.explanation import explain
 from opwright.explain.loading import Explained
 from opwright.explain.text import PLAIN, render
@@ -28,7 +28,7 @@ def answer(server: OperatorServer, params: lsp.CodeLensParams) -> list[lsp.CodeL
     uri = params.text_document.uri
     file = server.file(uri)
     lenses = []
-    for entry in () if file is None or kind_of(file) is DERIVATIVES else entries_of(file):
+    for entry in () if file is None or kind_of(file) not in (NATIVE_FUNCTIONS, LIBRARY) else entries_of(file):
         place, data = server.range(entry.place), [uri, entry.name]
         lenses.append(lsp.CodeLens(place, data=data))
         lenses.append(lsp.CodeLens(place, lsp.Command("explain", EXPLAIN, arguments=data)))
@@ -41,7 +41,7 @@ def resolve(server: OperatorServer, lens: lsp.CodeLens) -> lsp.CodeLens:
         case [str(uri), str(name)]:
             file = server.file(uri)
             text = None if file is None else summary_of(server.project, file, name)
-            lens.command = lsp.Command(text or "mistakes", EXPLAIN, arguments=[uri, name])
+            lens.command = lsp.Command(text or "has mistakes", EXPLAIN, arguments=[uri, name])
     return lens
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 from lsprotocol import types as lsp
 
 from opwright.convention import dispatcher
-from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
-from opwright.lsp.library import load_library
+from opwright.dialects.table import LIBRARY, NATIVE_FUNCTIONS
+from opwright.lsp.library import loaded_library
 from opwright.lsp.operators import entries_of, load_in_scope
 from opwright.lsp.project import Project, kind_of
 from opwright.lsp.server import OperatorServer
@@ -41,7 +42,7 @@ def answer(server: OperatorServer, params: lsp.InlayHintParams) -> list[lsp.Inla
 
 def hints_between(project: Project, file: SourceFile, start: int, end: int) -> Iterator[tuple[int, str, str]]:
     """Where each hint between two offsets stands, its text, and what it is; none where entries have mistakes."""
-    if kind_of(file) is DERIVATIVES:
+    if kind_of(file) not in (NATIVE_FUNCTIONS, LIBRARY):
         return
     shown = [entry for entry in entries_of(file) if start <= entry.place.end and entry.place.start <= end]
     inputs = project.inputs_of(file)
@@ -52,7 +53,7 @@ def hints_between(project: Project, file: SourceFile, start: int, end: int) -> I
         if function is not None:
             line_end = file.text.find("\n", entry.place.end)
             offset = len(file.text) if line_end < 0 else line_end
-            yield offset, dispatcher.signature(function).declaration(), "the C++ signature of calls and kernels"
+            yield offset, dispatcher.signature(function).declaration(), "the C++ signature in the dispatcher"
             inherited = _inherited(function)
             if inherited:
                 yield offset, f"({inherited})", "the kernels of this entry, which another place names"
@@ -60,14 +61,13 @@ def hints_between(project: Project, file: SourceFile, start: int, end: int) -> I
 
 def _functions(project: Project, file: SourceFile, inputs: Inputs, names: list[str]) -> dict[str, NativeFunction]:
     """The operators of these names, those of PyTorch with their operations alone."""
-    sink = Diagnostics()
-    try:
-        if kind_of(file) is NATIVE_FUNCTIONS:
-            functions = load_in_scope(file, inputs, [name.partition(".")[0] for name in names], sink).functions
-        else:
-            functions = load_library(project, file, inputs, sink, {}).catalog.functions
-    except (Fault, FaultsFound):
-        return {}
+    functions: Iterable[NativeFunction] = ()
+    if kind_of(file) is LIBRARY:
+        job = loaded_library(project, file, inputs)
+        functions = () if job is None else job.catalog.functions
+    else:
+        with suppress(Fault, FaultsFound):
+            functions = load_in_scope(file, inputs, [name.partition(".")[0] for name in names], Diagnostics()).functions
     return {function.name.text: function for function in functions}
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "kernel_at",
     "kernel_text",
     "load_library",
+    "loaded_library",
     "loaded_operator",
     "loaded_part",
     "named_kernels",
@@ -182,12 +183,25 @@ def loaded_operator(project: Project, file: SourceFile, inputs: Inputs, name: st
     if kind_of(file) is not LIBRARY:
         job = loaded_part(inputs, plain_name(name))
         return None if job is None else _named_in(job, plain_name(name))
-    sink = Diagnostics()
+    job = loaded_library(project, file, inputs)
+    return None if job is None else _named_in(job, name.rpartition("::")[2])
+
+
+def loaded_library(project: Project, file: SourceFile, inputs: Inputs) -> Job | None:
+    """The operators of a library; None if it has mistakes."""
     with suppress(Fault, FaultsFound):
-        job = load_library(project, file, inputs, sink, {})
-        if not sink.has_errors:
-            return _named_in(job, name.rpartition("::")[2])
+        path = derivatives_path(file)
+        derivatives = project.read(path) if path else None
+        return _loaded_library(project, file, inputs, "" if derivatives is None else derivatives.text)
     return None
+
+
+@lru_cache(maxsize=2)
+def _loaded_library(project: Project, file: SourceFile, inputs: Inputs, _derivatives: str) -> Job | None:
+    """The same, kept as long as the texts are these. Raises Fault and FaultsFound."""
+    sink = Diagnostics()
+    job = load_library(project, file, inputs, sink, {})
+    return None if sink.has_errors else job
 
 
 @lru_cache(maxsize=64)
