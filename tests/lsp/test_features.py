@@ -403,3 +403,29 @@ def test_marks_in_a_library(tmp_path: Path) -> None:
         assert await marks() == ([], "has mistakes")
 
     in_session(tmp_path, steps)
+
+
+def test_explanations_are_documents(tree: Path) -> None:
+    """An editor that shows documents gets the explanation as one, which is gone after the session."""
+    capabilities = lsp.ClientCapabilities(
+        window=lsp.WindowClientCapabilities(show_document=lsp.ShowDocumentClientCapabilities(support=True))
+    )
+    shown: list[Path] = []
+
+    async def steps(own: Editor) -> None:
+        uri = await own.open(tree / NATIVE)
+        params = lsp.ExecuteCommandParams(EXPLAIN, arguments=[uri, "scale.out"])
+        answer = await own.client.workspace_execute_command_async(params)
+        while not own.client.shown_documents:
+            await asyncio.sleep(0.01)
+        (document,) = own.client.shown_documents
+        shown.append(Path(document.uri.removeprefix("file://")))
+        assert shown[0].name == "scale.out.txt"
+        assert shown[0].read_text() == answer
+        assert (
+            await own.client.workspace_execute_command_async(lsp.ExecuteCommandParams(EXPLAIN, arguments=[uri, "gone"]))
+            is None
+        )
+
+    in_session(tree, steps, Start(capabilities=capabilities))
+    assert not shown[0].parent.exists()
