@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -208,6 +209,7 @@ def compress_keys(names: Sequence[str]) -> list[str]:
     return [*shown, *wanted]
 
 
+@cache
 def _families() -> dict[str, list[str]]:
     """The keys of all devices by the prefix of their names."""
     families: dict[str, list[str]] = {}

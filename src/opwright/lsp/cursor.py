@@ -6,6 +6,7 @@ A file does not parse while a user types, so this reads lines and their indentat
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from opwright.source.named_tuple import NamedTuple
@@ -15,6 +16,7 @@ __all__ = ["Cursor", "cursor_at", "word_at"]
 
 #: Indentation, dashes of list items, and a key with its colon.
 _KEY_LINE: Final = re.compile(r"( *)((?:- +)*)([^\s#'\"{}\[\],][^#{}\[\]]*?|'[^']*'|\"[^\"]*\")[ \t]*:(?=\s|$)")
+_TOP: Final = re.compile(r"(?m)^[^\s#{}\[\],-]")
 _ITEM_LINE: Final = re.compile(r"( *)((?:-(?: +|$))*)")
 _WORD: Final = re.compile(r"[\w.]+(?:::[\w.]+)*")
 
@@ -85,8 +87,9 @@ def _keys_above(file: SourceText, line: int, column: int, dash: int | None) -> l
     # A list may begin at the column of its key.
     limit = column if dash is None else dash + 1
     for number in range(line - 1, 0, -1):
-        if limit == 0:
-            break
+        if limit <= 1:
+            # Only a key at the beginning of its line is left, which the items of a long list may be far from.
+            return [*_top_key_above(file, number + 1), *keys] if limit else keys
         match = _KEY_LINE.match(file.line_text(number))
         if match is not None and match.start(3) < limit:
             keys.insert(0, match[3].strip("'\""))
@@ -95,6 +98,20 @@ def _keys_above(file: SourceText, line: int, column: int, dash: int | None) -> l
             # Another key of the mapping of the same list item.
             limit = len(match[1]) + 1
     return keys
+
+
+def _top_key_above(file: SourceText, line: int) -> list[str]:
+    """The last key at the beginning of a line above one; none if there is none."""
+    above = [key for number, key in _top_keys(file) if number < line]
+    return above[-1:]
+
+
+@lru_cache(maxsize=8)
+def _top_keys(file: SourceText) -> tuple[tuple[int, str], ...]:
+    """The keys at the beginnings of lines, with their lines."""
+    numbers = (file.line_and_column(match.start())[0] for match in _TOP.finditer(file.text))
+    matches = ((number, _KEY_LINE.match(file.line_text(number))) for number in numbers)
+    return tuple([(number, match[3].strip("'\"")) for number, match in matches if match is not None])
 
 
 def _flow(text: str) -> tuple[list[str], bool]:
