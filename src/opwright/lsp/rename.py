@@ -23,7 +23,7 @@ from opwright.source.edits import apply_edits
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["argument_at", "changed_texts", "rename_argument"]
+__all__ = ["argument_at", "changed_texts", "check_is_no_word", "rename_argument"]
 
 _LONGEST: Final = 100
 #: Names with a meaning: in generated code, in formulas, or to the dispatcher and the Python bindings.
@@ -95,6 +95,11 @@ def _check_is_name(name: str) -> None:
         raise ValueError(f"a name has at most {_LONGEST} characters, and this one has {len(name):,}")
     if IDENTIFIER.fullmatch(name) is None:
         raise ValueError(f"`{name}` is not a name of an argument")
+    check_is_no_word(name)
+
+
+def check_is_no_word(name: str) -> None:
+    """Raise ValueError for a word of C++ or Python."""
     if keyword.iskeyword(name) or name in CPP_WORDS:
         raise ValueError(f"`{name}` is a word of {'Python' if keyword.iskeyword(name) else 'C++'}")
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.dialects.table import DERIVATIVES, LIBRARY
+from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS, TAGS
 from opwright.lsp.cursor import cursor_at, word_at
 from opwright.lsp.formulas import NO_FORMULAS
 from opwright.lsp.navigation import places_of
 from opwright.lsp.operators import operator_entries, plain_name
 from opwright.lsp.project import Project, kind_of
-from opwright.lsp.rename import changed_texts
+from opwright.lsp.rename import changed_texts, check_is_no_word
 from opwright.lsp.rename_scope import RenameScope, rename_scope
 from opwright.source.diagnostic import Edit, Fault
 from opwright.source.span import Span
@@ -30,11 +30,26 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
 def operator_at(project: Project, file: SourceFile, offset: int) -> Span | None:
     """The name of an operator at an offset, without its namespace; None for anything else."""
     word = word_at(file, offset)
-    name = word.text.rpartition("::")[2]
-    if not name or cursor_at(file, offset).in_key or name not in _names(project, file):
-        return None
+    name = re.split(r"::|\.", word.text)[-1] if _is_call(file, word) else word.text.rpartition("::")[2]
     place = Span(file, word.end - len(name), word.end)
-    return place if any(own.start == place.start for own in places_of([file], name)) else None
+    if not name or cursor_at(file, offset).in_key:
+        return None
+    names = _names(project, file)
+    if _is_call(file, word):
+        return place if name in {own.partition(".")[0] for own in names} else None
+    is_named = name in names and any(own.start == place.start for own in places_of([file], name))
+    return place if is_named else None
+
+
+def _is_call(file: SourceFile, word: Span) -> bool:
+    """Whether a word of a file with derivatives is the function of a call in a formula."""
+    is_called = file.text[word.end : word.end + 1] == "("
+    return is_called and _has_formulas(file) and cursor_at(file, word.start).key not in NO_FORMULAS
+
+
+def _has_formulas(file: SourceFile) -> bool:
+    """Whether a file may have derivatives: those of libraries have any name."""
+    return kind_of(file) not in (NATIVE_FUNCTIONS, LIBRARY, BACKEND, TAGS)
 
 
 def _names(project: Project, file: SourceFile) -> set[str]:
@@ -76,6 +91,8 @@ def _renamed(old: str, new: str, names: set[str]) -> Mapping[str, str]:
     """The operators that change with one, with their new names. Raises ValueError for a name that cannot be."""
     if _NAME.fullmatch(new) is None:
         raise ValueError(f"`{new}` is not a name of an operator")
+    for part in new.split("."):
+        check_is_no_word(part)
     base, _, overload = old.partition(".")
     new_base, _, new_overload = new.partition(".")
     if base == new_base:
@@ -94,7 +111,7 @@ def _edits(file: SourceFile, renamed: Mapping[str, str]) -> Iterator[Edit]:
     for old, new in renamed.items():
         for place in places_of([file], old):
             yield Edit(place, new)
-    if kind_of(file) is DERIVATIVES:
+    if _has_formulas(file):
         functions = {old.partition(".")[0]: new.partition(".")[0] for old, new in renamed.items()}
         for old, new in functions.items():
             yield from _calls(file, old, new) if old != new else ()
