@@ -9,7 +9,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Any, Final
@@ -103,7 +103,7 @@ class Checker:
             self._ready.end()
             self._ready = None
 
-    async def reports(self, request: Mapping[str, object]) -> AsyncIterator[dict[str, Any]]:
+    async def reports(self, request: Mapping[str, object]) -> AsyncGenerator[dict[str, Any], None]:
         """What a process answers to a request, line by line. It ends with the task. Raises CheckFailed."""
         self.prepare()
         process, self._ready = self._ready, None

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
@@ -206,15 +207,20 @@ class OperatorServer(LanguageServer):
     async def _take_reports(self, request: dict[str, object], files: dict[str, SourceFile]) -> bool:
         """Publish what a process reports, as it comes; False if the process failed."""
         try:
-            async for report in self.checker.reports(request):
-                for path in report["paths"]:
-                    rows = [row for row in report["diagnostics"] if not row["place"] or row["place"]["path"] == path]
-                    if self.project.texts.get(path) is files[path]:
-                        self._publish(FileReport(files[path], rows), is_whole=True)
+            async with aclosing(self.checker.reports(request)) as reports:
+                async for report in reports:
+                    self._take_report(report, files)
         except CheckFailed as failure:
             self._say(str(failure))
             return False
         return True
+
+    def _take_report(self, report: Mapping[str, Any], files: dict[str, SourceFile]) -> None:
+        """Publish the diagnostics of the files that have not changed meanwhile."""
+        for path in report["paths"]:
+            rows = [row for row in report["diagnostics"] if not row["place"] or row["place"]["path"] == path]
+            if self.project.texts.get(path) is files[path]:
+                self._publish(FileReport(files[path], rows), is_whole=True)
 
     async def settled_report(self, path: str) -> FileReport | None:
         """The report about the present text of an open file, which a check may have to make first; None if none can."""
@@ -229,9 +235,10 @@ class OperatorServer(LanguageServer):
         """The text of an open file with the fixes of some codes, of those of the settings by default; None if equal."""
         request = self._request({file.path: file} | self.project.texts)
         try:
-            async for answer in self.checker.reports({**request, "fixed": file.path, "select": codes}):
-                text: str | None = answer["text"]
-                return text
+            async with aclosing(self.checker.reports({**request, "fixed": file.path, "select": codes})) as answers:
+                async for answer in answers:
+                    text: str | None = answer["text"]
+                    return text
         except CheckFailed as failure:
             self._say(str(failure))
         return None
