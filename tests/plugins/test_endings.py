@@ -72,9 +72,9 @@ def test_forged_bytecode_is_not_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "codes"),
     [
-        ("print('noise')\nfrom opwright.plugin import Plugin\nplugin = Plugin('acme', api=1)\n", {"E1306"}),
-        ("raise SystemExit\n", {"E2302", "E1306"}),
-        ("import os\nos._exit(0)\n", {"E1306"}),
+        ("print('noise')\nfrom opwright.plugin import Plugin\nplugin = Plugin('acme', api=1)\n", {"E1306", "W1370"}),
+        ("raise SystemExit\n", {"E2302", "E1306", "W1370"}),
+        ("import os\nos._exit(0)\n", {"E1306", "W1370"}),
     ],
 )
 def test_an_editor_has_its_other_diagnostics(tmp_path: Path, text: str, codes: set[str]) -> None:

@@ -230,7 +230,7 @@ def test_an_editor_may_trust_its_workspace(stranger: Stranger) -> None:
     for name in ("antigravity", "../../outside_plugin.py", "./evil_folder", "evil_module", "evil_package.part"):
         for path in (stranger.folder / "b.yaml", stranger.folder / "pyproject.toml"):
             path.write_text(path.read_text().replace(f", {name}", "").replace(f', "{name}"', ""))
-    assert {row.code for row in _rows_in_editor(stranger, {"trusted": True})} == {"E1302", "E1335"}
+    assert {row.code for row in _rows_in_editor(stranger, {"trusted": True})} == {"E1302", "E1335", "W1370"}
     assert len(stranger.ran) == 2, "in the server and in its check"
 
 
