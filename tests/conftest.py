@@ -45,6 +45,8 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("OPWRIGHT_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
+        # What PyTorch compiles for `load`, with locks that wait for ever if the process that made one was killed.
+        patch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path_factory.mktemp("extensions")))
         patch.delenv("OPWRIGHT_ALLOW_PLUGINS", raising=False)
         yield
 
