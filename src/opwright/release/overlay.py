@@ -93,8 +93,9 @@ def narrow_text(file: SourceFile, is_wanted: Callable[[str], bool]) -> SourceFil
         first, last = start - 2, start + len(text)
         parts += ["\n" * file.text.count("\n", end, first), file.text[first:last]]
         end = last
+    rest = "\n" * file.text.count("\n", end)
     # A file without items has an empty list.
-    parts.append("\n" * file.text.count("\n", end) if parts else f"{file.text.count(chr(10)) * chr(10)}[]\n")
+    parts.append(rest if parts else f"{rest}[]\n")
     return SourceFile(file.path, "".join(parts))
 
 
