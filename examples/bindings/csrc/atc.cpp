@@ -38,31 +38,26 @@ at::Scalar scalar(const atc_scalar& value) {
   throw std::invalid_argument("a scalar has no such kind");
 }
 
-std::vector<at::Tensor> tensors(const atc_tensor* handles, size_t length) {
-  std::vector<at::Tensor> values;
+template <class List, class Item, class Convert>
+static List list(const Item* items, size_t length, Convert convert) {
+  List values;
   values.reserve(length);
   for (size_t i = 0; i < length; ++i) {
-    values.push_back(tensor(handles[i]));
+    values.push_back(convert(items[i]));
   }
   return values;
+}
+
+std::vector<at::Tensor> tensors(const atc_tensor* handles, size_t length) {
+  return list<std::vector<at::Tensor>>(handles, length, tensor);
 }
 
 c10::List<std::optional<at::Tensor>> optional_tensors(const atc_tensor* handles, size_t length) {
-  c10::List<std::optional<at::Tensor>> values;
-  values.reserve(length);
-  for (size_t i = 0; i < length; ++i) {
-    values.push_back(optional_tensor(handles[i]));
-  }
-  return values;
+  return list<c10::List<std::optional<at::Tensor>>>(handles, length, optional_tensor);
 }
 
 std::vector<at::Scalar> scalars(const atc_scalar* values, size_t length) {
-  std::vector<at::Scalar> list;
-  list.reserve(length);
-  for (size_t i = 0; i < length; ++i) {
-    list.push_back(scalar(values[i]));
-  }
-  return list;
+  return list<std::vector<at::Scalar>>(values, length, scalar);
 }
 
 template <class T>
