@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -322,6 +322,21 @@ lsp-soak: $(REFERENCE)
 renames: COUNT ?= 1000
 renames: $(REFERENCE)
 	$(VENV)/bin/python -m tests.lsp.renames --count $(COUNT)
+
+# The drop-in programs with what they need, as a folder and a zip file with PyYAML as the only dependency: docs/core.md.
+# PROGRAMS='gen gen_autograd' takes fewer.
+PROGRAMS ?=
+core: $(TOOL)
+	$(VENV)/bin/python -m tests.core $(PROGRAMS)
+
+# The same in an environment with PyYAML alone, compared with the generator of the installed PyTorch, or of TREE.
+CORE_PROOF := .cache/core-proof
+core-proof: core $(REFERENCE)
+	test -x $(CORE_PROOF)/bin/python || $(PYTHON) -m venv $(CORE_PROOF)
+	$(CORE_PROOF)/bin/pip --disable-pip-version-check install --quiet $(PIP_FLAGS) PyYAML
+	$(CORE_PROOF)/bin/python build/core/opwright-core/prove.py --core build/core/opwright-core.zip \
+	    --python $(CURDIR)/$(VENV)/bin/python \
+	    $(or $(TREE),$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'))
 
 clean:
 	rm -rf build .cache

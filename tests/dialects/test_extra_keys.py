@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections.abc
 import json
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -11,6 +13,8 @@ from opwright.dialects.backend.loader import load
 from opwright.dialects.backend.reader import read_beside
 from opwright.dialects.backend.values import VERSION_FIELDS
 from opwright.dialects.dialect import BackendReader, LoadContext
+from opwright.dialects.extra_key_reader import ExtraKeys
+from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.dialects.extra_keys import (
     ANY_VALUE,
     CPP_CODE,
@@ -84,14 +88,23 @@ def operators() -> Catalog:
     return load_pytorch("auto")
 
 
-def context_of(sink: Diagnostics, **fields: object) -> LoadContext:
-    """A context with the operators of PyTorch and the keys of these tests."""
-    keys = {
+def reading(keys: collections.abc.Mapping[str, tuple[ExtraKey, ...]]) -> Callable[[str], ExtraKeys | None]:
+    """What reads these keys at each place, as a run with plug-ins does."""
+    return lambda where: ExtraKeys(keys[where]) if where in keys else None
+
+
+def acme_keys() -> dict[str, tuple[ExtraKey, ...]]:
+    """The keys of these tests by their places."""
+    return {
         key.where: tuple([other.of_plugin("acme") for other in (*ENTRY_KEYS, *HEAD_KEYS) if other.where == key.where])
         for key in (*ENTRY_KEYS, *HEAD_KEYS)
     }
+
+
+def context_of(sink: Diagnostics, **fields: object) -> LoadContext:
+    """A context with the operators of PyTorch and the keys of these tests."""
     rules = Rules(parse_version("2.13.0"))
-    context = LoadContext(sink, rules, pytorch(), operators(), operators().functions, extra_keys=keys)
+    context = LoadContext(sink, rules, pytorch(), operators(), operators().functions, extra_keys=reading(acme_keys()))
     return context._replace(**fields)  # type: ignore[arg-type]
 
 
@@ -205,7 +218,7 @@ def test_head() -> None:
 def test_no_keys() -> None:
     """Without keys of plug-ins, entries and heads have no values, and a run of the drop-in program has no keys."""
     text = "backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- relu\n"
-    backend = backend_of(text, extra_keys={})
+    backend = backend_of(text, extra_keys=None)
     assert backend.options == NO_HEAD_OPTIONS
     assert backend.sections[0].entries[0].options == NO_ENTRY_OPTIONS
     _, sink = loaded(text.replace("supported", "jit: true\nsupported"), tolerant=True)
@@ -226,7 +239,7 @@ def test_native_functions() -> None:
             return list(files)
 
     sink = Diagnostics()
-    context = context_of(sink, inputs=_Inputs(), extra_keys={NATIVE_FUNCTION: (key,)}, catalog=None)
+    context = context_of(sink, inputs=_Inputs(), extra_keys=reading({NATIVE_FUNCTION: (key,)}), catalog=None)
     catalog = load_native([SourceFile("native/native_functions.yaml", text)], context)
     assert [function.values["cost"] for function in catalog] == [5, 1]
     wrong = text.replace("5", "x") + "  csot: 1\n"
@@ -239,7 +252,8 @@ def test_library_entries() -> None:
     key = ExtraKey("cost", int, LIBRARY_ENTRY)
     sink = Diagnostics()
     text = "namespace: acme\noperators:\n- func: a(Tensor self) -> Tensor\n  cost: [{value: 3, since: 2.12}]\n"
-    libraries = load_libraries([SourceFile("l.yaml", text)], context_of(sink, extra_keys={LIBRARY_ENTRY: (key,)}))
+    context = context_of(sink, extra_keys=reading({LIBRARY_ENTRY: (key,)}))
+    libraries = load_libraries([SourceFile("l.yaml", text)], context)
     assert not list(sink)
     assert libraries[0].catalog.functions[0].values["cost"] == 3
 
@@ -308,7 +322,7 @@ FAST = ExtraKey("fast", bool, BACKEND_ENTRY)
 def test_reader() -> None:
     """A vendor's own file is read as a backend file, and a mistake has its place in the vendor's file."""
     keys = {BACKEND_ENTRY: (FAST, *ENTRY_KEYS)}
-    backend, sink = loaded(VENDOR, backend_readers=(READER,), extra_keys=keys)
+    backend, sink = loaded(VENDOR, backend_readers=(READER,), extra_keys=reading(keys))
     assert backend is not None
     entry = backend.sections[0].entries[0]
     assert (entry.function.name.text, entry.options.values["fast"], entry.options.values["level"]) == ("relu", True, 2)
@@ -349,8 +363,10 @@ def test_reading_beside() -> None:
 
 def test_schemas() -> None:
     """The JSON Schemas of files have the keys of plug-ins, with their values for releases and their help."""
-    keys = context_of(Diagnostics()).extra_keys
-    schema = BACKEND.schema({**keys, LIBRARY_ENTRY: (ExtraKey("cost", int, LIBRARY_ENTRY),)})
+    keys = acme_keys()
+    schema = add_extra_keys(
+        "backend", BACKEND.schema() or {}, {**keys, LIBRARY_ENTRY: (ExtraKey("cost", int, LIBRARY_ENTRY),)}
+    )
     assert schema is not None
     (key,) = [key for key in keys[BACKEND_ENTRY] if key.name == "reduction"]
     text = json.dumps(schema)
@@ -359,7 +375,11 @@ def test_schemas() -> None:
     assert '"jit"' in text
     help = "Whether the profiler sees the call. (plug-in acme)"
     assert text.count(json.dumps({"description": help})[1:-1]) == 1
-    native = NATIVE_FUNCTIONS.schema({NATIVE_FUNCTION: (ExtraKey("cost", int, NATIVE_FUNCTION, is_required=True),)})
+    native = add_extra_keys(
+        "native_functions",
+        NATIVE_FUNCTIONS.schema() or {},
+        {NATIVE_FUNCTION: (ExtraKey("cost", int, NATIVE_FUNCTION, is_required=True),)},
+    )
     assert native is not None
     assert "cost" in json.loads(json.dumps(native))["items"]["required"]
     assert '"jit"' not in json.dumps(BACKEND.schema())

@@ -200,7 +200,7 @@ class WholeProject(Project):
     families = tuple(
         name
         for name, family in REGISTERED.items()
-        if not (family.serves_libraries or family.serves_backends or family.names_operators)
+        if not (family.serves_libraries or family.serves_backends or family.job_loader)
     )
     place = "site/torchgen/packaged/ATen"
 

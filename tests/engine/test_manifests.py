@@ -241,16 +241,16 @@ def test_another_tool_makes_everything_again(project: Project, monkeypatch: pyte
     [path] = state_files(project, ".state")
     tool = state._read(str(path))[0]["tool"]
     assert tool == identity.tool_identity()
-    monkeypatch.setattr(identity, "_file_lines", lambda _: iter(["a module"]))
+    monkeypatch.setattr(identity, "_own_files", lambda _: {})
     assert tool != identity.tool_identity.__wrapped__()
 
 
 def test_the_tool_is_all_files_of_the_package() -> None:
     """Templates, tables and support headers are as much a part of the tool as its modules are, pages are not."""
-    from opwright.incremental.identity import _file_lines
+    from opwright.incremental.identity import own_files
 
     package = SOURCE / "opwright"
-    listed = {line.rsplit(" ", 2)[0] for line in _file_lines(str(package))}
+    listed = set(own_files())
     unused = {"__pycache__", "diagnostics"}
     files = {path for path in package.rglob("*") if path.is_file() and unused.isdisjoint(path.parts)}
     assert listed == {str(path) for path in files}
@@ -260,11 +260,12 @@ def test_the_tool_is_all_files_of_the_package() -> None:
 
 def test_an_edited_template_of_the_package_is_another_tool(tmp_path: Path) -> None:
     """An edit of a file that is not a module changes what identifies the tool."""
-    from opwright.incremental.identity import _file_lines
+    from opwright.incremental.identity import _own_files
 
     template = tmp_path / "templates" / "ops.h"
     template.parent.mkdir()
     template.write_text("one")
-    before = _file_lines(str(tmp_path))
+    before = _own_files(str(tmp_path))[str(template)]
     template.write_text("other")
-    assert before != _file_lines(str(tmp_path))
+    after = _own_files(str(tmp_path))[str(template)]
+    assert (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)

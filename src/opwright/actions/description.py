@@ -12,12 +12,25 @@ from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from opwright.source.codes import OTHER_OUTPUTS
+from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["PACKAGES", "Action", "Description", "Word", "WordPlace", "folders_of", "outputs_digest"]
+    from opwright.files.plan import Plan
+
+__all__ = [
+    "PACKAGES",
+    "Action",
+    "Description",
+    "Word",
+    "WordPlace",
+    "check_declared",
+    "folders_of",
+    "outputs_digest",
+]
 
 #: The Python packages that hermetic runs import, besides the standard library. `_yaml` is a part of PyYAML; formulas of
 #: derivatives are parsed by Tree-sitter.
@@ -98,3 +111,20 @@ def outputs_digest(paths: Iterable[str]) -> str:
     True
     """
     return sha256("\n".join(sorted(path.replace(os.sep, "/") for path in paths)).encode()).hexdigest()[:16]
+
+
+def check_declared(digest: str, out: str, plan: Plan) -> None:
+    """Raises Fault (E0618) if the outputs below a folder are not those that a build system declares by their digest.
+
+    The digest is that of the files, or of the folders at the top that they are in.
+    """
+    top = os.path.realpath(out)
+    paths = [os.path.relpath(planned.target, top) for planned in plan.outputs]
+    actual = outputs_digest(paths)
+    if digest not in (actual, outputs_digest(folders_of(paths))):
+        noun = "file" if len(paths) == 1 else "files"
+        raise Fault.at(
+            OTHER_OUTPUTS,
+            f"the run makes other files than the build declares: {len(paths):,} {noun} with the digest {actual}",
+            help="describe the generation again with `--describe`",
+        )

@@ -30,15 +30,12 @@ __all__ = [
     "add_drop_in_arguments",
     "add_input_arguments",
     "add_native_aot_argument",
-    "add_no_plugins_argument",
-    "add_plugin_argument",
     "add_selection_arguments",
     "ask_whole_download",
     "not_empty",
     "open_named_inputs",
     "options",
     "selection",
-    "settle_plugins",
     "terminal_columns",
 ]
 
@@ -208,12 +205,29 @@ def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
 
 def add_drop_in_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the drop-in programs have besides the flags of PyTorch's: `--prune`, without which they remove
-    nothing, as PyTorch's programs do, and `--release`.
+    nothing, as PyTorch's programs do; `--release`; and what build systems want to know.
     """
     parser.add_argument(
         "--prune", action="store_true", help="remove files that earlier runs wrote and that are no longer made"
     )
+    add_build_arguments(parser)
     add_release_argument(parser)
+
+
+def add_build_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare `--depfile` and `--stamp` of drop-in programs."""
+    parser.add_argument(
+        "--depfile",
+        metavar="FILE",
+        type=not_empty,
+        help="write a dependency file for Make, Ninja or CMake: outputs, inputs, and the files of this program",
+    )
+    parser.add_argument(
+        "--stamp",
+        metavar="FILE",
+        type=not_empty,
+        help="touch this file; the dependency file names it alone as output",
+    )
 
 
 def add_release_argument(parser: argparse._ActionsContainer) -> None:
@@ -234,62 +248,6 @@ def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
         help="let the heads of files name this file, or the files of this folder, although it is outside of their "
         "project (may be repeated)",
     )
-
-
-def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--plugin`."""
-    parser.add_argument(
-        "--plugin",
-        metavar="NAME",
-        action="append",
-        default=[],
-        type=not_empty,
-        help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated; files "
-        "may name plug-ins too, which `opwright trust` allows)",
-    )
-
-
-def add_no_plugins_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--no-plugins`."""
-    parser.add_argument(
-        "--no-plugins", action="store_true", help="use no plug-in that a file names, whatever you allowed"
-    )
-
-
-def settle_plugins(arguments: argparse.Namespace) -> None:
-    """Add the plug-ins that the project names to those of a command's arguments. Raises Fault if they are no names.
-
-    Further calls do nothing. `uses_plugins` then tells whether the command names plug-ins, or families that only a
-    plug-in may add.
-    """
-    if "plugin" not in arguments or "uses_plugins" in arguments:
-        return
-    from opwright.emit.registry import FAMILIES
-    from opwright.source.project_file import find_project_file
-
-    asked = vars(arguments)
-    is_alone = is_isolated(arguments) or asked.get("no_plugins")
-    path = None if is_alone else asked.get("config") or find_project_file(os.getcwd())
-    named: list[str] = []
-    if path is not None and os.path.isfile(path):
-        with open(path, "rb") as stream:
-            data = stream.read()
-        if b"opwright" in data and b"plugins" in data:
-            from opwright.plugins.settings import project_plugins
-
-            named = project_plugins(path, data)
-    arguments.project_file, arguments.plugin_words = path if named else None, arguments.plugin
-    arguments.head_plugins = []
-    arguments.plugin = list(dict.fromkeys([*named, *arguments.plugin]))
-    arguments.uses_plugins = bool(arguments.plugin) or any(name not in FAMILIES for name in asked.get("only") or ())
-    # Names mean something else where modules are found elsewhere.
-    arguments.plugin_path = list(sys.path) if arguments.uses_plugins else []
-
-
-def is_isolated(arguments: argparse.Namespace) -> bool:
-    """Whether a command uses no settings of the project or the user."""
-    asked = vars(arguments)
-    return bool(asked.get("isolated") or asked.get("hermetic"))
 
 
 def not_empty(text: str) -> str:

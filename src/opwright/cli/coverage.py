@@ -13,13 +13,8 @@ import argparse
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import (
-    add_allow_path_argument,
-    add_input_arguments,
-    add_plugin_argument,
-    not_empty,
-    open_named_inputs,
-)
+from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
+from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.streams import print_or_write
 from opwright.coverage import formats
 from opwright.coverage.records import (

@@ -25,11 +25,11 @@ from opwright.cli import console
 from opwright.cli.arguments import (
     add_allow_path_argument,
     add_input_arguments,
-    add_plugin_argument,
     not_empty,
     open_named_inputs,
     terminal_columns,
 )
+from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.plugin_use import activate_installed
 from opwright.cli.streams import say, wants_color, wants_links
 from opwright.explain.records import SECTIONS

@@ -10,12 +10,13 @@ import time
 from contextlib import contextmanager
 from typing import Final, Protocol
 
+from opwright.cli.extra_files import check_overwrites, input_files, write_stamp
 from opwright.cli.streams import AUTO, wants_color
-from opwright.files.plain_files import real_folder, real_path
-from opwright.files.writer import Writer, touch_file
+from opwright.files.plain_files import real_path
+from opwright.files.writer import Writer
 from opwright.incremental.identity import Run
-from opwright.source.codes import OTHER_OUTPUTS, OUTPUT_DIFFERS, OVERWRITES
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.codes import OUTPUT_DIFFERS
+from opwright.source.diagnostic import Diagnostics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,17 +31,14 @@ if TYPE_CHECKING:
     from opwright.run.session import Session
 
 __all__ = [
-    "check_declared",
     "check_extras",
     "check_outputs",
-    "check_overwrites",
     "facts_of",
     "list_or_check",
     "print_outputs",
     "print_stats",
     "progress",
     "write_outputs",
-    "write_stamp",
 ]
 
 
@@ -53,12 +51,6 @@ def print_outputs(plan: Plan, form: str) -> None:
         print(cmake_list("opwright_outputs", targets))
     else:
         sys.stdout.writelines(f"{target}\n" for target in targets)
-
-
-def write_stamp(path: str | None) -> None:
-    """Touch the file by which build systems know when the last run was."""
-    if path is not None:
-        touch_file(path)
 
 
 def list_or_check(arguments: argparse.Namespace, session: Session, generation: Generation, sink: Diagnostics) -> bool:
@@ -104,7 +96,7 @@ def _write_extras(
             from opwright.files.depfile import make_rule
 
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
-            writer.write(real_path(arguments.depfile), make_rule(targets, _inputs(stamps)))
+            writer.write(real_path(arguments.depfile), make_rule(targets, input_files(stamps)))
         if arguments.provenance is not None:
             text = _provenance_text(generation.provenance(outcome))
             writer.write(real_path(arguments.provenance), text.encode())
@@ -135,30 +127,6 @@ def facts_of(arguments: argparse.Namespace) -> dict[str, str]:
     return {"provenance": os.path.relpath(path, top).replace(os.sep, "/") if path.startswith(top + os.sep) else path}
 
 
-def _inputs(stamps: InputStamps | None) -> list[str]:
-    """The input files that are on this machine."""
-    return [path for path, stamp in stamps.files.items() if stamp is not None] if stamps is not None else []
-
-
-def check_declared(digest: str, out: str, plan: Plan) -> None:
-    """Raises Fault (E0618) if the outputs below a folder are not those that a build system declares by their digest.
-
-    The digest is that of the files, or of the folders at the top that they are in.
-    """
-    from opwright.actions.description import folders_of, outputs_digest
-
-    top = os.path.realpath(out)
-    paths = [os.path.relpath(planned.target, top) for planned in plan.outputs]
-    actual = outputs_digest(paths)
-    if digest not in (actual, outputs_digest(folders_of(paths))):
-        noun = "file" if len(paths) == 1 else "files"
-        raise Fault.at(
-            OTHER_OUTPUTS,
-            f"the run makes other files than the build declares: {len(paths):,} {noun} with the digest {actual}",
-            help="describe the generation again with `--describe`",
-        )
-
-
 def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, stamps: InputStamps | None) -> None:
     """Check the paths of the additional files before the run writes anything.
 
@@ -166,34 +134,11 @@ def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run
     """
     named = {"--depfile": arguments.depfile, "--stamp": arguments.stamp, "--provenance": arguments.provenance}
     files = [(flag, path) for flag, path in named.items() if path is not None]
-    check_overwrites(files, generation, run, _inputs(stamps))
+    check_overwrites(files, generation, run, input_files(stamps))
     if arguments.depfile is not None:
         from opwright.files.depfile import make_rule
 
-        make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], _inputs(stamps))
-
-
-def check_overwrites(
-    files: Iterable[tuple[str, str]], generation: Generation, run: Run | None, inputs: Iterable[str]
-) -> None:
-    """Check that files, each given with its flag, have paths that the run does not use otherwise.
-
-    Raises Fault (E0613) for the path of an input, an output, another of these files, or the state of the `run`.
-    """
-    named = [(flag, path, real_path(path)) for flag, path in files]
-    folders = tuple(f"{real_folder(folder)}/" for folder in generation.request.folders.values())
-    taken: dict[str, str] = {}
-    if any(real.startswith(folders) for _, _, real in named):
-        taken = dict.fromkeys([planned.target for planned in generation.plan().outputs], "one of the run's outputs")
-    for path in inputs if named else ():
-        taken[real_path(path)] = taken[os.path.realpath(path)] = "an input of the run"
-    state = None if run is None else f"{real_folder(run.state_folder)}/"
-    for flag, path, real in named:
-        is_state = state is not None and real.startswith(state)
-        what = "in the state folder of Opwright" if is_state else taken.get(real)
-        if what is not None:
-            raise Fault.at(OVERWRITES, f"`{flag}` names `{path}`, which is {what}", help="give it a name of its own")
-        taken[real] = f"what `{flag}` names too"
+        make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], input_files(stamps))
 
 
 def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostics) -> bool:
@@ -220,7 +165,8 @@ class Reporter(Protocol):
 
 @contextmanager
 def progress(color: str = AUTO) -> Iterator[Reporter | None]:
-    """A reporter that moves a bar on standard error, or None if that is not a terminal.
+    """A reporter that moves a bar on standard error, or None if that is not a terminal or `rich` is not
+    installed.
 
     `color` is a choice of `--color`.
 
@@ -230,8 +176,12 @@ def progress(color: str = AUTO) -> Iterator[Reporter | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    except ModuleNotFoundError:
+        yield None
+        return
 
     # The total is unknown until all files are made, and other processes make some of them, so the bar has no total.
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())

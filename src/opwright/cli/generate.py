@@ -18,15 +18,14 @@ from opwright.cli.arguments import (
     add_allow_path_argument,
     add_backend_arguments,
     add_input_arguments,
-    add_plugin_argument,
     add_selection_arguments,
     chosen_devices,
     not_empty,
     open_named_inputs,
     options,
     selection,
-    settle_plugins,
 )
+from opwright.cli.named_plugins import add_plugin_argument, settle_plugins
 from opwright.cli.runs import current_manifest, further_files, request_facts, run_of, write_edit
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
@@ -327,7 +326,7 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
     if manifest is None:
         return False
     if arguments.stamp is not None:
-        from opwright.cli.extras import write_stamp
+        from opwright.cli.extra_files import write_stamp
 
         write_stamp(arguments.stamp)
     _print_summary(arguments, manifest.facts, 0, started)
@@ -499,7 +498,7 @@ def _generate_edit(arguments: argparse.Namespace, session: Session, inputs: Inpu
     if outcome is None:
         return False
     if arguments.stamp is not None:
-        from opwright.cli.extras import write_stamp
+        from opwright.cli.extra_files import write_stamp
 
         write_stamp(arguments.stamp)
     _print_results(arguments, session, outcome, started)
@@ -524,7 +523,7 @@ def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Input
     started = time.perf_counter()
     generation = _load(session, arguments, inputs, sink)
     if arguments.declared is not None:
-        from opwright.cli.extras import check_declared
+        from opwright.actions.description import check_declared
 
         check_declared(arguments.declared, arguments.out, generation.plan())
     outcome = write_outputs(arguments, session, generation)

@@ -8,7 +8,8 @@ from importlib import import_module
 
 import opwright
 from opwright import __version__
-from opwright.cli.arguments import Parser, add_no_plugins_argument
+from opwright.cli.arguments import Parser
+from opwright.cli.named_plugins import add_no_plugins_argument
 from opwright.cli.streams import add_color_argument, leave, settle_streams
 
 # Imports are most of the time of a run with nothing to do, so this module imports nothing for types alone.

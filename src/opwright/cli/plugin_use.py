@@ -15,7 +15,7 @@ import sys
 from typing import Final, NoReturn
 
 from opwright.cli import console, streams
-from opwright.cli.arguments import is_isolated, settle_plugins
+from opwright.cli.named_plugins import is_isolated, settle_plugins
 from opwright.cli.streams import say
 from opwright.plugins.active import ACTIVE, Permission
 from opwright.plugins.head_names import head_names

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from opwright.cli import console
-from opwright.cli.arguments import add_plugin_argument
+from opwright.cli.named_plugins import add_plugin_argument
 from opwright.plugins.active import active_plugins
 from opwright.plugins.discovery import PluginName, installed_plugins, load_plugin
 from opwright.plugins.guard import shown_path

@@ -54,6 +54,9 @@ _WITHOUT_EFFECT = frozenset(
     ]
 )
 
+#: What drop-in programs write from the state that a run leaves.
+_FOR_BUILDS = frozenset(["depfile", "stamp"])
+
 
 def run_of(
     program: str,
@@ -79,15 +82,19 @@ def drop_in_run_of(
 
     Its state is in the user's cache.
     """
-    return Run(home, folders, families, kind, request_facts(program, arguments), apart=True, prunes=arguments.prune)
+    facts = request_facts(program, arguments, _FOR_BUILDS)
+    return Run(home, folders, families, kind, facts, apart=True, prunes=arguments.prune)
 
 
-def request_facts(program: str, arguments: argparse.Namespace) -> dict[str, object]:
-    """All that a program was asked for."""
+def request_facts(
+    program: str, arguments: argparse.Namespace, left_out: frozenset[str] = frozenset()
+) -> dict[str, object]:
+    """All that a program was asked for, without these arguments."""
+    without = _WITHOUT_EFFECT | left_out
     return {
         "program": program,
         "working folder": os.getcwd(),
-        "arguments": {name: value for name, value in vars(arguments).items() if name not in _WITHOUT_EFFECT},
+        "arguments": {name: value for name, value in vars(arguments).items() if name not in without},
         "installed": _installed_torch() if _asks_for_installed(arguments) else None,
     }
 
@@ -149,13 +156,30 @@ def write_all(
         session.write(session.load(inputs, make_request, sink, more_files))
 
 
-def run_unless_current(run: Run, work: Callable[[Diagnostics], int]) -> int:
-    """Do a program's work unless an earlier run left nothing to do, and give the exit status."""
-    if current_manifest(run) is not None:
+def run_unless_current(
+    run: Run, work: Callable[[Diagnostics], int], arguments: argparse.Namespace, *, is_current: bool | None = None
+) -> int:
+    """Do a drop-in program's work unless an earlier run left nothing to do, and give the exit status.
+
+    Then write what its arguments ask for besides (`--depfile`, `--stamp`). `is_current` is whether there is nothing to
+    do, if that is known.
+    """
+    if is_current is None:
+        is_current = current_manifest(run) is not None
+    is_for_build = arguments.depfile is not None or arguments.stamp is not None
+    if is_current and not is_for_build:
         return 0
     from opwright.cli import console
 
-    return console.run(work)
+    def work_for_build(sink: Diagnostics) -> int:
+        from opwright.cli.extra_files import write_for_build
+
+        status = console.SUCCESS if is_current else work(sink)
+        if status == console.SUCCESS and not sink.has_errors:
+            write_for_build(arguments, run)
+        return status
+
+    return console.run(work_for_build if is_for_build else work)
 
 
 def further_files(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:

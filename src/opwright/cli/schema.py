@@ -20,7 +20,9 @@ from importlib import import_module
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import LateChoices, add_plugin_argument
+from opwright.cli.arguments import LateChoices
+from opwright.cli.named_plugins import add_plugin_argument
+from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.dialects.table import DIALECTS
 from opwright.plugins.active import ACTIVE
 from opwright.source.diagnostic import Diagnostics
@@ -69,5 +71,6 @@ def schema_text(name: str) -> str:
     if name in DOCUMENTS:
         schema = import_module(DOCUMENTS[name]).json_schema()
     else:
-        schema = next(dialect for dialect in DIALECTS if dialect.name == name).schema(ACTIVE.extra_keys)
+        own = next(dialect for dialect in DIALECTS if dialect.name == name).schema()
+        schema = None if own is None else add_extra_keys(name, own, ACTIVE.extra_keys)
     return json.dumps(schema, indent=2) + "\n"

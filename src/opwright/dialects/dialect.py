@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from opwright.dialects.extra_key_reader import ExtraKeys
-    from opwright.dialects.extra_keys import ExtraKey
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction
@@ -77,9 +76,8 @@ class LoadContext(NamedTuple):
     that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the files of
     the dialect name by their paths, and `allowed_paths` are files and folders outside of the project that they may
     name. `chosen_items` has the entries of a run that does not load all, by the name of the dialect. With
-    `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys` are the keys
-    that plug-ins declare, by the place where they stand, and `backend_readers` read vendors' own files. If the run
-    `lacks_plugins` that files name, other keys may be theirs.
+    `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys` gives
+    the keys that plug-ins declare for a place, and `backend_readers` read vendors' own files.
     """
 
     sink: Diagnostics
@@ -94,9 +92,8 @@ class LoadContext(NamedTuple):
     read_file: Callable[[str], SourceFile] = SourceFile.read
     allowed_paths: tuple[str, ...] = ()
     chosen_items: Mapping[str, ChosenItems] = MappingProxyType({})
-    extra_keys: Mapping[str, tuple[ExtraKey, ...]] = MappingProxyType({})
+    extra_keys: Callable[[str], ExtraKeys | None] | None = None
     backend_readers: tuple[BackendReader, ...] = ()
-    lacks_plugins: bool = False
 
     @property
     def operators(self) -> Catalog:
@@ -106,12 +103,7 @@ class LoadContext(NamedTuple):
 
     def extra_keys_at(self, where: str) -> ExtraKeys | None:
         """What reads the keys that plug-ins declare for a place; None if there are none, or in a tolerant run."""
-        keys = self.extra_keys.get(where, ())
-        if self.tolerant or not (keys or self.lacks_plugins):
-            return None
-        from opwright.dialects.extra_key_reader import ExtraKeys  # Few runs have plug-ins.
-
-        return ExtraKeys(keys, is_open=self.lacks_plugins)
+        return None if self.tolerant or self.extra_keys is None else self.extra_keys(where)
 
 
 class Dialect(Generic[Model]):
@@ -206,32 +198,26 @@ class Dialect(Generic[Model]):
         """What the files say; faults go to the sink of the context, and entries at fault are then missing."""
         if self.loader is not None:
             return self.loader(files, context)
-        return cast(Model, self._module("loader").load(files, context))
+        return cast(Model, self.module("loader").load(files, context))
 
     def import_loader(self) -> None:
         """Import the modules that loading uses."""
         if self.loader is None:
-            self._module("loader")
+            self.module("loader")
 
-    def _module(self, name: str) -> ModuleType:
-        """The module of the package with this name."""
+    def module(self, name: str) -> ModuleType:
+        """The module of the package with this name, or the package itself if it is one module."""
         module = import_module(self.package)
         return import_module(f"{self.package}.{name}") if hasattr(module, "__path__") else module
 
-    def schema(
-        self, extra_keys: Mapping[str, tuple[ExtraKey, ...]] = MappingProxyType({})
-    ) -> Mapping[str, object] | None:
-        """The JSON Schema of the files of this dialect, with keys that plug-ins declare; None if it has none."""
+    def schema(self) -> Mapping[str, object] | None:
+        """The JSON Schema of the files of this dialect; None if it has none."""
         if self.json_schema is not None:
             return self.json_schema()
         if not self.has_schema:
             return None
-        schema: Mapping[str, object] = self._module("fields").json_schema()
-        if not extra_keys:
-            return schema
-        from opwright.dialects.extra_key_schemas import add_extra_keys  # Few runs have plug-ins.
-
-        return add_extra_keys(self.name, schema, extra_keys)
+        schema: Mapping[str, object] = self.module("fields").json_schema()
+        return schema
 
     @property
     def has_schema(self) -> bool:

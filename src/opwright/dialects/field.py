@@ -10,6 +10,8 @@ from opwright.source.patterns import lazy_pattern
 
 __all__ = [
     "FLAG",
+    "OPERATORS",
+    "OWN_OPERATOR_FIELDS",
     "TEXT",
     "TEXTS",
     "Field",
@@ -77,3 +79,24 @@ def mapping_schema(fields: tuple[Field, ...], *, has_others: bool | JsonSchema =
     }
     required = [field.name for field in fields if field.is_required]
     return {**schema, "required": required} if required else schema
+
+
+#: The field with the entries of a library file.
+OPERATORS: Final = "operators"
+
+#: The fields of the head of a library file that say what its operators are, so that the head of a backend file has them
+#: too, for operators of the backend's own.
+OWN_OPERATOR_FIELDS: Final = (
+    Field("namespace", "text", TEXT, "The namespace of the operators, for entries that name none."),
+    Field("doc", "text", TEXT, "What the library is for: the documentation of its Python module."),
+    Field("python_package", "text", TEXT, "The Python package of the library; without it, the namespace."),
+    Field("derivatives", "path", TEXT, "The file with the derivatives, relative to the library file."),
+    Field("derivative_includes", "list of texts", TEXTS, "Headers with the functions that derivatives call."),
+    Field(
+        OPERATORS,
+        "list of entries",
+        list_of_schema({"$ref": "#/$defs/item"}),
+        "The operators, or sections of them.",
+        is_required=True,
+    ),
+)

@@ -10,6 +10,7 @@ from opwright.dialects.backend import loader as backend_loader
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
+from opwright.dialects.table import BACKEND
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import (
     NON_NATIVE_PROPERTIES,
@@ -75,9 +76,7 @@ LAZY_FIELDS: Final = (
 
 def json_schema() -> dict[str, object]:
     """The schema: that of backend files, with the fields that only lazy tensors need."""
-    from opwright.dialects.backend.fields import json_schema as backend_schema  # Loading needs less.
-
-    schema: dict[str, Any] = backend_schema()
+    schema: dict[str, Any] = BACKEND.module("fields").json_schema()
     return {
         **schema,
         "title": "Lazy tensors for Opwright",

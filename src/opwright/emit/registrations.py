@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from opwright.source.diagnostic import Diagnostic
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["ChangedRegistrations", "Registration", "print_registrations"]
+__all__ = [
+    "APPEND_DTYPE",
+    "AUTOCAST",
+    "AUTOCAST_HEADER",
+    "ChangedRegistrations",
+    "Registration",
+    "policy_kernel",
+    "print_registrations",
+]
 
 
 class Registration(NamedTuple):
@@ -74,3 +83,30 @@ def _statement(registration: Registration) -> str:
 
 def _indent(statement: str) -> str:
     return "    " + statement.replace("\n", "\n    ")
+
+
+#: The header with the kernels of policies of autocast.
+AUTOCAST_HEADER: Final = "opwright/autocast.h"
+#: The policy that calls another overload.
+APPEND_DTYPE: Final = "fp32_append_dtype"
+#: What the dispatch keys of autocast begin with.
+AUTOCAST: Final = "Autocast"
+
+
+def policy_kernel(policy: str, device: str, callee: str, type: str) -> str:
+    """The kernel of an operator of a type with a policy on a device, which calls a function of the type.
+
+    >>> policy_kernel("fp32", "CPU", "f", "void ()")
+    '&::opwright::autocast::Kernel<::opwright::autocast::Policy::fp32, c10::DeviceType::CPU, \
+c10::DispatchKey::AutocastCPU, &f, void ()>::call'
+    """
+    arguments = ", ".join(
+        (
+            f"::opwright::autocast::Policy::{policy}",
+            f"c10::DeviceType::{device}",
+            f"c10::DispatchKey::{AUTOCAST}{device}",
+            f"&{callee}",
+            type,
+        )
+    )
+    return f"&::opwright::autocast::Kernel<{arguments}>::call"

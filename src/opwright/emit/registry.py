@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Final, TypeAlias
 
-    from opwright.emit.emitter import AnyEmitter, EmitterSource, Job, Slots
+    from opwright.emit.emitter import AnyEmitter, EmitterSource, Job
     from opwright.source.diagnostic import Diagnostics
 
     CheckFunction: TypeAlias = Callable[[Job, Diagnostics], None]
+    JobLoader: TypeAlias = Callable[..., Job]
 
 __all__ = [
     "DEFAULT_FAMILIES",
@@ -42,7 +43,7 @@ __all__ = [
     "family_inputs",
     "file_options",
     "import_modules",
-    "made_template",
+    "job_loader",
     "own_template",
     "program_families",
     "serves_libraries",
@@ -91,12 +92,13 @@ class Family:
     made too when a user asks for this family. A run without a choice makes those that are `by_default`. Where one
     `selects_as_aten`, a selection may name operators as if all were in the namespace `aten`. One that
     `serves_libraries` makes files for operator libraries; its runs do not load PyTorch's operators unless another
-    family `serves_backends`. One that `names_operators` makes files for the operators that files of the user name, and
-    for no others. Where one `has_local_units`, each unit of its emitters holds functions of one operation alone, and
-    file slots have of all operators only what each operation adds to them, such as an `#include`, so that a run after
-    an edit need not load the other operations. `programs` has the programs besides `opwright generate` that make it,
-    each with what its flag calls the family; None where the program always makes it. `plugin` is the plug-in that adds
-    the family; empty for Opwright's own.
+    family `serves_backends`. One with a `job_loader`, named as `module:name`, makes files for the operators that files
+    of the user name, and for no others; the function loads its job from a request, rules and a sink. Where one
+    `has_local_units`, each unit of its emitters holds functions of one operation alone, and file slots have of all
+    operators only what each operation adds to them, such as an `#include`, so that a run after an edit need not load
+    the other operations. `programs` has the programs besides `opwright generate` that make it, each with what its flag
+    calls the family; None where the program always makes it. `plugin` is the plug-in that adds the family; empty for
+    Opwright's own.
     """
 
     __slots__ = (
@@ -110,9 +112,9 @@ class Family:
         "help",
         "imports",
         "inputs",
+        "job_loader",
         "late_dialects",
         "name",
-        "names_operators",
         "plugin",
         "programs",
         "selects_as_aten",
@@ -137,7 +139,7 @@ class Family:
         selects_as_aten: bool = False,
         serves_libraries: bool = False,
         serves_backends: bool = False,
-        names_operators: bool = False,
+        job_loader: str = "",
         has_local_units: bool = False,
         programs: Mapping[str, str | None] | None = None,
         plugin: str = "",
@@ -156,7 +158,7 @@ class Family:
         self.selects_as_aten: Final = selects_as_aten
         self.serves_libraries: Final = serves_libraries
         self.serves_backends: Final = serves_backends
-        self.names_operators: Final = names_operators
+        self.job_loader: Final = job_loader
         self.has_local_units: Final = has_local_units
         self.programs: Final[Mapping[str, str | None]] = programs or {}
         self.plugin: Final = plugin
@@ -174,6 +176,7 @@ _SHIMS: Final = {"aoti": "torch/csrc/inductor/aoti_torch/generated"}
 _AUTOGRAD: Final = {"autograd": "torch/csrc/autograd/generated"}
 
 _EXECUTORCH: Final = {"executorch": ""}
+_EXECUTORCH_JOB: Final = "opwright.run.executorch:load_executorch_job"
 _CHECK_TYPES: Final = Check(".executorch.checks:check_types")
 
 _ROWS: Final = (
@@ -382,7 +385,7 @@ _ROWS: Final = (
         dialects=("executorch",),
         checks=(_CHECK_TYPES, Check(".executorch.checks:check_functions")),
         by_default=False,
-        names_operators=True,
+        job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "headers"},
     ),
     Family(
@@ -393,7 +396,7 @@ _ROWS: Final = (
         dialects=("executorch",),
         checks=(_CHECK_TYPES, Check(".executorch.checks:check_registrations")),
         by_default=False,
-        names_operators=True,
+        job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "sources"},
     ),
 )
@@ -443,7 +446,7 @@ def serves_libraries(families: Iterable[str]) -> bool:
 
 def executorch_families() -> list[str]:
     """The families of the files of ExecuTorch."""
-    return [name for name, family in FAMILIES.items() if family.names_operators]
+    return [name for name, family in FAMILIES.items() if family.job_loader]
 
 
 def file_options(name: str) -> tuple[str, ...]:
@@ -453,11 +456,18 @@ def file_options(name: str) -> tuple[str, ...]:
     (('backend',), ())
     """
     family = FAMILIES[name]
-    if family.names_operators:
+    if family.job_loader:
         return ("executorch", "executorch_custom")
     if family.serves_backends:
         return ("backend",)
     return ("library", "backend") if family.serves_libraries else ()
+
+
+def job_loader(families: Iterable[str]) -> JobLoader | None:
+    """What loads the job of these families, if its operators are those that files of the user name."""
+    name = next((FAMILIES[name].job_loader for name in families if FAMILIES[name].job_loader), "")
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function) if name else None
 
 
 def takes_all_operators(families: Iterable[str]) -> bool:
@@ -466,7 +476,7 @@ def takes_all_operators(families: Iterable[str]) -> bool:
     >>> takes_all_operators(["headers"]), takes_all_operators(["executorch_headers"])
     (True, False)
     """
-    return not serves_libraries(families) and not any(FAMILIES[name].names_operators for name in families)
+    return not serves_libraries(families) and not any(FAMILIES[name].job_loader for name in families)
 
 
 def has_local_units(families: Iterable[str]) -> bool:
@@ -525,25 +535,6 @@ def checks_of(families: Iterable[str], *, late: bool, tolerant: bool = False) ->
         if check.late == late and (check.when_tolerant or not tolerant)
     }
     return [check.load() for check in checks.values()]
-
-
-#: Templates that are made from another: name -> that one, and the module whose `template_slots` fill it, if any does.
-#: The folder of a name decides which program the comments of its files name.
-_MADE_TEMPLATES: Final = {
-    "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", ".autograd.variable_type"),
-    "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", ".backend.registrations"),
-    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", ".lazy.registrations"),
-    **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
-}
-
-
-def made_template(name: str, job: Job) -> tuple[str, Slots | None]:
-    """PyTorch's template behind a name, and the slots that make the template of the name from it, if it is made."""
-    if name not in _MADE_TEMPLATES:
-        return name, None
-    plain, module = _MADE_TEMPLATES[name]
-    slots: Slots | None = _module(module).template_slots(job) if module else None
-    return plain, slots
 
 
 def own_template(name: str) -> str | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Stamp: TypeAlias = "list[int | str] | None"
     """The status of a file (see `file_status`) and its SHA-256; None if it is not there."""
 
-__all__ = ["InputStamps", "Run", "tool_identity"]
+__all__ = ["InputStamps", "Run", "own_files", "tool_identity"]
 
 #: Folders of the package that no output depends on.
 _UNUSED_FOLDERS = ("__pycache__", "diagnostics")
@@ -124,25 +124,41 @@ def tool_identity() -> str:
 
     It is found out once, because modules do not change for a process that has imported them.
     """
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    checksum = zlib.crc32("\n".join(sorted(_file_lines(top))).encode())
-    return f"{sys.implementation.cache_tag} {checksum:08x} {top}"
+    top = _package()
+    lines = [f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in _own_files(top).items()]
+    return f"{sys.implementation.cache_tag} {zlib.crc32(chr(10).join(sorted(lines)).encode()):08x} {top}"
 
 
-def _file_lines(top: str) -> list[str]:
-    """A line for each file below a folder. There are hundreds, and a run with nothing to do lists them."""
-    lines, folders = [], [top]
+def own_files() -> list[str]:
+    """The paths of the files of this package on which outputs may depend; of a package in a zip file, that of the zip.
+
+    >>> __file__ in own_files()
+    True
+    """
+    return sorted(_own_files(_package()))
+
+
+def _package() -> str:
+    """The folder of this package; it may be in a zip file."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _own_files(top: str) -> dict[str, os.stat_result]:
+    """The files below a folder. There are hundreds, and a run with nothing to do lists them."""
+    statuses, folders = {}, [top]
+    # A package in a zip file is as old as that.
+    archive: str = getattr(__spec__.loader, "archive", "") if __spec__ is not None else ""
+    if archive:
+        return {archive: os.stat(archive)}
     while folders:
-        # The path may be a file, or a package that is not a directory on disk, which its version alone identifies.
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
                 if entry.is_dir():
                     if entry.name not in _UNUSED_FOLDERS:
                         folders.append(entry.path)
                 else:
-                    status = entry.stat()
-                    lines.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
-    return lines
+                    statuses[entry.path] = entry.stat()
+    return statuses
 
 
 class InputStamps:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
+from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.plugin import Plugin
 from opwright.source.named_tuple import NamedTuple
@@ -30,7 +31,7 @@ def _root(dialect: Dialect[Any]) -> Mapping[str, Any]:
 @cache
 def _schema(dialect: Dialect[Any], _plugins: tuple[Plugin, ...]) -> Mapping[str, Any]:
     """The schema of a dialect with the keys of the active plug-ins."""
-    return dialect.schema(ACTIVE.extra_keys) or {}
+    return add_extra_keys(dialect.name, dialect.schema() or {}, ACTIVE.extra_keys)
 
 
 def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from opwright.check.lint import BackendLint, OperatorLint
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
+    from opwright.dialects.extra_key_reader import ExtraKeys
     from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.extensions import EmitExtensions
     from opwright.plugins.plugin import Plugin
@@ -78,12 +79,19 @@ def active_plugins() -> tuple[Plugin, ...]:
 
 def with_plugins(context: LoadContext) -> LoadContext:
     """The context of a loader with what the active plug-ins declare and read."""
-    lacks_plugins = ACTIVE.permission.lacks_plugins
-    if not ACTIVE.extra_keys and not ACTIVE.backend_readers and not lacks_plugins:
+    if not ACTIVE.extra_keys and not ACTIVE.backend_readers and not ACTIVE.permission.lacks_plugins:
         return context
-    return context._replace(
-        extra_keys=ACTIVE.extra_keys, backend_readers=ACTIVE.backend_readers, lacks_plugins=lacks_plugins
-    )
+    return context._replace(extra_keys=_extra_keys_at, backend_readers=ACTIVE.backend_readers)
+
+
+def _extra_keys_at(where: str) -> ExtraKeys | None:
+    """What reads the keys that plug-ins declare for a place; None if there are none, and files name no others."""
+    keys, is_open = ACTIVE.extra_keys.get(where, ()), ACTIVE.permission.lacks_plugins
+    if not keys and not is_open:
+        return None
+    from opwright.dialects.extra_key_reader import ExtraKeys
+
+    return ExtraKeys(keys, is_open=is_open)
 
 
 def forced_families() -> tuple[str, ...]:

@@ -55,8 +55,13 @@ def from_version(
     or can be trusted (E0518), for links that are refused (E0519), for downloads that are cut short (E0509) or altered
     (E0510), and if a SHA-256 is required and the index gives none (E0523).
     """
-    from opwright.release.fetch import Consent, fetch_inputs
-
+    try:
+        from opwright.release.fetch import Consent, fetch_inputs
+    except ModuleNotFoundError as error:
+        if error.name != "opwright.release.fetch":
+            raise
+        message = f"this is the core of Opwright, which reads nothing from a network: not PyTorch {version} either"
+        raise Fault.at(BAD_SPEC, message, help="name a folder of its inputs, or its wheel") from None
     return fetch_inputs(version, Consent(ask_whole, require_hashes), sink)
 
 

@@ -5,12 +5,12 @@ These facts about PyTorch are neither in its YAML nor in its templates.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import TYPE_CHECKING
 
 from opwright.release.version import Version, is_between
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import read_own_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,8 +30,6 @@ __all__ = [
     "operators",
     "shim_tables",
 ]
-
-_DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 
 
 class ShimVersion(NamedTuple):
@@ -199,7 +197,6 @@ def _series(version: Version) -> Version:
 
 def _rows(file_name: str) -> Iterator[list[str]]:
     """The words of each line of a data file, without comments and empty lines."""
-    with open(os.path.join(_DATA, file_name), encoding="utf-8") as stream:
-        for line in stream:
-            if not line.startswith("#") and (words := line.split()):
-                yield words
+    for line in read_own_text(__package__, f"data/{file_name}").splitlines():
+        if not line.startswith("#") and (words := line.split()):
+            yield words

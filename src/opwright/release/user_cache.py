@@ -17,6 +17,11 @@ def cache_folder() -> str:
         # The same folder as platformdirs', whose import would take a tenth of a short run.
         root = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
         return os.path.join(root, "opwright")
-    from platformdirs import user_cache_dir
+    try:
+        from platformdirs import user_cache_dir
+    except ModuleNotFoundError:
+        # The core does without.
+        local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else ""
+        return os.path.join(local, "opwright", "Cache") if local else os.path.expanduser("~/.cache/opwright")
 
     return user_cache_dir("opwright", appauthor=False)

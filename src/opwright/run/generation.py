@@ -9,28 +9,26 @@ from os.path import basename
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.table import DIALECTS
-from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, made_template, own_template
+from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, own_template
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.files.plan import Plan
 from opwright.files.staging import remove_old_staging
 from opwright.files.template import LAUNCHER, PLUGIN_LAUNCHER, STUBS_LAUNCHER, Template, Templates, generated_comment
 from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, named_emitters
 from opwright.model.catalog import PartialCatalog
-from opwright.plugins.head_names import with_head_plugins
-from opwright.plugins.use import ensure_active
 from opwright.release.rules import Rules
 from opwright.release.store import STUB_TEMPLATES
 from opwright.release.tree import rules_of
 from opwright.release.version import Version
 from opwright.run.engine import Engine, Report, Summary, Task
 from opwright.run.loading import check_job, launcher, load_job, load_late_dialects, with_libraries
-from opwright.run.request import Request
+from opwright.run.request import Request, run_plugins
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.emit.emitter import Job
+    from opwright.emit.emitter import Job, Slots
     from opwright.files.plain_files import Status
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.files.staging import Journal
@@ -53,12 +51,31 @@ def template_path(name: str) -> str:
     return f"{folder}{slash}templates/{file}"
 
 
+#: Templates that are made from another: name -> that one, and the module whose `template_slots` fill it, if any does.
+#: The folder of a name decides which program the comments of its files name.
+_MADE_TEMPLATES: Final = {
+    "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", "opwright.emit.autograd.variable_type"),
+    "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.backend.registrations"),
+    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.lazy.registrations"),
+    **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
+}
+
+
+def made_template(name: str, job: Job) -> tuple[str, Slots | None]:
+    """PyTorch's template behind a name, and the slots that make the template of the name from it, if it is made."""
+    if name not in _MADE_TEMPLATES:
+        return name, None
+    plain, module = _MADE_TEMPLATES[name]
+    slots: Slots | None = import_module(module).template_slots(job) if module else None
+    return plain, slots
+
+
 #: Modules that every run that writes files uses.
 _MODULES: Final = (
-    "incremental.fingerprints",
-    "incremental.previous_build",
-    "incremental.output_folders",
-    "files.workers",
+    "opwright.incremental.fingerprints",
+    "opwright.incremental.previous_build",
+    "opwright.incremental.output_folders",
+    "opwright.files.workers",
 )
 
 
@@ -68,7 +85,7 @@ def import_modules(families: Iterable[str]) -> None:
     A late dialect is left out, because only one of the processes loads it.
     """
     for name in _MODULES:
-        import_module(f"opwright.{name}")
+        import_module(name)
     names = dialects_of(families, late=False)
     for dialect in DIALECTS:
         if dialect.name in names:
@@ -157,9 +174,10 @@ class Generation:
         job: Job | None = None,
         rules: Rules | None = None,
     ) -> None:
+        plugins = run_plugins()
         if not request.tolerant:
-            request = request._replace(plugins=with_head_plugins(request.plugins, request.headed_files))
-        ensure_active(request.plugins)
+            request = request._replace(plugins=plugins.with_those_of_heads(request.plugins, request.headed_files))
+        plugins.activate(request.plugins)
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         rules = rules or rules_of(request.inputs, request.release, self.sink)
@@ -177,9 +195,7 @@ class Generation:
     def read_template(self, name: str) -> SourceFile:
         """The template of a name, read from the inputs or from Opwright's own. Raises Fault if it cannot be read."""
         if ":" in name:
-            from opwright.plugins.activation import plugin_template
-
-            return plugin_template(name)
+            return run_plugins().template(name)
         request, own = self.request, own_template(name)
         if own is not None:
             return SourceFile.read(own if request.templates is None else f"{request.templates}/{basename(own)}")

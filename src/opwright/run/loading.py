@@ -15,7 +15,6 @@ from opwright.dialects.table import (
     DEPRECATED,
     DERIVATIVES,
     DIALECTS,
-    EXECUTORCH,
     LAZY,
     LIBRARY,
     NATIVE_AOT,
@@ -27,7 +26,6 @@ from opwright.dialects.table import (
 )
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Lazy
-from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.registry import (
     FAMILIES,
     OWN_STUBS,
@@ -36,6 +34,7 @@ from opwright.emit.registry import (
     dialects_of,
     family_inputs,
     has_local_units,
+    job_loader,
     serves_libraries,
 )
 from opwright.files.template import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate
@@ -47,10 +46,10 @@ from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.operator_library import OperatorLibrary
-from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
+from opwright.run.request import run_plugins
 from opwright.source.codes import NO_OWN_STUBS, UNKNOWN_INPUT, UNKNOWN_NAMESPACE
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.text import SourceFile
@@ -131,10 +130,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     """
     if serves_libraries(request.families):
         return _load_library_job(request, rules, sink)
-    if EXECUTORCH.name in dialects_of(request.families):
-        from opwright.run.executorch import load_executorch_job
-
-        return load_executorch_job(request, rules, sink)
+    load_own = job_loader(request.families)
+    if load_own is not None:
+        return load_own(request, rules, sink)
     # Shims are kept for all devices, so updating them needs the kernels of all.
     shim_devices = [key.flag for key in dispatch_keys() if rules.has_c_shim(key) and request.options.update_c_shim]
     # A backend outside PyTorch cannot have a dispatch key that PyTorch has kernels for, on whatever device.
@@ -151,7 +149,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
         allowed_paths=request.allowed_paths,
         chosen_items=chosen_items,
     )
-    context = with_plugins(context)
+    context = run_plugins().with_their_keys(context)
     catalog = _load_catalog(context)
     context = context._replace(catalog=catalog, functions=catalog.functions)
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
@@ -178,7 +176,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
         libraries=_load_libraries(request, rules, sink) + own_libraries if backends else (),
         backends=backends,
         lazy_backends=lazy_backends,
-        extensions=ACTIVE.extensions or NO_EXTENSIONS,
+        extensions=run_plugins().extensions,
     )
 
 
@@ -265,7 +263,7 @@ def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[
         read_file=request.read_file,
         allowed_paths=request.allowed_paths,
     )
-    context = with_plugins(context)
+    context = run_plugins().with_their_keys(context)
     return LIBRARY.load(request.libraries, context) if request.libraries else ()
 
 
@@ -305,7 +303,7 @@ def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
     """Report faults that keep emitters from making their files, unless entries are missing from the job."""
     if not job.catalog.is_sound:
         return
-    if EXECUTORCH.name not in dialects_of(request.families):
+    if job_loader(request.families) is None:
         check_emittable(job, sink)
     check_static_backends(request.options.static_dispatch, job.catalog, sink, tolerant=request.tolerant)
     for check in checks_of(request.families, late=False, tolerant=request.tolerant):

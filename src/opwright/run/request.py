@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from opwright.emit.emitter import Options
+from opwright.emit.extensions import NO_PLUGINS, RunPlugins
 from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.files.plan import FileSpec, shard_number
 from opwright.model.selection import EVERYTHING, Selection
-from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["ExecutorchFiles", "OutputShard", "OutputsAmong", "OutputsInFolder", "Request"]
+if TYPE_CHECKING:
+    from opwright.plugins.plugin import Plugin
+
+__all__ = ["ExecutorchFiles", "OutputShard", "OutputsAmong", "OutputsInFolder", "Request", "run_plugins"]
+
+
+def run_plugins() -> RunPlugins[Plugin]:
+    """What answers for the plug-ins of runs: their room, which a core lacks."""
+    try:
+        from opwright.plugins.use import PLUGINS
+    except ModuleNotFoundError as error:
+        if error.name != "opwright.plugins":
+            raise
+        return NO_PLUGINS
+    return PLUGINS
 
 
 class OutputShard(NamedTuple):

@@ -69,35 +69,25 @@ def generate(
     ...     [opwright.generate(request, out).summary.written for _ in range(2)]
     [1, 0]
     """
-    from opwright.plugins.head_names import with_head_plugins
+    from opwright.run.request import run_plugins
     from opwright.source.diagnostic import Diagnostics
 
-    started = time.perf_counter()
-    request = request._replace(plugins=with_head_plugins(request.plugins, request.headed_files))
+    started, plugins = time.perf_counter(), run_plugins()
+    request = request._replace(plugins=plugins.with_those_of_heads(request.plugins, request.headed_files))
     session = Session(_run_of_request(request, out, prune=prune), jobs=jobs)
     manifest = session.current_manifest()
     if manifest is not None:
         return _unchanged_outcome(manifest, started)
-    from opwright.plugins.use import ensure_active
-
     sink = sink if sink is not None else Diagnostics()
-    ensure_active(request.plugins)
-    more_files = [*headers_to_compare(request), *[file.path for file in request.files], *_plugin_sources(request)]
+    plugins.activate(request.plugins)
+    named = [file.path for file in request.files]
+    more_files = [*headers_to_compare(request), *named, *plugins.sources(request.plugins)]
     outcome = session.write_edit(request.inputs, lambda _: request, more_files)
     if outcome is not None:
         return outcome
     generation = session.load(request.inputs, lambda _: request, sink, more_files)
     generation.check_shims()
     return session.write(generation)
-
-
-def _plugin_sources(request: Request) -> list[str]:
-    """The paths of the sources of a request's plug-ins."""
-    if not request.plugins:
-        return []
-    from opwright.plugins.sources import source_paths
-
-    return source_paths(request.plugins)
 
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
@@ -114,6 +104,8 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
     """The identity of a library user's run."""
     from hashlib import sha256
 
+    from opwright.run.request import run_plugins
+
     asked = {
         "program": "library",
         "working folder": os.getcwd(),
@@ -123,18 +115,9 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
         "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
         "libraries": [[file.path, sha256(file.text.encode()).hexdigest()] for file in request.files],
         "namespaces": request.namespaces,
-        "plugins": _plugin_facts(request),
+        "plugins": run_plugins().identities(request.plugins),
     }
     return Run(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
-
-
-def _plugin_facts(request: Request) -> list[list[str]]:
-    """What identifies the plug-ins of a request: their names, and fingerprints of their sources."""
-    if not request.plugins:
-        return []
-    from opwright.plugins.sources import sources_fingerprint
-
-    return [[plugin.name, sources_fingerprint(plugin)] for plugin in request.plugins]
 
 
 def without_color(text: str) -> str:

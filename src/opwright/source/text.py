@@ -9,7 +9,7 @@ from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.span import SourceText, Span
 
-__all__ = ["SourceFile", "Span"]
+__all__ = ["SourceFile", "Span", "read_own_text"]
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -71,3 +71,16 @@ class SourceFile(SourceText):
                 label="not UTF-8",
                 help="save the file as UTF-8",
             ) from None
+
+
+def read_own_text(package: str, path: str) -> str:
+    """The text of a file of Opwright's own, by its path in the folder of a package; that may be in a zip file.
+
+    >>> read_own_text("opwright.release", "data/operators.txt").startswith("#")
+    True
+    """
+    from pkgutil import get_data
+
+    data = get_data(package, path)
+    assert data is not None, "packages are loaded from files"
+    return data.decode("utf-8")

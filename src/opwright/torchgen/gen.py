@@ -16,7 +16,7 @@ from opwright.cli.arguments import (
     options,
     selection,
 )
-from opwright.cli.runs import current_manifest, drop_in_run_of, further_files, write_edit
+from opwright.cli.runs import current_manifest, drop_in_run_of, further_files, run_unless_current, write_edit
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.model.dispatch_key import devices
@@ -151,7 +151,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     generation = session.load(inputs, make_request, sink, more_files)
     generation.check_shims(note_missing=True)
     if arguments.output_dependencies:
-        from opwright.cli.extras import check_overwrites
+        from opwright.cli.extra_files import check_overwrites
         from opwright.files.depfile import list_paths
 
         paths = list_paths(arguments.output_dependencies, _devices(arguments))
@@ -194,11 +194,8 @@ def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
-    if _is_up_to_date(arguments):
-        return 0
-    from opwright.cli import console
-
-    return console.run(lambda sink: _run(arguments, sink))
+    run, is_current = _identity(arguments), _is_up_to_date(arguments)
+    return run_unless_current(run, lambda sink: _run(arguments, sink), arguments, is_current=is_current)
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse(argv)
     families = tuple(program_families(_PROGRAM))
     run = drop_in_run_of(_PROGRAM, arguments, arguments.out, _folders(arguments), families)
-    return run_unless_current(run, lambda sink: _run(arguments, run, sink))
+    return run_unless_current(run, lambda sink: _run(arguments, run, sink), arguments)
 
 
 if __name__ == "__main__":

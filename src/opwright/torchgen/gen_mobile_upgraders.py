@@ -5,10 +5,10 @@ flags and writes into the source tree that it belongs to; this one writes into a
 
 from __future__ import annotations
 
-from opwright.cli.arguments import Parser, not_empty
+from opwright.cli.arguments import Parser, add_build_arguments, not_empty
+from opwright.cli.bytecode import add_bytecode_arguments, output_folders, write_upgraders
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
-from opwright.cli.upgraders import add_bytecode_arguments, output_folders, write_upgraders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def _parser() -> Parser:
     parser = Parser(f"python -m opwright.torchgen.{_PROGRAM}", __doc__)
     parser.add_argument("--out", metavar="DIR", type=not_empty, default="torch/csrc/jit/mobile", help="output folder")
     add_bytecode_arguments(parser)
+    add_build_arguments(parser)
     return parser
 
 
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
     run = drop_in_run_of(_PROGRAM, arguments, arguments.out, output_folders(arguments), ())
-    return run_unless_current(run, lambda sink: write_upgraders(arguments, run, sink))
+    return run_unless_current(run, lambda sink: write_upgraders(arguments, run, sink), arguments)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     families = tuple(program_families("gen_pyi"))
     folders = build_folders(arguments.out, families)
     run = drop_in_run_of("gen_pyi", arguments, arguments.out, folders, families)
-    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders))
+    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders), arguments)
 
 
 def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str]) -> int:

@@ -169,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         session.write(session.load(inputs, lambda _: _request(arguments, inputs, run, formatter), sink, (), _scope))
         return console.SUCCESS
 
-    return run_unless_current(run, work)
+    return run_unless_current(run, work, arguments)
 
 
 if __name__ == "__main__":

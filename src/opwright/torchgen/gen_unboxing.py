@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from opwright.cli import console
 from opwright.cli.arguments import Parser, add_release_argument, selection
-from opwright.cli.extras import check_overwrites
+from opwright.cli.extra_files import check_overwrites
 from opwright.cli.streams import leave
 from opwright.dialects.selection.loader import load_operator_names
 from opwright.emit.registry import build_folders, program_families

@@ -209,7 +209,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folders = _folders(arguments)
     # Whatever the arguments, only this output folder holds generated files alone.
     run = drop_in_run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments))
-    return run_unless_current(run, lambda sink: _run(arguments, run, sink))
+    return run_unless_current(run, lambda sink: _run(arguments, run, sink), arguments)
 
 
 if __name__ == "__main__":

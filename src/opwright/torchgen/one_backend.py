@@ -75,7 +75,7 @@ def run_backend(program: str, arguments: argparse.Namespace, options: MakeOption
             session.write(generation)
         return console.SUCCESS
 
-    return run_unless_current(run, work)
+    return run_unless_current(run, work, arguments)
 
 
 def _scope(arguments: argparse.Namespace) -> LoadScope:

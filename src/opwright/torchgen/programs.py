@@ -43,7 +43,7 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     families = tuple(program_families(program))
     folders = dict.fromkeys(build_folders("", families), arguments.out)
     run = drop_in_run_of(program, arguments, arguments.out, folders, families)
-    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders, named))
+    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders, named), arguments)
 
 
 def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:

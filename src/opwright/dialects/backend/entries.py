@@ -117,7 +117,8 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
 def _report_several_keys(item: Mapping, context: LoadContext) -> None:
     sink = context.sink
     name, value = item.entries[0]
-    options = {*READERS, *_RENAMED, *_LASTING_NAMES, *[key.name for key in context.extra_keys.get(BACKEND_ENTRY, ())]}
+    extra_keys = context.extra_keys_at(BACKEND_ENTRY)
+    options = {*READERS, *_RENAMED, *_LASTING_NAMES, *(() if extra_keys is None else extra_keys.names)}
     if isinstance(value, Scalar) and value.kind == "null" and item.entries[1][0].value in options:
         message = f"`{item.entries[1][0].value}` is beside `{name.value}`, not one of its options"
         help = "indent the options under the name of the operator"

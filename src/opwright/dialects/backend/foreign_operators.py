@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from opwright.dialects.backend.entry_fields import FUNC
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.library.namespaces import library_names
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.model.library import PYTORCH
+from opwright.model.library import PYTORCH, library_names
 from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.grammar import DISPATCHER

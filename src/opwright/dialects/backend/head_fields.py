@@ -18,9 +18,17 @@ from opwright.dialects.backend.values import (
     read_text,
     read_word,
 )
-from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
-from opwright.dialects.library.head import HEAD_FIELDS as LIBRARY_HEAD_FIELDS
-from opwright.dialects.library.head import NAMESPACE, OPERATORS
+from opwright.dialects.field import (
+    FLAG,
+    OWN_OPERATOR_FIELDS,
+    TEXT,
+    TEXTS,
+    Field,
+    JsonSchema,
+    choice,
+    list_of_schema,
+    mapping_schema,
+)
 from opwright.model.dispatch_key import Allocation
 from opwright.model.external_backend import Fallback, Guard
 from opwright.release.version_range import RangeFault, parse_version_range
@@ -39,7 +47,6 @@ __all__ = [
     "FALLBACK_FIELDS",
     "GUARD_FIELDS",
     "HEAD_FIELDS",
-    "LIBRARY_FIELDS",
     "OPERATOR_FIELDS",
     "OWN_FIELDS",
     "READERS",
@@ -50,10 +57,6 @@ _NAMES: Final[JsonSchema] = list_of_schema(TEXT)
 _FALLBACKS: Final = {"cpu": Fallback.cpu, "error": Fallback.none}
 _VIEWS: Final = {"copy": True, "error": False}
 _WARNINGS: Final = {"once": True, "never": False}
-
-#: The fields of the head that are those of a library file.
-_LIBRARY_NAMES: Final = ("doc", "python_package", "derivatives", "derivative_includes", OPERATORS)
-LIBRARY_FIELDS: Final = (NAMESPACE, *[field for field in LIBRARY_HEAD_FIELDS if field.name in _LIBRARY_NAMES])
 
 GUARD_FIELDS: Final = (
     Field("type", "text", TEXT, "The C++ type of the guard, such as `acme::OptionalGuard`.", is_required=True),
@@ -464,7 +467,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         Field("library", "path", TEXTS, "The library file with the backend's [own operators](#own-operators)."),
         _read_library,
     ),
-    *[_Row(field._replace(is_required=False), _read_nothing) for field in LIBRARY_FIELDS],
+    *[_Row(field._replace(is_required=False), _read_nothing) for field in OWN_OPERATOR_FIELDS],
 )
 
 #: The readers of the fields, by name.
@@ -474,7 +477,7 @@ READERS: Final[dict[str, HeadReader]] = {row.field.name: row.reader for row in _
 HEAD_FIELDS: Final = tuple([row.field for row in _ROWS])
 
 #: The names of the fields for operators of the backend's own.
-OPERATOR_FIELDS: Final = ("library", *[field.name for field in LIBRARY_FIELDS])
+OPERATOR_FIELDS: Final = ("library", *[field.name for field in OWN_OPERATOR_FIELDS])
 
 #: The names of the fields that PyTorch's generator does not know.
 OWN_FIELDS: Final = frozenset([row.field.name for row in _ROWS if row.is_own])

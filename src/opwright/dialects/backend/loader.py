@@ -11,7 +11,7 @@ from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_checks import check_empty, check_hooks, check_names, check_unwritten
 from opwright.dialects.backend.inherited_entries import inherited_entries
-from opwright.dialects.backend.operators import OperatorIndex, load_own_operators
+from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.section_checks import (
     check_derived_overloads,
     check_groups,
@@ -23,7 +23,8 @@ from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, sec
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import BACKEND_ENTRY
-from opwright.dialects.library.head import OPERATORS
+from opwright.dialects.field import OPERATORS
+from opwright.dialects.table import LIBRARY
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
 from opwright.model.operator_library import OperatorLibrary, OwnWrappers
@@ -53,9 +54,9 @@ def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[
     """The own operators of files, by the path of the file."""
     if not any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values()):
         return {}
-    # Few files have any, and loading them needs many modules.
-
-    return load_own_operators(heads, context)
+    # Few files have any, and loading them needs many modules, which the dialect of library files has.
+    own: dict[str, tuple[OperatorLibrary, ...]] = LIBRARY.module("backend_operators").load_own_operators(heads, context)
+    return own
 
 
 def _load_backend(

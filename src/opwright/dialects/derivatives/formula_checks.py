@@ -27,7 +27,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Scalar
 from opwright.source.patterns import lazy_pattern
@@ -95,7 +95,8 @@ class FormulaChecker:
     """
 
     __slots__ = (
-        "_apis", "_declarations", "_functions", "_is_strict", "_known", "_knows_all", "_may_lack", "_sink", "trusts",
+        "_apis", "_declarations", "_functions", "_has_noted_parser", "_is_strict", "_known", "_knows_all", "_may_lack",
+        "_sink", "trusts",
     )  # fmt: skip
 
     def __init__(
@@ -114,6 +115,7 @@ class FormulaChecker:
         }
         self._knows_all: Final = helpers.are_all
         self._is_strict: Final = strict
+        self._has_noted_parser = False
         self._sink: Final = sink
         self.trusts = False
         """Whether formulas are right, because an earlier run has checked them."""
@@ -162,12 +164,25 @@ class FormulaChecker:
             also = () if other is None else (Label(scalar.span_of(other, other + 1), "opened here", primary=False),)
             self._sink.error(codes.BAD_EXPRESSION, message, scalar.span_of(start, start + 1), also=also)
             return None
-        root = formula_parser().parse(source).root_node
+        try:
+            parser = formula_parser()
+        except Fault as missing:
+            self._note_unparsed(scalar, missing)
+            return None
+        root = parser.parse(source).root_node
         if not root.has_error:
             return root
         at = scalar.span_of(*_error_range(root, source))
         self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at)
         return None
+
+    def _note_unparsed(self, scalar: Scalar, missing: Fault) -> None:
+        """Warn once that formulas are checked as far as that takes no parser: their words, brackets and shapes."""
+        if not self._has_noted_parser:
+            self._has_noted_parser = True
+            message = "this formula, and others like it, may be wrong: they are not parsed"
+            notes = (missing.diagnostic.message,)
+            self._sink.warning(codes.UNPARSED_FORMULA, message, scalar.span, help=missing.diagnostic.help, notes=notes)
 
     def _check_names(self, root: Node, scalar: Scalar, source: bytes, scope: FormulaScope) -> None:
         """Reports unknown names, and calls of helpers that match no declaration."""

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from opwright.source.codes import NO_PARSER
+from opwright.source.diagnostic import Fault
 from opwright.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -99,10 +101,16 @@ LEAD: Final = b"auto _ = "
 
 @cache
 def formula_parser() -> Parser:
-    """The parser. Loading the grammar takes longer than checking all formulas without it."""
-    import tree_sitter_cpp
-    from tree_sitter import Language, Parser
+    """The parser. Loading the grammar takes longer than checking all formulas without it.
 
+    Raises Fault if it is not installed (E0939).
+    """
+    try:
+        import tree_sitter_cpp
+        from tree_sitter import Language, Parser
+    except ModuleNotFoundError as error:
+        message = f"what parses C++ is not installed: there is no package `{error.name}`"
+        raise Fault.at(NO_PARSER, message, help="pip install tree-sitter tree-sitter-cpp") from None
     return Parser(Language(tree_sitter_cpp.language()))
 
 

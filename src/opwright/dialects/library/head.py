@@ -7,8 +7,16 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
-from opwright.dialects.library.sections import OPERATORS, section_entries
+from opwright.dialects.field import (
+    OPERATORS,
+    OWN_OPERATOR_FIELDS,
+    TEXT,
+    TEXTS,
+    Field,
+    choice,
+    mapping_schema,
+)
+from opwright.dialects.library.sections import section_entries
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.model.library import BUILD_NAMESPACE
@@ -27,8 +35,6 @@ __all__ = [
     "GLOBAL",
     "HEAD_FIELDS",
     "KERNEL_SIGNATURES",
-    "NAMESPACE",
-    "OPERATORS",
     "Head",
     "check_namespace",
     "check_outermost_namespace",
@@ -53,17 +59,16 @@ KERNEL_SIGNATURES: Final = {
 #: The key of a namespace that a macro of the build names.
 FROM: Final = "from"
 
-#: The namespace of the operators in a head.
-NAMESPACE: Final = Field("namespace", "text", TEXT, "The namespace of the operators, for entries that name none.")
+_NAMESPACE, _DOC, _PYTHON_PACKAGE, _DERIVATIVES, _DERIVATIVE_INCLUDES, _OPERATORS = OWN_OPERATOR_FIELDS
 
 #: The fields of a head, in the order of the documentation.
 HEAD_FIELDS: Final = (
-    NAMESPACE._replace(
+    _NAMESPACE._replace(
         values="text or mapping",
         schema={"anyOf": [TEXT, mapping_schema((Field(FROM, "text", choice(BUILD_NAMESPACE), "", is_required=True),))]},
-        help=f"{NAMESPACE.help} `{{from: {BUILD_NAMESPACE}}}` leaves it to the [build](kernels.md).",
+        help=f"{_NAMESPACE.help} `{{from: {BUILD_NAMESPACE}}}` leaves it to the [build](kernels.md).",
     ),
-    Field("doc", "text", TEXT, "What the library is for: the documentation of its Python module."),
+    _DOC,
     Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
     Field("abi", "text", choice(*ABIS), "The C++ interface of PyTorch that the library uses: `native` or `stable`."),
     Field("cpp_namespace", "text", TEXT, "The C++ namespace of the library; without it, that of the operators."),
@@ -80,19 +85,13 @@ HEAD_FIELDS: Final = (
         choice(*KERNEL_SIGNATURES),
         "Where the C++ signatures of kernels come from: `schema`, or `declared`, for those in `includes`.",
     ),
-    Field("python_package", "text", TEXT, "The Python package of the library; without it, the namespace."),
+    _PYTHON_PACKAGE,
     Field("includes", "list of texts", TEXTS, "Headers that declare the kernels, as `#include` names them."),
-    Field("derivatives", "path", TEXT, "The file with the derivatives, relative to the library file."),
-    Field("derivative_includes", "list of texts", TEXTS, "Headers with the functions that derivatives call."),
+    _DERIVATIVES,
+    _DERIVATIVE_INCLUDES,
     Field("c_shims", "list of texts", TEXTS, "The devices, such as `cpu`, for which AOTInductor gets C shims."),
     Field("plugins", "list of texts", TEXTS, "The [plug-ins](plugins.md) of the file: names, or paths relative to it."),
-    Field(
-        OPERATORS,
-        "list of entries",
-        list_of_schema({"$ref": "#/$defs/item"}),
-        "The operators, or sections of them.",
-        is_required=True,
-    ),
+    _OPERATORS,
 )
 _NAMES: Final = [field.name for field in HEAD_FIELDS]
 _HEADERS: Final = ("includes", "derivative_includes")

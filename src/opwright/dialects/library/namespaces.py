@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.library.head import GLOBAL, Head, check_namespace, check_outermost_namespace
-from opwright.model.library import BUILD_NAMESPACE, Library
+from opwright.model.library import BUILD_NAMESPACE, Library, library_names
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.grammar import DISPATCHER
@@ -21,7 +21,6 @@ __all__ = [
     "NamespaceEntries",
     "NamespaceFacts",
     "entries_by_namespace",
-    "library_names",
     "namespace_facts",
     "oldest_release",
 ]
@@ -60,17 +59,6 @@ class NamespaceFacts(NamedTuple):
     def library(self) -> Library:
         """The names around the operators."""
         return library_names(self.namespace, self.cpp_namespace)
-
-
-def library_names(namespace: str, cpp_namespace: str = "") -> Library:
-    """The names around the operators of a namespace, in the C++ namespace of that name unless another one is given.
-
-    >>> library_names("acme").operators, library_names("acme", "acme::ops").headers
-    ('acme::_ops', 'acme/ops')
-    """
-    api = cpp_namespace or namespace
-    name = api.replace("::", "_") if namespace == BUILD_NAMESPACE else namespace
-    return Library(namespace, api, api.replace("::", "/"), f"{name.upper()}_API")
 
 
 def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:

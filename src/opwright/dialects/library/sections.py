@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from opwright.dialects.field import TEXT, TEXTS, Field, list_of_schema, mapping_schema
+from opwright.dialects.field import OPERATORS, TEXT, TEXTS, Field, list_of_schema, mapping_schema
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS, TAGS_FIELD
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -13,9 +13,6 @@ from opwright.source.expect import check_unique_keys, expect_sequence
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
 __all__ = ["COMMON_FIELDS", "CONDITION_FIELD", "DISPATCH_FIELD", "OPERATORS", "SECTION_FIELDS", "section_entries"]
-
-#: The field with the entries.
-OPERATORS: Final = "operators"
 
 _IF: Final = "if"
 _KERNEL: Final = {

@@ -10,8 +10,7 @@ from opwright.convention import dispatcher
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION, operator_class
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.emitter import Job
-from opwright.emit.library.autocast import APPEND_DTYPE, policy_kernel
-from opwright.emit.registrations import Registration
+from opwright.emit.registrations import APPEND_DTYPE, Registration, policy_kernel
 from opwright.model.dispatch_key import CPU, LIBRARY_KEYS
 from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.library import PYTORCH

@@ -28,8 +28,7 @@ from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers,
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import RegisteredUnit, registered_units, section_additions, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.library.autocast import AUTOCAST_HEADER
-from opwright.emit.registrations import ChangedRegistrations, Registration, print_registrations
+from opwright.emit.registrations import AUTOCAST_HEADER, ChangedRegistrations, Registration, print_registrations
 from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostic, Fault
 from opwright.syntax.cpp import include_line, quoted_include_line

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.backend import members
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.parts import LibraryPart, Section
+from opwright.emit.registrations import APPEND_DTYPE, AUTOCAST, AUTOCAST_HEADER, policy_kernel
 from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
-    "APPEND_DTYPE",
-    "AUTOCAST_HEADER",
     "autocast_policies",
     "overloads_with_dtype",
-    "policy_kernel",
     "section",
 ]
-
-#: The header with the kernels of policies.
-AUTOCAST_HEADER: Final = "opwright/autocast.h"
-#: The policy that calls another overload.
-APPEND_DTYPE: Final = "fp32_append_dtype"
-_AUTOCAST: Final = "Autocast"
 
 
 class DevicePolicy(NamedTuple):
@@ -65,7 +56,7 @@ def _usual_devices() -> tuple[str, ...]:
 def _with_autocast(devices: Iterable[Device]) -> tuple[str, ...]:
     """The names of those devices that have autocast."""
     names = dict.fromkeys([device.name for device in devices])
-    return tuple([name for name in names if f"{_AUTOCAST}{name}" in LIBRARY_KEYS])
+    return tuple([name for name in names if f"{AUTOCAST}{name}" in LIBRARY_KEYS])
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
@@ -75,7 +66,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
         if function.is_synthesized:
             continue
         for device, policy in autocast_policies(function):
-            key = LIBRARY_KEYS[f"{_AUTOCAST}{device}"]
+            key = LIBRARY_KEYS[f"{AUTOCAST}{device}"]
             if key not in function.kernels:
                 lines.setdefault(device, []).append(_registration(function, device, policy, part))
     texts = [_block(part.library.namespace, device, registrations) for device, registrations in lines.items()]
@@ -91,7 +82,7 @@ def _block(namespace: str, device: str, registrations: Iterable[str]) -> str:
     }
     """
     body = "\n".join(registrations)
-    return f"TORCH_LIBRARY_IMPL({namespace}, {_AUTOCAST}{device}, m) {{\n{body}\n}}\n"
+    return f"TORCH_LIBRARY_IMPL({namespace}, {AUTOCAST}{device}, m) {{\n{body}\n}}\n"
 
 
 def _registration(function: NativeFunction, device: str, policy: str, part: LibraryPart) -> str:
@@ -101,25 +92,6 @@ def _registration(function: NativeFunction, device: str, policy: str, part: Libr
     callee = f"::{part.library.operators}::{called.name.unambiguous}::call"
     kernel = policy_kernel(policy, device, callee, dispatcher.signature(function).type)
     return f'  m.impl("{function.name.text}", {kernel});'
-
-
-def policy_kernel(policy: str, device: str, callee: str, type: str) -> str:
-    """The kernel of an operator of a type with a policy on a device, which calls a function of the type.
-
-    >>> policy_kernel("fp32", "CPU", "f", "void ()")
-    '&::opwright::autocast::Kernel<::opwright::autocast::Policy::fp32, c10::DeviceType::CPU, \
-c10::DispatchKey::AutocastCPU, &f, void ()>::call'
-    """
-    arguments = ", ".join(
-        (
-            f"::opwright::autocast::Policy::{policy}",
-            f"c10::DeviceType::{device}",
-            f"c10::DispatchKey::{_AUTOCAST}{device}",
-            f"&{callee}",
-            type,
-        )
-    )
-    return f"&::opwright::autocast::Kernel<{arguments}>::call"
 
 
 def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFunction]) -> Iterator[NativeFunction]:

@@ -5,7 +5,6 @@ Their comments say in which releases each of them is there.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 from opwright.release.rules import Rules
 from opwright.release.version import Version, is_between
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import read_own_text
 
 __all__ = ["HintPlace", "ListedName", "WrittenHint", "listed_names", "written_hints"]
 
@@ -21,7 +21,6 @@ __all__ = ["HintPlace", "ListedName", "WrittenHint", "listed_names", "written_hi
 #: ones, or after them.
 HintPlace: TypeAlias = Literal["operators", "bound by hand", "last"]
 
-_FOLDER: Final = os.path.join(os.path.dirname(__file__), "data")
 _NAME: Final = re.compile(r"(?:@\w+\n)*(?:def )?(\w+)")
 _DIRECTIVE: Final = re.compile(r"(since|until|named) (\S+)")
 
@@ -112,5 +111,4 @@ def _listed_names(version: Version) -> Mapping[str, tuple[ListedName, ...]]:
 
 
 def _text(file: str) -> str:
-    with open(os.path.join(_FOLDER, file), encoding="utf-8") as stream:
-        return stream.read()
+    return read_own_text(__package__, f"data/{file}")

@@ -8,7 +8,7 @@ import argparse
 import os
 
 from opwright.cli.arguments import Parser, add_drop_in_arguments
-from opwright.cli.runs import current_manifest, drop_in_run_of
+from opwright.cli.runs import current_manifest, drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import build_folders, program_families
@@ -232,7 +232,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     session = Session(run)
     generation = session.load(inputs, lambda sink: _request(arguments, inputs, sink), sink, _further_files(arguments))
     if arguments.output_dependencies:
-        from opwright.cli.extras import check_overwrites
+        from opwright.cli.extra_files import check_overwrites
 
         named = [("--output-dependencies", arguments.output_dependencies)]
         check_overwrites(named, generation, None, session.stamps.files if session.stamps is not None else ())
@@ -271,11 +271,10 @@ def _is_up_to_date(arguments: argparse.Namespace) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
-    if _is_up_to_date(arguments):
-        return 0
-    from opwright.cli import console
-
-    return console.run(lambda sink: _run(arguments, sink))
+    is_current = _is_up_to_date(arguments)
+    return run_unless_current(
+        _identity(arguments), lambda sink: _run(arguments, sink), arguments, is_current=is_current
+    )
 
 
 if __name__ == "__main__":

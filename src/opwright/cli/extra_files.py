@@ -1,0 +1,78 @@
+"""Files that programs write besides the outputs: where they may be, dependency files of drop-in programs, stamps."""
+
+from __future__ import annotations
+
+import os
+
+from opwright.files.depfile import make_rule
+from opwright.files.plain_files import real_folder, real_path
+from opwright.files.writer import Writer, touch_file
+from opwright.incremental.identity import own_files
+from opwright.incremental.state import load_manifest
+from opwright.source.codes import OVERWRITES
+from opwright.source.diagnostic import Fault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from opwright.incremental.identity import InputStamps, Run
+    from opwright.run.generation import Generation
+
+__all__ = ["check_overwrites", "input_files", "write_for_build", "write_stamp"]
+
+
+def write_stamp(path: str | None) -> None:
+    """Touch the file by which build systems know when the last run was."""
+    if path is not None:
+        touch_file(path)
+
+
+def check_overwrites(
+    files: Iterable[tuple[str, str]], generation: Generation, run: Run | None, inputs: Iterable[str]
+) -> None:
+    """Check that files, each given with its flag, have paths that the run does not use otherwise.
+
+    Raises Fault (E0613) for the path of an input, an output, another of these files, or the state of the `run`.
+    """
+    named = [(flag, path, real_path(path)) for flag, path in files]
+    folders = tuple(f"{real_folder(folder)}/" for folder in generation.request.folders.values())
+    taken: dict[str, str] = {}
+    if any(real.startswith(folders) for _, _, real in named):
+        taken = dict.fromkeys([planned.target for planned in generation.plan().outputs], "one of the run's outputs")
+    for path in inputs if named else ():
+        taken[real_path(path)] = taken[os.path.realpath(path)] = "an input of the run"
+    state = None if run is None else f"{real_folder(run.state_folder)}/"
+    for flag, path, real in named:
+        is_state = state is not None and real.startswith(state)
+        what = "in the state folder of Opwright" if is_state else taken.get(real)
+        if what is not None:
+            raise Fault.at(OVERWRITES, f"`{flag}` names `{path}`, which is {what}", help="give it a name of its own")
+        taken[real] = f"what `{flag}` names too"
+
+
+def input_files(stamps: InputStamps | None) -> list[str]:
+    """The input files that are on this machine."""
+    return [path for path, stamp in stamps.files.items() if stamp is not None] if stamps is not None else []
+
+
+def write_for_build(arguments: argparse.Namespace, run: Run) -> None:
+    """Write the dependency file and the stamp of a drop-in program, from what its run left for the next one.
+
+    The rule names the stamp, or else all outputs; and what they depend on: the inputs, and Opwright's own files, so
+    that a build with another Opwright runs it again.
+
+    Raises Fault for a path that a dependency file cannot contain (E0612), and for that of an input or output (E0613).
+    """
+    manifest = load_manifest(run)
+    # A run that wrote nothing leaves nothing, and then the build has nothing to know.
+    if arguments.depfile is not None and manifest is not None:
+        inputs, target = input_files(manifest.stamps), real_path(arguments.depfile)
+        if target in manifest.outputs or target in manifest.others or target in map(real_path, inputs):
+            message = f"`--depfile` names `{arguments.depfile}`, which the run reads or writes"
+            raise Fault.at(OVERWRITES, message, help="give it a name of its own")
+        targets = sorted(manifest.outputs) if arguments.stamp is None else [arguments.stamp]
+        with Writer() as writer:
+            writer.write(target, make_rule(targets, [*inputs, *own_files()]))
+    write_stamp(arguments.stamp)

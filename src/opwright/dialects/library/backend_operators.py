@@ -1,0 +1,122 @@
+"""The operators that a backend file has of its own: in its own `operators`, and in library files that it names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence as Row
+from typing import Final
+
+from opwright.dialects.backend.head_builder import HeadBuilder
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.field import OPERATORS, OWN_OPERATOR_FIELDS
+from opwright.dialects.library.head import read_head
+from opwright.dialects.library.loader import LibrarySource, load_sources
+from opwright.dialects.library.namespaces import entries_by_namespace
+from opwright.dialects.named_files import read_named_file
+from opwright.dialects.names import default_kernel_name
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.operator_library import OperatorLibrary
+from opwright.schema.fault import SchemaFault
+from opwright.schema.grammar import DISPATCHER
+from opwright.schema.parser import read_namespace, read_written_schema
+from opwright.source import codes
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.nodes import Mapping as MappingNode
+from opwright.source.nodes import Node, Scalar
+from opwright.source.yaml import load_yaml
+
+__all__ = ["load_own_operators"]
+
+
+#: The fields of the head that are those of a library file.
+_LIBRARY_KEYS: Final = ("includes", *[field.name for field in OWN_OPERATOR_FIELDS])
+
+_DISPATCH: Final = "dispatch"
+
+
+class _OwnFile(NamedTuple):
+    """A backend file with the sources of its own operators."""
+
+    path: str
+    sources: Row[LibrarySource]
+
+
+def load_own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[str, tuple[OperatorLibrary, ...]]:
+    """The own operators of backend files, by the path of the file. Faults go to the sink of the context.
+
+    A namespace is one library, whose operators may stand in several files; it belongs to the first of them.
+    """
+    files = [_OwnFile(path, _sources(head, path, context)) for path, head in heads.items()]
+    sources = [source for file in files for source in file.sources]
+    if not sources:
+        return {}
+    libraries = load_sources(sources, context)
+    owners: dict[str, str] = {}
+    for file in files:
+        for source in file.sources:
+            for namespace in entries_by_namespace(source.items, source.head, Diagnostics()):
+                owners.setdefault(namespace, file.path)
+    owned = {path: [library for library in libraries if owners[library.library.namespace] == path] for path in heads}
+    return {path: tuple(own) for path, own in owned.items()}
+
+
+def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[LibrarySource]:
+    """The operators in the file itself, and those of the library files that it names."""
+    sources = [_inline_source(head, path, context.sink)] if head.root.get(OPERATORS) is not None else []
+    for scalar in head.library_files:
+        library_path = os.path.join(os.path.dirname(path), scalar.value)
+        file = read_named_file(scalar.value, path, scalar.span, codes.LIBRARY_FILE, context)
+        if file is None:
+            continue
+        try:
+            tree = load_yaml(file)
+        except Fault as fault:
+            context.sink.error(codes.LIBRARY_FILE, fault.diagnostic.message, scalar.span)
+            continue
+        try:
+            sources.append(LibrarySource(*read_head(tree, context.sink), library_path))
+        except Fault as fault:
+            context.sink.add(fault.diagnostic)
+    return sources
+
+
+def _inline_source(head: HeadBuilder, path: str, sink: Diagnostics) -> LibrarySource:
+    """The operators that stand in the backend file, under those fields of its head that library files have too."""
+    fields = [(key, value) for key, value in head.root.entries if key.value in _LIBRARY_KEYS]
+    root = head.root
+    library_head, items = read_head(MappingNode(root.file, root.start, root.end, fields), sink)
+    return LibrarySource(library_head, [_with_kernel(item, head.backend) for item in items], path)
+
+
+def _with_kernel(item: Node, key: str) -> Node:
+    """The entry, with a kernel for the backend unless it says how it is implemented.
+
+    An implicit composite kernel of the usual name, which an entry of a library file has without saying so, is left out.
+    """
+    func = item.get("func") if isinstance(item, MappingNode) else None
+    if not isinstance(item, MappingNode) or not isinstance(func, Scalar) or item.get("structured_delegate") is not None:
+        return item
+    try:
+        name = default_kernel_name(read_written_schema(func.value, read_namespace(func.value, DISPATCHER)[1]))
+    except SchemaFault:
+        # Loading the entry reports it.
+        return item
+    dispatch = item.get(_DISPATCH)
+    if dispatch is None:
+        kernels = MappingNode(func.file, func.start, func.end, [(_scalar(key, func), _scalar(name, func))])
+        return MappingNode(item.file, item.start, item.end, [*item.entries, (_scalar(_DISPATCH, func), kernels)])
+    if _kernels(dispatch) == {COMPOSITE_IMPLICIT.name: name}:
+        entries = [(field, value) for field, value in item.entries if field.value != _DISPATCH]
+        return MappingNode(item.file, item.start, item.end, entries)
+    return item
+
+
+def _scalar(value: str, place: Scalar) -> Scalar:
+    return Scalar(place.file, place.start, place.end, value, kind="str")
+
+
+def _kernels(dispatch: Node) -> dict[str, str]:
+    """The kernels of a table by its keys."""
+    entries = dispatch.entries if isinstance(dispatch, MappingNode) else []
+    return {key.value: value.value for key, value in entries if isinstance(value, Scalar)}

@@ -1,0 +1,178 @@
+"""What the drop-in programs need: the modules that they import, found in the sources, and the data beside these.
+
+An import counts wherever it stands, also in a function; but for types alone it does not, nor where the program goes on
+without what it imports (`except ModuleNotFoundError`). A string that is the name of a
+module counts as an import of it. Two tables name modules by their own words: that of the families, where the rows of
+the families that a program makes count, and that of the dialects that these load.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from opwright.dialects.table import chosen_dialects
+from opwright.emit.registry import FAMILIES, Family, program_families
+
+SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
+
+#: The programs of PyTorch's own build and tree, by their names below `opwright.torchgen`.
+PROGRAMS: Final = (
+    "gen",
+    "gen_annotated_fn_args",
+    "gen_autograd",
+    "gen_autograd_python",
+    "gen_backend_stubs",
+    "gen_lazy_tensor",
+    "gen_mobile_upgraders",
+    "gen_op_registration_allowlist",
+    "gen_operators_yaml",
+    "gen_oplist",
+    "gen_pyi",
+    "gen_selected_mobile_ops_header",
+    "gen_static_runtime_ops",
+    "gen_unboxing",
+    "generate_code",
+)
+#: Families that a program makes for a flag of its own.
+_FURTHER_FAMILIES: Final = {"generate_code": ("lazy",)}
+#: Dialects of files that programs read besides the inputs of a release.
+_FURTHER_DIALECTS: Final = ("selection", "upgraders")
+
+_PACKAGE: Final = "opwright"
+#: The tables whose words are read by rows.
+_TABLES: Final = frozenset(("opwright.dialects.table", "opwright.emit.registry"))
+
+
+@cache
+def module_paths() -> dict[str, Path]:
+    """The files of all modules of Opwright, by dotted name."""
+    paths = {}
+    for path in sorted((SOURCE / _PACKAGE).rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
+
+
+class Closure:
+    """The modules that programs need, each with the one that imports it first, and the other packages they import."""
+
+    def __init__(self, programs: Iterable[str] = PROGRAMS) -> None:
+        self.programs: Final = tuple(programs)
+        self.importers: Final[dict[str, str]] = {}
+        self.other_packages: Final[dict[str, set[str]]] = {}
+        waiting = [(name, "") for name in _roots(self.programs)]
+        while waiting:
+            name, importer = waiting.pop()
+            if name in self.importers:
+                continue
+            self.importers[name] = importer
+            for target in _imported(name):
+                if target.partition(".")[0] == _PACKAGE:
+                    waiting += [(own, name) for own in _with_parents(target) if own in module_paths()]
+                else:
+                    self.other_packages.setdefault(target.partition(".")[0], set()).add(name)
+
+    def files(self) -> list[Path]:
+        """The files of the modules, and the data in folders of their packages, which have no modules."""
+        found = {module_paths()[name] for name in self.importers}
+        packages = {path.parent for path in found if path.name == "__init__.py"}
+        for path in (SOURCE / _PACKAGE).rglob("*"):
+            folder = path.parent
+            if path.is_file() and path.suffix != ".pyc" and _is_data(folder) and folder.parent in packages:
+                found.add(path)
+        return sorted(found)
+
+    def way_to(self, name: str) -> list[str]:
+        """The modules from a program to a module, each of which imports the next."""
+        way = [name]
+        while self.importers[way[-1]]:
+            way.append(self.importers[way[-1]])
+        return way[::-1]
+
+
+def _is_data(folder: Path) -> bool:
+    """Whether a folder holds data alone, beside the modules of the package that it stands in."""
+    return folder.name in ("data", "templates")
+
+
+def _roots(programs: Iterable[str]) -> Iterator[str]:
+    """The modules of programs, and those that the tables name for what they make."""
+    families: list[Family] = []
+    for program in programs:
+        yield f"{_PACKAGE}.torchgen.{program}"
+        names = [*program_families(program), *_FURTHER_FAMILIES.get(program, ())]
+        families += [FAMILIES[name] for name in names]
+    for family in families:
+        # What plug-ins add are functions, and no plug-in is active here.
+        modules = [*family.imports, *family.emitters]
+        # Programs in the reference's place are tolerant.
+        modules += [str(check.function).partition(":")[0] for check in family.checks if check.when_tolerant]
+        for module in map(str, modules):
+            yield f"{_PACKAGE}.emit{module}" if module.startswith(".") else module
+    loaded = {name for family in families for name in family.dialects + family.late_dialects}
+    for dialect in chosen_dialects([*loaded, *_FURTHER_DIALECTS]):
+        loader = f"{dialect.package}.loader"
+        yield loader if loader in module_paths() else dialect.package
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        yield ".".join(parts[:count])
+
+
+@cache
+def _imported(name: str) -> tuple[str, ...]:
+    """The names of everything that a module imports when it runs."""
+    tree = ast.parse(module_paths()[name].read_text(encoding="utf-8"))
+    return tuple(imports_of(tree, name))
+
+
+def imports_of(tree: ast.Module, name: str) -> Iterator[str]:
+    """The names of what the module of that name imports, given its syntax tree; also of names in what it imports."""
+    for statement in tree.body:
+        # What a module gives to those who ask for it is found by their own imports.
+        if not _offers_names(statement):
+            yield from _imports_in(statement, name)
+
+
+def _imports_in(node: ast.AST, name: str) -> Iterator[str]:
+    match node:
+        case ast.Import():
+            yield from [alias.name for alias in node.names]
+        case ast.ImportFrom():
+            assert node.module, "imports are absolute"
+            yield node.module
+            yield from [f"{node.module}.{alias.name}" for alias in node.names]
+        case ast.Constant(value=str() as text) if name not in _TABLES:
+            module = text.partition(":")[0]
+            if module.startswith(f"{_PACKAGE}.") and module in module_paths():
+                yield module
+        case ast.Try() if any(map(_goes_on_without, node.handlers)):
+            # What stands in for the module need not be there either.
+            for statement in (*node.orelse, *node.finalbody):
+                yield from _imports_in(statement, name)
+        case ast.Compare():
+            pass  # It names a module to tell which one is missing.
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            for statement in node.orelse:
+                yield from _imports_in(statement, name)
+        case _:
+            for part in ast.iter_child_nodes(node):
+                yield from _imports_in(part, name)
+
+
+def _offers_names(node: ast.AST) -> bool:
+    """Whether a statement of a module declares its `__getattr__`."""
+    if isinstance(node, ast.If):
+        return any(map(_offers_names, node.body))
+    return isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+
+
+def _goes_on_without(handler: ast.ExceptHandler) -> bool:
+    """Whether a program goes on if a module is not there."""
+    return isinstance(handler.type, ast.Name) and handler.type.id == "ModuleNotFoundError"

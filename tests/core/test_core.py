@@ -1,0 +1,139 @@
+"""The core holds what the drop-in programs need and nothing else, and runs with PyYAML alone."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from opwright.cli.main import COMMANDS
+from opwright.release.local import from_installed
+from tests.core.__main__ import contents, write_folder, write_zip
+from tests.core.closure import SOURCE, Closure, imports_of, module_paths
+
+#: Rooms of tools and libraries. A new one is entered here unless drop-in programs need it.
+OUTSIDE = {
+    "actions", "bazel", "bindings", "check", "coverage", "diff", "dump", "explain", "extension", "importing", "lsp",
+    "plugin", "plugins", "porting", "setuptools",
+}  # fmt: skip
+#: Parts of other rooms.
+PARTS_OUTSIDE = ("dialects.library", "dialects.executorch", "emit.library", "emit.stubs", "emit.executorch")
+NETWORK = {"asyncio", "ftplib", "http", "netrc", "smtplib", "socket", "ssl", "urllib"}
+#: What reviewers of a vendored copy read. It may grow, knowingly.
+MOST_LINES = 55_500
+
+
+@cache
+def core() -> Closure:
+    """The core for PyTorch's programs."""
+    return Closure()
+
+
+def test_no_tools_and_libraries() -> None:
+    """No module of the core is one of a tool or a library; a failure shows the imports that lead there."""
+    outside = {
+        name
+        for name in core().importers
+        if name.split(".")[1:2] and (name.split(".")[1] in OUTSIDE or name.startswith(_PARTS))
+    }
+    assert [core().way_to(name) for name in sorted(outside)] == []
+    assert {name.split(".")[2] for name in core().importers if name.startswith("opwright.cli.")}.isdisjoint(COMMANDS)
+
+
+_PARTS = tuple([f"opwright.{part}" for part in PARTS_OUTSIDE])
+
+
+def test_rooms_outside_exist() -> None:
+    """The lists above name rooms that there are."""
+    rooms = {name.split(".")[1] for name in module_paths() if "." in name}
+    assert rooms >= OUTSIDE
+    assert module_paths().keys() >= {*_PARTS}
+
+
+def test_dependencies() -> None:
+    """The core imports PyYAML, the standard library without its network, and itself."""
+    others = core().other_packages.keys() - sys.stdlib_module_names
+    assert others == {"yaml"}
+    assert core().other_packages.keys().isdisjoint(NETWORK)
+
+
+def test_size() -> None:
+    """The core does not grow unnoticed."""
+    files = [path for path in core().files() if path.suffix == ".py"]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) < MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("import opwright.cli", ["opwright.cli"]),
+        ("def f():\n    from opwright.cli import console", ["opwright.cli", "opwright.cli.console"]),
+        ("if TYPE_CHECKING:\n    import os\nelse:\n    import re", ["re"]),
+        ("try:\n    import rich\nexcept ModuleNotFoundError:\n    import other\nelse:\n    import os", ["os"]),
+        ("try:\n    import rich\nexcept OSError:\n    pass", ["rich"]),
+        ("module = 'opwright.cli.console:run'", ["opwright.cli.console"]),
+        ("text = 'opwright.cli is a room'\nname = 'cli.console'", []),
+        ("def __getattr__(name):\n    import opwright.cli", []),
+        ("class C:\n    def __getattr__(self, name):\n        import os", ["os"]),
+    ],
+)
+def test_imports(code: str, names: list[str]) -> None:
+    """An import counts wherever it stands, unless it is for types, for those who ask, or may fail."""
+    assert list(imports_of(ast.parse(code), "opwright.example")) == names
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The core as a zip file."""
+    path = tmp_path_factory.mktemp("core") / "core.zip"
+    write_zip(contents(core()), path)
+    return path
+
+
+def isolated(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder with PyYAML and nothing else that is installed."""
+    packages = folder / "packages"
+    if not packages.exists():
+        packages.mkdir()
+        for name in ("yaml", "_yaml"):
+            (packages / name).symlink_to(Path(yaml.__file__).parents[1] / name)
+    environment = {"PYTHONPATH": str(packages), "OPWRIGHT_CACHE_DIR": str(folder / "cache"), "PATH": os.defpath}
+    words = [sys.executable, "-S", *words]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_every_module_loads(archive: Path, tmp_path: Path) -> None:
+    """Each module of the zip file can be imported from it, with PyYAML alone."""
+    code = "import sys; sys.path.insert(0, sys.argv[1])\nfor name in sys.argv[2:]: __import__(name)"
+    done = isolated(["-c", code, str(archive), *sorted(core().importers)], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_programs_run(archive: Path, tmp_path: Path) -> None:
+    """The zip file is a program that runs drop-in programs, and writes what the installed Opwright writes."""
+    native, tags = map(from_installed().display_path, ("native/native_functions.yaml", "native/tags.yaml"))
+    target = tmp_path / "opwright-core"
+    (target / "opwright").mkdir(parents=True)
+    (target / "opwright" / "gone.py").touch()
+    write_folder(files, target)
+    there = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
+    lines = [line.split("  ") for line in (target / "MANIFEST.txt").read_text().splitlines()]
+    assert there == {path for _, path in lines} | {"MANIFEST.txt"}
+    assert all(hashlib.sha256((target / path).read_bytes()).hexdigest() == digest for digest, path in lines)
+    assert {path.relative_to(SOURCE).as_posix() for path in core().files()} <= there
+
+
+def test_zip_is_the_same_again(archive: Path, tmp_path: Path) -> None:
+    """The same sources give the same bytes."""
+    write_zip(contents(Closure()), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+    with zipfile.ZipFile(archive) as opened:
+        assert opened.testzip() is None
