@@ -120,6 +120,29 @@ def test_every_module_loads(archive: Path, tmp_path: Path) -> None:
 def test_programs_run(archive: Path, tmp_path: Path) -> None:
     """The zip file is a program that runs drop-in programs, and writes what the installed Opwright writes."""
     native, tags = map(from_installed().display_path, ("native/native_functions.yaml", "native/tags.yaml"))
+    words = ["gen_annotated_fn_args", native, tags, "out", str(Path(native).parents[2] / "autograd")]
+    done = isolated([str(archive), *words, "--depfile", "out.d"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(archive) in (tmp_path / "out.d").read_text()
+    words[3] = "other"
+    environment = {**os.environ, "OPWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    module = f"opwright.torchgen.{words[0]}"
+    subprocess.run([sys.executable, "-m", module, *words[1:]], cwd=tmp_path, env=environment, check=True)
+    written = [path.read_bytes() for path in sorted(tmp_path.glob("o*/*.py"))]
+    assert len(written) == 2
+    assert written[0] == written[1]
+
+
+def test_usage(archive: Path, tmp_path: Path) -> None:
+    """A wrong word lists the programs."""
+    done = isolated([str(archive), "torchgen"], tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.split()[-len(core().programs) :] == list(core().programs)
+
+
+def test_folder(tmp_path: Path) -> None:
+    """The folder has the files of the manifest with their digests, and nothing of an earlier one."""
+    files = contents(core())
     target = tmp_path / "opwright-core"
     (target / "opwright").mkdir(parents=True)
     (target / "opwright" / "gone.py").touch()
