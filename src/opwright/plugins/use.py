@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from opwright.plugins.active import ACTIVE
 
-from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions, RunPlugins
-from opwright.plugins.active import ACTIVE, with_plugins
-from opwright.plugins.head_names import with_head_plugins
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from opwright.dialects.dialect import LoadContext
     from opwright.plugins.plugin import Plugin
-    from opwright.source.text import SourceFile
 
-__all__ = ["PLUGINS", "ensure_active"]
+__all__ = ["ensure_active"]
 
 
 def ensure_active(plugins: Iterable[Plugin]) -> None:
@@ -25,43 +20,3 @@ def ensure_active(plugins: Iterable[Plugin]) -> None:
         from opwright.plugins.activation import activate
 
         activate(wanted)
-
-
-class _Plugins(RunPlugins["Plugin"]):
-    """The answers of this room to what runs ask."""
-
-    __slots__ = ()
-
-    def with_those_of_heads(self, plugins: tuple[Plugin, ...], files: Iterable[SourceFile]) -> tuple[Plugin, ...]:
-        return with_head_plugins(plugins, files)
-
-    def activate(self, plugins: Sequence[Plugin]) -> None:
-        ensure_active(plugins)
-
-    def with_their_keys(self, context: LoadContext) -> LoadContext:
-        return with_plugins(context)
-
-    @property
-    def extensions(self) -> EmitExtensions:
-        return ACTIVE.extensions or NO_EXTENSIONS
-
-    def template(self, name: str) -> SourceFile:
-        from opwright.plugins.activation import plugin_template
-
-        return plugin_template(name)
-
-    def sources(self, plugins: Sequence[Plugin]) -> list[str]:
-        from opwright.plugins.sources import source_paths
-
-        return source_paths(plugins) if plugins else []
-
-    def identities(self, plugins: Sequence[Plugin]) -> list[list[str]]:
-        if not plugins:
-            return []
-        from opwright.plugins.sources import sources_fingerprint
-
-        return [[plugin.name, sources_fingerprint(plugin)] for plugin in plugins]
-
-
-#: What runs ask.
-PLUGINS: Final[RunPlugins[Plugin]] = _Plugins()

@@ -24,7 +24,7 @@ __all__ = ["ExecutorchFiles", "OutputShard", "OutputsAmong", "OutputsInFolder", 
 def run_plugins() -> RunPlugins[Plugin]:
     """What answers for the plug-ins of runs: their room, which a core lacks."""
     try:
-        from opwright.plugins.use import PLUGINS
+        from opwright.plugins.of_runs import PLUGINS
     except ModuleNotFoundError as error:
         if error.name != "opwright.plugins":
             raise
