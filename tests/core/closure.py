@@ -110,8 +110,9 @@ def _roots(programs: Iterable[str]) -> Iterator[str]:
         # What plug-ins add are functions, and no plug-in is active here.
         modules = [*family.imports, *family.emitters]
         # Programs in the reference's place are tolerant.
-        modules += [str(check.function).partition(":")[0] for check in family.checks if check.when_tolerant]
-        for module in map(str, modules):
+        modules += [str(check.function) for check in family.checks if check.when_tolerant]
+        modules += [family.job_loader] if family.job_loader else []
+        for module in [str(name).partition(":")[0] for name in modules]:
             yield f"{_PACKAGE}.emit{module}" if module.startswith(".") else module
     loaded = {name for family in families for name in family.dialects + family.late_dialects}
     for dialect in chosen_dialects([*loaded, *_FURTHER_DIALECTS]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -131,6 +132,28 @@ def test_programs_run(archive: Path, tmp_path: Path) -> None:
     written = [path.read_bytes() for path in sorted(tmp_path.glob("o*/*.py"))]
     assert len(written) == 2
     assert written[0] == written[1]
+
+
+def test_upgraders_without_pytorch(archive: Path, tmp_path: Path) -> None:
+    """Upgraders come from a kept file, without PyTorch; without such a file the program says what it lacks."""
+    code = {"instructions": [["RET", 0, 0]], "constants": [], "types": [], "operators": [], "register_size": 1}
+    names = {"aten::div.Scalar": {"upgraders": ["div_Scalar_0_3"], "ranges": [[0, 3]]}}
+    (tmp_path / "kept.json").write_text(json.dumps({"upgraders": {"div_Scalar_0_3": code}, "operators": names}))
+    done = isolated([str(archive), "gen_mobile_upgraders", "--bytecode", "kept.json", "--out", "out"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "div_Scalar_0_3" in (tmp_path / "out" / "upgrader_mobile.cpp").read_text()
+    done = isolated([str(archive), "gen_mobile_upgraders", "--out", "other"], tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[E1731]")
+
+
+def test_no_network(archive: Path, tmp_path: Path) -> None:
+    """A version of PyTorch, which would come from a package index, is a fault with a way out."""
+    (tmp_path / "a.yaml").write_text("backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- relu\n")
+    words = ["gen_backend_stubs", "--source-yaml", "a.yaml", "--output-dir", "out", "--torch", "2.13.0"]
+    done = isolated([str(archive), *words], tmp_path)
+    assert done.returncode == 1
+    assert "error[E0503]: this is the core of Opwright" in done.stderr
 
 
 def test_usage(archive: Path, tmp_path: Path) -> None:
