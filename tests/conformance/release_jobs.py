@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from opwright.release.rules import Rules
 from tests.conformance.inputs import BUILD_PROGRAM, LAZY, STUBS
 from tests.conformance.jobs import (
     AUTOGRAD_MODULE,
     DEVICES,
     FOLDERS,
     PER_OPERATOR,
+    VIEW_META_CALL,
     Command,
     Job,
     annotated,
@@ -39,9 +41,13 @@ WITHOUT_AOT = "no-native-aot"
 
 
 def release_jobs(release: str) -> list[Job]:
-    """The jobs of one release, whose names begin with it."""
+    """The jobs of one release, whose names begin with it: one for each family that Opwright writes for it."""
     held = rules(release)
     folders = FOLDERS if held.enum_tag_is_header_only else FOLDERS[:4]
+    if not held.torch_build_files:
+        jobs = [annotated(), backend_of_release(release)]
+        jobs += [static_runtime()] if held.static_runtime_files else []
+        return [replace(job, name=f"{release}-{job.name}", inputs=release) for job in jobs]
     suites = dict(ATEN_JOBS)
     if held.native_aot_stubs:
         suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
@@ -53,11 +59,16 @@ def release_jobs(release: str) -> list[Job]:
     jobs.append(backend_of_release(release))
     jobs.append(static_runtime())
     lazy = f"{LAZY}@{release}"
+    made = [replace(job, inputs=release) for job in jobs] + [lazy_build(lazy), lazy_wide(lazy)]
     return [
-        *[Job(f"{release}-{job.name}", job.reference, job.opwright, release) for job in jobs],
-        *[replace(job, name=f"{release}-{job.name}") for job in (lazy_build(lazy), lazy_wide(lazy))],
-        torch_stubs(f"{release}-torch-stubs", f"{STUBS}@{release}"),
+        *[replace(job, name=f"{release}-{job.name}", reference=known_steps(job, held)) for job in made],
+        *([torch_stubs(f"{release}-torch-stubs", f"{STUBS}@{release}")] if held.torch_stub_files else []),
     ]
+
+
+def known_steps(job: Job, held: Rules) -> tuple[Command, ...]:
+    """The reference's commands of a job without a function that its generator does not have."""
+    return tuple(step for step in job.reference if held.view_meta_classes or VIEW_META_CALL not in step)
 
 
 def program_release_jobs(release: str) -> list[Job]:
@@ -76,6 +87,8 @@ def flag_release_jobs(release: str) -> list[Job]:
 
     Left out are those that stand in `release_jobs` already, and those that begin with headers of the installed one.
     """
+    if not rules(release).torch_build_files:
+        return []
     known = {(*FOLDERS, *flags) for flags in ATEN_JOBS.values()}
     chosen = [
         job

@@ -16,7 +16,7 @@ from opwright.source.diagnostic import Fault
 from tests.conformance.inputs import ROOT
 from tests.conformance.jobs import Job, chosen_jobs
 from tests.conformance.oracle import ReferenceFailed, load_oracle
-from tests.conformance.release_inputs import RELEASES
+from tests.conformance.release_inputs import RELEASES, rules
 from tests.conformance.release_jobs import all_release_jobs, flag_release_jobs
 from tests.conformance.report import print_result, table
 from tests.conformance.runner import Result, run_job
@@ -39,7 +39,8 @@ def arguments() -> argparse.ArgumentParser:
 
 def every_job() -> list[Job]:
     """All usual jobs, and for each release that of the headers that its wheel ships."""
-    return [*all_release_jobs(), *map(shipped_job, RELEASES), *map(shipped_lazy_job, RELEASES)]
+    built = [release for release in RELEASES if rules(release).torch_build_files]
+    return [*all_release_jobs(), *map(shipped_job, built), *map(shipped_lazy_job, built)]
 
 
 def full_jobs() -> list[Job]:

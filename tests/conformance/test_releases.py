@@ -11,7 +11,7 @@ from opwright.release.version import NEWEST, OLDEST, parse_version
 from tests.conformance import shipped
 from tests.conformance.compare import Comparison, Tally
 from tests.conformance.jobs import Job
-from tests.conformance.release_inputs import RELEASES
+from tests.conformance.release_inputs import RELEASES, rules
 from tests.conformance.release_jobs import ATEN_JOBS, WITHOUT_AOT, all_release_jobs, release_jobs
 from tests.conformance.releases import PAGE, every_job, full_jobs, print_releases, write_table
 from tests.conformance.runner import Result
@@ -32,16 +32,18 @@ def flags(job: Job) -> set[str]:
 
 def test_jobs_have_the_flags_of_their_release() -> None:
     """Flags that a release's generator does not know are not used, new ones are."""
-    by_release = {release: release_jobs(release) for release in ("2.9.1", "2.12.1", "2.15.0")}
+    by_release = {release: release_jobs(release) for release in ("2.4.1", "2.8.0", "2.9.1", "2.12.1", "2.15.0")}
     header_only = {
         release: any("--headeronly-install-dir" in flags(job) for job in jobs) for release, jobs in by_release.items()
     }
-    assert header_only == {"2.9.1": False, "2.12.1": True, "2.15.0": True}
+    assert header_only == {"2.4.1": False, "2.8.0": False, "2.9.1": False, "2.12.1": True, "2.15.0": True}
     assert [job.name for jobs in by_release.values() for job in jobs if WITHOUT_AOT in job.name] == [
         f"2.15.0-{WITHOUT_AOT}"
     ]
-    assert len(by_release["2.9.1"]) == len(ATEN_JOBS) + 8
-    made = {f"{kind}@{release}" for kind in ("lazy", "stubs") for release in RELEASES}
+    assert [len(by_release[release]) for release in ("2.9.1", "2.8.0")] == [len(ATEN_JOBS) + 8, len(ATEN_JOBS) + 7]
+    assert [job.name for job in by_release["2.4.1"]] == ["2.4.1-annotated", "2.4.1-backend"]
+    made = {f"lazy@{release}" for release in RELEASES if rules(release).torch_build_files}
+    made |= {f"stubs@{release}" for release in RELEASES if rules(release).torch_stub_files}
     assert {job.inputs for job in all_release_jobs()} == {*RELEASES, *made}
 
 

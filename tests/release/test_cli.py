@@ -15,7 +15,7 @@ from opwright.cli.arguments import ask_whole_download
 from opwright.cli.main import main
 from opwright.release.inputs import from_version
 from opwright.release.rules import Rules
-from opwright.release.version import NEWEST
+from opwright.release.version import NEWEST, OLDEST
 from tests.release.fake_torch import FakeIndex, wheel_bytes, write_source_tree
 
 Program = Callable[..., tuple[int, str, str]]
@@ -48,7 +48,7 @@ def rows(text: str) -> dict[str, list[str]]:
 
 def test_the_list_has_what_is_offered_and_what_is_cached(opwright: Program, index: FakeIndex) -> None:
     """Newest first; releases that are too old are left out, withdrawn ones too."""
-    for version in ("2.8.0", "2.9.1", "2.13.0", "2.13.1", "2.99.0"):
+    for version in ("2.3.0", "2.9.1", "2.13.0", "2.13.1", "2.99.0"):
         index.add(version)
     index.yanked[index.add("2.14.0")] = "broken"
     from_version("2.13.0")
@@ -98,7 +98,7 @@ def test_the_differences_of_two_releases_are_listed(opwright: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "code"), [(["2.8"], "E0512"), (["newest"], "E0517"), (["2.9", "2.10", "2.11"], "E0517")]
+    ("named", "code"), [(["2.3"], "E0512"), (["newest"], "E0517"), (["2.9", "2.10", "2.11"], "E0517")]
 )
 def test_a_release_that_is_none_is_refused(opwright: Program, named: list[str], code: str) -> None:
     """Too old, no version at all, or too many of them."""
@@ -136,12 +136,33 @@ def test_a_release_can_be_said(generate: Program, tmp_path: Path) -> None:
 
 def test_a_release_that_is_too_old_is_refused(generate: Program, index: FakeIndex) -> None:
     """Whether it is named or what the wheel says; the range is told."""
-    index.add("2.8.0")
+    index.add("2.3.0")
     index.add("2.13.0")
-    for arguments in (("--torch", "2.8.0"), ("--torch", "2.13.0", "--release", "2.8")):
+    for arguments in (("--torch", "2.3.0"), ("--torch", "2.13.0", "--release", "2.3")):
         status, _, said = generate(*arguments)
         assert status == 1
-        assert f"error[E0512]: PyTorch 2.8.0 is older than the releases supported, 2.9 to {NEWEST.series}" in said
+        assert (
+            f"error[E0512]: PyTorch 2.3.0 is older than the releases supported, {OLDEST.series} to {NEWEST.series}"
+            in said
+        )
+
+
+@pytest.mark.parametrize(
+    ("version", "family", "oldest"),
+    [("2.7", "headers", "2.8"), ("2.4", "static_runtime", "2.5"), ("2.8", "torch_stubs", "2.9")],
+)
+def test_a_family_of_newer_releases_is_refused(
+    opwright: Program, tmp_path: Path, version: str, family: str, oldest: str
+) -> None:
+    """The oldest release with the family is told, and no file is written."""
+    tree = write_source_tree(tmp_path / "tree", "2.13.0") / "aten" / "src" / "ATen"
+    out = tmp_path / "out"
+    status, _, said = opwright("generate", "--source-path", tree, "--release", version, "--only", family, "--out", out)
+    assert status == 1
+    assert f"for PyTorch {version}" in said
+    assert "error[E0524]" in said
+    assert f"name PyTorch {oldest} or newer" in said
+    assert not out.exists()
 
 
 def unknown(index: FakeIndex) -> None:
@@ -183,7 +204,7 @@ def without_ranges(index: FakeIndex) -> None:
         (withdrawn, "E0507", "does not import"),
         (truncated, "E0509", ""),
         (altered, "E0510", "RECORD"),
-        (without_inputs, "E0505", "2.9 or newer"),
+        (without_inputs, "E0505", "2.4 or newer"),
         (without_ranges, "E0511", "--yes"),
     ],
 )
@@ -225,7 +246,7 @@ def test_a_whole_wheel_is_downloaded_where_that_is_agreed_to(generate: Program, 
         (wheel_bytes("2.13.0")[:-40], "E0504"),
         (wheel_bytes("2.13.0", {"torch/version.py": ""}), "E0505"),
         (wheel_bytes("2.13.0", record="A" * 43), "E0510"),
-        (wheel_bytes("2.8.0"), "E0512"),
+        (wheel_bytes("2.3.0"), "E0512"),
     ],
     ids=["missing", "page", "cut short", "without inputs", "altered", "too old"],
 )

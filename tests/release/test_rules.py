@@ -11,6 +11,7 @@ import opwright
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.rules import Behaviour, Change, Rules
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version
+from opwright.run.loading import FAMILIES_BY_RULE
 
 
 def rules(version: str) -> Rules:
@@ -27,6 +28,11 @@ def changed(older: str, newer: str) -> set[str]:
 @pytest.mark.parametrize(
     ("older", "newer", "count"),
     [
+        ("2.4.1", "2.5.0", 3),
+        ("2.5.1", "2.6.0", 1),
+        ("2.6.0", "2.7.0", 2),
+        ("2.7.1", "2.8.0", 2),
+        ("2.8.0", "2.9.0", 4),
         ("2.9.1", "2.10.0", 3),
         ("2.10.0", "2.11.0", 1),
         ("2.11.0", "2.12.0", 3),
@@ -63,7 +69,7 @@ def test_values_before_and_after() -> None:
 def test_a_behaviour_may_change_twice() -> None:
     """A row with two changes has the right value on each side of both, and says for which releases it holds."""
     row = Behaviour(
-        "Shards.", Change("2.9", 1, ""), Change("2.11", 4, "Faster."), Change("2.13", 2, "Fewer files suffice.")
+        "Shards.", Change("2.4", 1, ""), Change("2.11", 4, "Faster."), Change("2.13", 2, "Fewer files suffice.")
     )
     versions = [parse_version(text) for text in ("2.9.1", "2.10.3", "2.11.0", "2.12.1", "2.13.0", "2.16")]
     assert [row.value_in(version) for version in versions] == [1, 1, 4, 4, 2, 2]
@@ -112,7 +118,7 @@ def test_rules_are_frozen_and_travel() -> None:
 
 
 def test_every_row_is_asked_for() -> None:
-    """Each behaviour is read by its name outside the table, in code or in a row of the table of dispatch keys."""
+    """Each behaviour is read by its name outside the table, in code or in a row of the tables of keys and families."""
     package = Path(opwright.__file__).parent
     modules = [path for path in package.rglob("*.py") if path.parent != package / "release"]
     names = {
@@ -122,5 +128,6 @@ def test_every_row_is_asked_for() -> None:
         if isinstance(node, ast.Attribute)
     }
     for key in dispatch_keys():
-        names |= {key.flag_rule, key.class_export_rule, key.shards_rule}
+        names |= {key.rule, key.flag_rule, key.class_export_rule, key.shards_rule}
+    names |= set(FAMILIES_BY_RULE)
     assert [row.name for row in Rules.rows() if row.name not in names] == []

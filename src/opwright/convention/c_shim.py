@@ -144,15 +144,16 @@ class CResult(NamedTuple):
     statement: str
 
 
-def results(schema: FunctionSchema) -> list[CResult]:
+def results(schema: FunctionSchema, nullable: Collection[str] = NULLABLE_RESULTS.in_any_release) -> list[CResult]:
     """The C parameters of the returns. Raises NoCForm if a type has no C form.
 
-    In-place and out operators have none: the caller passes the tensors that they return.
+    In-place and out operators have none: the caller passes the tensors that they return. Operators with a `nullable`
+    part in their name have results that the caller may leave out.
     """
     if schema.arguments.out or schema.name.inplace:
         return []
     name = schema.name.unambiguous
-    may_be_null = any(part in name for part in NULLABLE_RESULTS.in_any_release)
+    may_be_null = any(part in name for part in nullable)
     single = len(schema.returns) == 1
     outputs = []
     for index, output in enumerate(schema.returns):

@@ -27,6 +27,8 @@ BASE: Final = _parameter("base", c_types.const_ref(c_types.TENSOR))
 MUTATED_VIEW: Final = _parameter("mutated_view", c_types.const_ref(c_types.TENSOR))
 HAS_SYMBOLIC_INPUTS: Final = _parameter("has_symbolic_inputs", c_types.BOOL)
 OUT_INDEX: Final = _parameter("out_index", c_types.LONG)
+#: The index of an output where a view is recorded by lambdas.
+VIEW_INDEX: Final = _parameter("mutated_view_idx", c_types.LONG)
 REAPPLY_VIEWS: Final = _parameter("reapply_views", c_types.BOOL)
 RETURN_MODE: Final = _parameter("inverse_return_mode", INVERSE_RETURN_MODE)
 
@@ -70,14 +72,14 @@ class ViewMetaMembers(NamedTuple):
     fields: tuple[Binding, ...]
 
 
-def view_meta_members(function: NativeFunction, *, owns_tensors: bool) -> ViewMetaMembers:
+def view_meta_members(function: NativeFunction, *, owns_tensors: bool, index: Binding = OUT_INDEX) -> ViewMetaMembers:
     """The members of a view's class; `owns_tensors` says that tensors are held by value too."""
     schema, style = function.schema, function.style
     arguments = schema.arguments.all[1:]
     many = has_many_outputs(schema)
     common = (REAPPLY_VIEWS, RETURN_MODE)
     return ViewMetaMembers(
-        (HAS_SYMBOLIC_INPUTS, OUT_INDEX) if many else (HAS_SYMBOLIC_INPUTS,),
+        (HAS_SYMBOLIC_INPUTS, index) if many else (HAS_SYMBOLIC_INPUTS,),
         common + tuple([dispatcher.binding(argument, style=style) for argument in arguments]),
         common + tuple([_owning_binding(argument, style, owns_tensors) for argument in arguments]),
     )
@@ -88,15 +90,15 @@ def forward_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding
     return (BASE, *[dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]])
 
 
-def reverse_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
+def reverse_arguments(schema: FunctionSchema, style: TypeStyle, index: Binding = OUT_INDEX) -> tuple[Binding, ...]:
     """The arguments with which `reverse` calls the inverse."""
-    index = (OUT_INDEX,) if has_many_outputs(schema) else ()
+    indices = (index,) if has_many_outputs(schema) else ()
     rest = [dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]]
-    return (BASE, MUTATED_VIEW, RETURN_MODE, *index, *rest)
+    return (BASE, MUTATED_VIEW, RETURN_MODE, *indices, *rest)
 
 
-def inverse_declaration(group: ViewGroup) -> str:
+def inverse_declaration(group: ViewGroup, index: Binding = OUT_INDEX) -> str:
     """The declaration of the inverse of a view."""
     schema = group.view.schema
-    parameters = ", ".join([argument.definition for argument in reverse_arguments(schema, group.view.style)])
+    parameters = ", ".join([argument.definition for argument in reverse_arguments(schema, group.view.style, index)])
     return f"static at::Tensor {inverse_name(schema)}({parameters});"

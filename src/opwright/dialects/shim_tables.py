@@ -32,24 +32,31 @@ _Rows = dict[object, tuple[ast.expr, ast.expr]]
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> ShimTables:
     """The tables of a release."""
-    return load_shim_tables(files[0], context.sink, guarded=context.rules.shims_are_guarded)
+    rules = context.rules
+    wanted = (_DEVICE, _ATEN) if rules.shims_through_dispatcher else (_DEVICE,)
+    return load_shim_tables(files[0], context.sink, guarded=rules.shims_are_guarded, wanted=wanted)
 
 
-def load_shim_tables(file: SourceFile, sink: Diagnostics, *, guarded: bool) -> ShimTables:
-    """The tables in a file; faults go to `sink`. `guarded` says that rows name the release that introduced them."""
+def load_shim_tables(
+    file: SourceFile, sink: Diagnostics, *, guarded: bool, wanted: Sequence[str] = (_DEVICE, _ATEN)
+) -> ShimTables:
+    """The tables in a file; faults go to `sink`. `guarded` says that rows name the release that introduced them.
+
+    The file must have the `wanted` tables.
+    """
     try:
-        rows = _tables(file)
-        device, aten = (_table(file, rows[name], sink, guarded=guarded) for name in (_DEVICE, _ATEN))
+        rows = _tables(file, wanted)
+        device, aten = (_table(file, rows.get(name, {}), sink, guarded=guarded) for name in (_DEVICE, _ATEN))
     except Fault as fault:
         sink.add(fault.diagnostic)
         return ShimTables({}, {}, {})
-    operators = [row for name in (_DEVICE, _ATEN) for row in rows[name].items()]
+    operators = [row for name in (_DEVICE, _ATEN) for row in rows.get(name, {}).items()]
     return ShimTables(
         device, aten, {key: node_span(file, node) for key, (node, _) in operators if isinstance(key, str)}
     )
 
 
-def _tables(file: SourceFile) -> Mapping[str, _Rows]:
+def _tables(file: SourceFile, wanted: Sequence[str]) -> Mapping[str, _Rows]:
     """The rows of each dictionary that the module assigns to a name, after all statements."""
     tables: dict[str, _Rows] = {}
     for statement in parse_module(file, SHIM_TABLE).body:
@@ -70,7 +77,7 @@ def _tables(file: SourceFile) -> Mapping[str, _Rows]:
             tables[name].update(rows)
         else:
             tables[name] = rows
-    for name in (_DEVICE, _ATEN):
+    for name in wanted:
         if name not in tables:
             raise Fault.at(SHIM_TABLE, f"there is no table `{name}`", first_line(file))
     return tables
@@ -117,6 +124,9 @@ def _rows(value: ast.expr, tables: Mapping[str, _Rows]) -> _Rows | None:
                 _rows(item, tables) if key is None else {_text(key) or key: (key, item)}
                 for key, item in zip(keys, values, strict=True)
             ]
+        case ast.Set(elts=keys):
+            # Releases whose shims have no further versions list names only.
+            parts = [{_text(key) or key: (key, ast.copy_location(ast.Dict([], []), key))} for key in keys]
         case _:
             return None
     rows: _Rows = {}

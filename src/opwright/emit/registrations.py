@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opwright.source.diagnostic import Diagnostic
 from opwright.source.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from opwright.release.rules import Rules
 
 __all__ = [
     "APPEND_DTYPE",
@@ -14,6 +17,7 @@ __all__ = [
     "AUTOCAST_HEADER",
     "ChangedRegistrations",
     "Registration",
+    "end_of_registrations",
     "policy_kernel",
     "print_registrations",
 ]
@@ -45,7 +49,12 @@ class ChangedRegistrations(NamedTuple):
     faults: tuple[Diagnostic, ...] = ()
 
 
-def print_registrations(registrations: Iterable[Registration]) -> list[str]:
+def end_of_registrations(rules: Rules) -> str:
+    """What ends a block of registrations."""
+    return "}" if rules.registrations_end_without_semicolon else "};"
+
+
+def print_registrations(registrations: Iterable[Registration], end: str = "}") -> list[str]:
     """The lines of the registrations, a block for each namespace and key, in the order of their first registrations.
 
     >>> print("\\n".join(print_registrations([Registration("aten", "HPU", "relu", "&relu", "enabled()")])))
@@ -62,7 +71,7 @@ def print_registrations(registrations: Iterable[Registration]) -> list[str]:
     return [
         line
         for (namespace, key), statements in blocks.items()
-        for line in (f"TORCH_LIBRARY_IMPL({namespace}, {key}, m) {{", *map(_indent, statements), "}")
+        for line in (f"TORCH_LIBRARY_IMPL({namespace}, {key}, m) {{", *map(_indent, statements), end)
     ]
 
 

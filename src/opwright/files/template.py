@@ -27,6 +27,7 @@ from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
+    from opwright.release.rules import Rules
 
 __all__ = [
     "BACKEND_LAUNCHER",
@@ -39,12 +40,14 @@ __all__ = [
     "Template",
     "TemplatePart",
     "Templates",
+    "UnevenTemplate",
     "UnitTemplate",
     "WholeText",
     "generated_comment",
     "has_uneven_lines",
     "indent_lines",
     "lines_of",
+    "template_kind",
 ]
 
 
@@ -157,6 +160,35 @@ class Template:
             label="no value",
             help=did_you_mean(name, slots),
         )
+
+
+class UnevenTemplate(Template):
+    """The same as PyTorch fills it before 2.8: lines keep their trailing whitespace, and blank ones are indented.
+
+    >>> UnevenTemplate(SourceFile("f.h", "{\\n  ${body}\\n}\\n")).render({"body": ["int f();  \\n\\nint g();\\n\\n"]})
+    '{\\n  int f();  \\n  \\n  int g();\\n}\\n'
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def chunk(value: str | Sequence[str], indent: str) -> str | None:
+        """The lines that one unit puts into a slot; None where there are none."""
+        items = [value] if isinstance(value, str) else value
+        lines = [indent + line for item in items for line in item.splitlines()]
+        return "\n".join(lines) if lines else None
+
+    @staticmethod
+    def with_docstring_lines(text: str) -> str:
+        """The same text."""
+        return text
+
+    @staticmethod
+    def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
+        """The text of a slot with a value."""
+        if indent is None:
+            return Template.filled_slot(value, indent, before, after)
+        return (UnevenTemplate.chunk(value, indent) or "").rstrip()
 
 
 WHOLE_TEXT = "text"
@@ -311,6 +343,11 @@ PLUGIN_LAUNCHER = "opwright"
 """The same for the files of plug-ins with templates of their own."""
 
 
+def template_kind(rules: Rules) -> Callable[[SourceFile], Template]:
+    """How the templates of a release are filled."""
+    return Template if rules.templates_strip_lines else UnevenTemplate
+
+
 def generated_comment(template: str, launcher: str = LAUNCHER) -> str:
     """The comment that says by which program a text was made from which template."""
     # In two pieces here, so that no tool takes this file for a generated one.
@@ -332,9 +369,15 @@ class Templates:
     ('generated_comment',)
     """
 
-    __slots__ = ("_comment", "_load", "_templates")
+    __slots__ = ("_comment", "_kind", "_load", "_templates")
 
-    def __init__(self, load: Callable[[str], SourceFile], comment: Callable[[str], str] = generated_comment) -> None:
+    def __init__(
+        self,
+        load: Callable[[str], SourceFile],
+        comment: Callable[[str], str] = generated_comment,
+        kind: Callable[[SourceFile], Template] = Template,
+    ) -> None:
+        self._kind = kind
         self._load = load
         self._comment = comment
         self._templates: dict[str, LoadedTemplate] = {}
@@ -343,7 +386,7 @@ class Templates:
         """The template of a name. Raises Fault if it cannot be read."""
         loaded = self._templates.get(name)
         if loaded is None:
-            loaded = self._templates[name] = LoadedTemplate(Template(self._load(name)), self._comment(name))
+            loaded = self._templates[name] = LoadedTemplate(self._kind(self._load(name)), self._comment(name))
         return loaded
 
 
@@ -361,8 +404,13 @@ class UnitTemplate:
 
     __slots__ = ("_comment", "_is_plain", "_template")
 
-    def __init__(self, source: SourceFile, launcher: str = LAUNCHER) -> None:
-        self._template = Template(source)
+    def __init__(
+        self,
+        source: SourceFile,
+        launcher: str = LAUNCHER,
+        kind: Callable[[SourceFile], Template] = Template,
+    ) -> None:
+        self._template = kind(source)
         self._comment = generated_comment(os.path.basename(source.path), launcher)
         commented = "generated_comment" in self._template.names
         self._is_plain = not commented and all(not part.indent for part in self._template.parts)

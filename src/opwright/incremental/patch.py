@@ -109,6 +109,10 @@ class _FileWriter:
             start += len(lead.encode()) + len(after)
             data = (lead + after).encode() + data
         trimmed = data.rstrip(b"\n") if separator else data
+        if trimmed[-1:] == b" " and separator:
+            # Lines of blanks, which only older releases have. What was cut off cannot be told from its length.
+            trimmed = trimmed.rstrip()
+            self._slots = None
         if self._slots is not None:
             self._slots.append(SlotSpans(start, lengths.tobytes(), len(data) - len(trimmed)))
         self._add(trimmed)

@@ -103,10 +103,11 @@ class DispatchKey:
     """One dispatch key. There is one object per name, so keys are compared by identity.
 
     `device` is None for keys of no device. `is_dispatchable` tells that the `dispatch` field of an entry may name the
-    key; `is_composite` marks the alias keys of kernels that are made of other operators. `flag_rule` and
-    `class_export_rule` name behaviours of `release.rules`: in releases with the first, runs without the device's flag
-    leave out the key (without a rule, in all releases); in releases with the second, the device's macro exports the
-    classes of structured kernels (without a rule, as it exports functions). `shards_rule` names the number of shards.
+    key; `is_composite` marks the alias keys of kernels that are made of other operators. `rule`, `flag_rule` and
+    `class_export_rule` name behaviours of `release.rules`: releases without the first lack the key; in releases with
+    the second, runs without the device's flag leave out the key (without a rule, in all releases); in releases with the
+    third, the device's macro exports the classes of structured kernels (without a rule, as it exports functions).
+    `shards_rule` names the number of shards.
 
     `has_structured`: structured kernels may be written for the key. Their wrappers get outputs by `allocation`, and
     hold a guard of the type `structured_guard`, which outputs move to their device if `moves_guard`. The key's own
@@ -131,6 +132,7 @@ class DispatchKey:
         "lower",
         "moves_guard",
         "name",
+        "rule",
         "shards_rule",
         "structured_guard",
     )
@@ -142,6 +144,7 @@ class DispatchKey:
         *,
         is_dispatchable: bool = True,
         is_composite: bool = False,
+        rule: str = "",
         flag_rule: str = "",
         class_export_rule: str = "",
         shards_rule: str = "register_shards",
@@ -159,6 +162,7 @@ class DispatchKey:
         self.device: Final = device
         self.is_dispatchable: Final = is_dispatchable
         self.is_composite: Final = is_composite
+        self.rule: Final = rule
         self.flag_rule: Final = flag_rule
         self.class_export_rule: Final = class_export_rule
         self.shards_rule: Final = shards_rule
@@ -255,6 +259,7 @@ DEVICES: Final = (
 ANY_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
 #: Allocation of any device's tensors, through the dispatcher.
 ANY_DEVICE_ALLOCATION: Final = Allocation("at::empty{}")
+_SPARSE_MPS: Final = "mps_has_sparse_keys"
 _XPU_SUBKEYS: Final = "xpu_subkeys_need_xpu"
 
 #: The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made.
@@ -304,8 +309,8 @@ _ROWS: Final = (
     DispatchKey("SparseCsrXPU", _XPU, flag_rule=_XPU_SUBKEYS),
     DispatchKey("SparseCUDA", _CUDA),
     DispatchKey("SparseCsrCUDA", _CUDA),
-    DispatchKey("SparseMPS", _MPS, has_functions_header=True),
-    DispatchKey("SparseCsrMPS", _MPS, has_functions_header=True),
+    DispatchKey("SparseMPS", _MPS, rule=_SPARSE_MPS, has_functions_header=True),
+    DispatchKey("SparseCsrMPS", _MPS, rule=_SPARSE_MPS, has_functions_header=True),
     DispatchKey("QuantizedCPU", _CPU, allocation=ANY_DEVICE_ALLOCATION),
     DispatchKey("QuantizedCUDA", _CUDA, allocation=ANY_DEVICE_ALLOCATION),
     DispatchKey("CompositeImplicitAutograd", is_composite=True),

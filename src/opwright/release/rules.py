@@ -10,7 +10,7 @@ An emitter asks for a behaviour by its name and never looks at a version:
 The rows are the attributes of `Rules`. Asked of the class, a name gives its row:
 
 >>> [(change.since, change.value) for change in Rules.variable_type_shards.changes]
-[('2.9', 5), ('2.13', 10)]
+[('2.4', 5), ('2.13', 10)]
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Behaviour(Generic[BehaviourValue]):
     `changes` are ordered by release. The first one holds from the oldest release known; it needs a reason only if no
     other follows.
 
-    >>> row = Behaviour("Shards.", Change("2.9", 4, ""), Change("2.11", 8, "Faster."), Change("2.13", 2, "Simpler."))
+    >>> row = Behaviour("Shards.", Change("2.4", 4, ""), Change("2.11", 8, "Faster."), Change("2.13", 2, "Simpler."))
     >>> [row.value_in(Version(2, minor)) for minor in (10, 11, 12, 13)]
     [4, 8, 8, 2]
     """
@@ -143,7 +143,7 @@ def _shards(count: int, what: str, *changes: Change[int]) -> Behaviour[int]:
 def series_followed(version: Version) -> str | None:
     """The release whose rules a version follows: its own or the newest one known; None if it is too old.
 
-    >>> series_followed(Version(2, 13, 1)), series_followed(Version(2, 8))
+    >>> series_followed(Version(2, 13, 1)), series_followed(Version(2, 3))
     ('2.13', None)
     >>> series_followed(Version(3, 0)) == NEWEST.series
     True
@@ -165,12 +165,51 @@ class Rules:
 
     _values: dict[str, int]
 
+    # Which files Opwright writes, and what it accepts.
+
+    torch_build_files = _from(
+        "2.8",
+        "Opwright writes the files of PyTorch's own build: ATen, autograd, Python bindings and lazy tensors.",
+        "Those of older releases are not known to have the same bytes; files of external backends have.",
+        None,
+    )
+    static_runtime_files = _from(
+        "2.5",
+        "Opwright writes the files of static runtime.",
+        "The ones of 2.4 are of other operators.",
+        None,
+    )
+    torch_stub_files = _from(
+        "2.9",
+        "Opwright writes the stub files of torch.",
+        "In older releases their hints have another form, and most of them are written by hand.",
+        None,
+    )
+    templates_strip_lines = _from(
+        "2.8",
+        "Lines that are put into a template lose trailing whitespace, and blank ones get no indentation.",
+        "Tools that check whitespace pass over the files.",
+        Mark("torchgen/code_template.py", "str.rstrip"),
+    )
+    const_ref_excludes_out = _from(
+        "2.7",
+        "Entries with out arguments cannot have `use_const_ref_for_mutable_tensors`.",
+        "The kernel writes to these arguments, so callers must not take them for constants.",
+        Mark("torchgen/model.py", "issues/145522"),
+    )
+
     # ATen: registration and functionalization.
 
+    view_meta_classes = _from(
+        "2.9",
+        "A view is recorded for functionalization by an object of a class of its own, not by two lambdas.",
+        "Objects of classes can be saved, compared and given to Python; a lambda only runs.",
+        Mark("torchgen/gen_functionalization_type.py", "gen_functionalization_view_meta_classes"),
+    )
     composite_views_registered_to_functionalize = _from(
         "2.10",
         "Views with a composite kernel are registered to Functionalize with that kernel.",
-        "2.9 left them out when it turned view lambdas into ViewMeta classes.",
+        "So functionalization decomposes them, also where another key has a kernel instead of the composite one.",
         Mark("torchgen/gen_functionalization_type.py", "static_cast"),
     )
     cumulative_out_keeps_out_dtype = _from(
@@ -216,11 +255,42 @@ class Rules:
         Mark("torchgen/gen.py", "NativeAotStubs.h"),
     )
 
+    shims_through_dispatcher = _from(
+        "2.9",
+        "Some operators have a C shim `aten` that calls the dispatcher, whatever the device.",
+        "The stable interface calls operators of PyTorch through these shims.",
+        Mark("torchgen/gen_aoti_c_shim.py", "aten_shimified_ops"),
+    )
     shims_are_guarded = _from(
         "2.13",
         "Declarations of C shims are guarded by the release that added them.",
         "A library that is built for an older release must not see shims that this release lacks.",
         Mark("torchgen/gen_aoti_c_shim.py", "TORCH_FEATURE_VERSION"),
+    )
+
+    comments_name_program = _from(
+        "2.5",
+        "The comment that says how a file was made names the program that was started.",
+        "Builds and vendors start several programs.",
+        Mark("torchgen/utils.py", "generator_default"),
+    )
+    unused_helpers_ignored = _from(
+        "2.5",
+        "Compilers do not warn of helpers in `Register{Key}.cpp` that no kernel uses.",
+        "Many files use only some of them.",
+        Mark("torchgen/dest/register_dispatch_key.py", "-Wunused-function"),
+    )
+    registrations_end_without_semicolon = _from(
+        "2.6",
+        "No semicolon follows a block of registrations, nor the macro that registers an operator for static runtime.",
+        "Compilers warn of the extra one.",
+        None,
+    )
+    registration_helpers_once = _from(
+        "2.7",
+        "The helpers of the kernels in `Register{Key}.cpp` stand once in a file, before the namespaces of the kernels.",
+        "The file is made in shards, each of which needs them.",
+        Mark("torchgen/gen_backend_stubs.py", '"dispatch_helpers"'),
     )
 
     # ATen: device families.
@@ -230,6 +300,12 @@ class Rules:
         "ROCm builds name the guard and its header plainly, not as masquerading as CUDA.",
         "The masquerading classes became the plain ones.",
         Mark("torchgen/gen.py", "Masquerading", gone=True),
+    )
+    mps_has_sparse_keys = _from(
+        "2.9",
+        "Builds for MPS have the keys SparseMPS and SparseCsrMPS.",
+        "MPS got kernels for sparse tensors.",
+        Mark("torchgen/model.py", "DispatchKey.SparseMPS,"),
     )
     xpu_subkeys_need_xpu = _from(
         "2.14",
@@ -432,7 +508,7 @@ class Rules:
     def has_key(self, key: DispatchKey) -> bool:
         """Whether entries may name a key: one that a tree lists, or, if that cannot be told, one that has a row."""
         if self.tree is None or not self.tree.keys:
-            return key.name not in LEARNED_KEYS
+            return key.name not in LEARNED_KEYS and (not key.rule or bool(self.value(key.rule)))
         return any(row.name == key.name for row in self.tree.keys)
 
     def has_functions_header(self, key: DispatchKey) -> bool:

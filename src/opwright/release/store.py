@@ -65,6 +65,9 @@ STUB_TEMPLATES = (
 GENERATOR = (
     "torchgen/gen.py",
     "torchgen/model.py",
+    "torchgen/code_template.py",
+    "torchgen/utils.py",
+    "torchgen/gen_backend_stubs.py",
     "torchgen/api/cpp.py",
     "torchgen/api/python.py",
     "torchgen/api/types/types.py",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from opwright.release.version import Version, is_between
+from opwright.release.version import Version, is_between, parse_version
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import read_own_text
 
@@ -30,6 +30,9 @@ __all__ = [
     "operators",
     "shim_tables",
 ]
+
+#: The first release of the stable interface with which shims are guarded.
+_FIRST_GUARDED = "2.10"
 
 
 class ShimVersion(NamedTuple):
@@ -169,7 +172,8 @@ def _shim_tables(series: Version, guarded: bool) -> ShimTables:
         since = words[1] if words[:1] == ["since"] else None
         if is_between(series, since, None):
             versions = tuple(_shim_versions(words[2:] if since else words, series, guarded))
-            operators[name] = ShimOperator(_guard_macro(since) if since and guarded else None, versions)
+            has_guard = since is not None and guarded and is_between(parse_version(since), _FIRST_GUARDED, None)
+            operators[name] = ShimOperator(_guard_macro(since) if since and has_guard else None, versions)
     return ShimTables(sections["device"], sections["aten"], {})
 
 

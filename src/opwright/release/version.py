@@ -124,6 +124,11 @@ class Release(NamedTuple):
 #: The releases whose rules are known, from the oldest on. All marks are in ATen's own inputs, so autograd's may be
 #: missing. A new release is a new row at the end.
 RELEASES: Final = (
+    Release(Version(2, 4, 1), Mark("native/native_functions.yaml", "- func: _batch_norm_with_update(")),
+    Release(Version(2, 5, 1), Mark("native/tags.yaml", "- tag: flexible_layout\n")),
+    Release(Version(2, 6, 0), Mark("native/tags.yaml", "- tag: maybe_aliasing_or_mutating\n")),
+    Release(Version(2, 7, 1), Mark("templates/Operator.h", "#include <string_view>")),
+    Release(Version(2, 8, 0), Mark("native/tags.yaml", "- tag: cudagraph_unsafe\n")),
     Release(Version(2, 9, 1), Mark("templates/ViewMetaClasses.h")),
     Release(Version(2, 10, 0), Mark("native/tags.yaml", "- tag: reduction\n")),
     Release(Version(2, 11, 0), Mark("native/tags.yaml", "- tag: out_variant\n")),

@@ -142,5 +142,5 @@ def check_has_inputs(members: tuple[str, ...], name: str) -> None:
         raise Fault.at(
             NO_TORCHGEN,
             f"`{name}` carries no generator inputs under `torchgen/packaged/`",
-            help="name a wheel of PyTorch itself, 2.9 or newer",
+            help="name a wheel of PyTorch itself, 2.4 or newer",
         )

@@ -13,7 +13,14 @@ from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_wit
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.files.plan import Plan
 from opwright.files.staging import remove_old_staging
-from opwright.files.template import LAUNCHER, PLUGIN_LAUNCHER, STUBS_LAUNCHER, Template, Templates, generated_comment
+from opwright.files.template import (
+    LAUNCHER,
+    PLUGIN_LAUNCHER,
+    STUBS_LAUNCHER,
+    Templates,
+    generated_comment,
+    template_kind,
+)
 from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.release.rules import Rules
@@ -21,7 +28,7 @@ from opwright.release.store import STUB_TEMPLATES
 from opwright.release.tree import rules_of
 from opwright.release.version import Version
 from opwright.run.engine import Engine, Report, Summary, Task
-from opwright.run.loading import check_job, launcher, load_job, load_late_dialects, with_libraries
+from opwright.run.loading import check_job, check_release, launcher, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request, run_plugins
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
@@ -122,6 +129,7 @@ def _load_job(
     request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems], *, later: bool
 ) -> Job:
     """The job of a request, which is checked."""
+    check_release(request.families, rules)
     job = load_job(request, rules, sink, chosen_items)
     check_job(job, request, sink)
     load_late_dialects(job, request, sink, later=later)
@@ -187,7 +195,7 @@ class Generation:
             job = _load_partial_job(load, self.sink, chosen_items or {}) or load(self.sink, {})
         self.sink.raise_if_errors()
         self.job: Final = with_libraries(job, request, self.sink)
-        self._templates: Final = Templates(self.read_template, self._comment)
+        self._templates: Final = Templates(self.read_template, self._comment, template_kind(rules))
         shard = request.shard
         is_chosen = None if shard is None else shard.has
         self._engine: Final = Engine(request.folders, is_chosen, request.format_file)
@@ -201,10 +209,12 @@ class Generation:
             return SourceFile.read(own if request.templates is None else f"{request.templates}/{basename(own)}")
         plain, slots = made_template(name, self.job)
         source = request.inputs.read_text(template_path(plain))
-        return source if slots is None else SourceFile(source.path, Template(source).render(slots))
+        return source if slots is None else SourceFile(source.path, template_kind(self.job.rules)(source).render(slots))
 
     def _comment(self, template: str) -> str:
         """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
+        if not self.job.rules.comments_name_program:
+            return generated_comment(basename(template), LAUNCHER)
         if template in STUB_TEMPLATES:
             return generated_comment(template, STUBS_LAUNCHER)
         if ":" in template:

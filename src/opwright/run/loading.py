@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.convention import public_api
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -37,7 +37,7 @@ from opwright.emit.registry import (
     job_loader,
     serves_libraries,
 )
-from opwright.files.template import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate
+from opwright.files.template import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate, template_kind
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -47,10 +47,10 @@ from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.release.rules import Rules
+from opwright.release.rules import Behaviour, Rules
 from opwright.release.tree import rules_of
 from opwright.run.request import run_plugins
-from opwright.source.codes import NO_OWN_STUBS, UNKNOWN_INPUT, UNKNOWN_NAMESPACE
+from opwright.source.codes import FAMILY_TOO_NEW, NO_OWN_STUBS, UNKNOWN_INPUT, UNKNOWN_NAMESPACE
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.text import SourceFile
 
@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     from opwright.source.items import ChosenItems
 
 __all__ = [
+    "FAMILIES_BY_RULE",
     "check_job",
+    "check_release",
     "ignored_keys",
     "launcher",
     "load",
@@ -71,6 +73,16 @@ __all__ = [
 ]
 
 Loaded = TypeVar("Loaded")
+
+#: Behaviour -> the families that Opwright makes only for releases with it. It makes others for every release.
+FAMILIES_BY_RULE: Final = {
+    "torch_build_files": (
+        *("headers", "sources", "declarations_yaml", "autograd", "python", "view_meta", "unboxing", "lazy"),
+        *("executorch_headers", "executorch_sources"),
+    ),
+    "static_runtime_files": ("static_runtime",),
+    "torch_stub_files": ("torch_stubs",),
+}
 
 
 def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[DispatchKey]:
@@ -170,7 +182,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
         deprecated=Lazy(partial(_load_deprecated, request, context)),
         native_aot=_load_native_aot(request, context) or (),
         shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
-        registration_text=_load_registration_text(request, sink),
+        registration_text=_load_registration_text(request, rules, sink),
         own_stubs=_load_own_stubs(request, sink),
         more_inputs=_load_more(request, context),
         libraries=_load_libraries(request, rules, sink) + own_libraries if backends else (),
@@ -325,6 +337,20 @@ def load_late_dialects(job: Job, request: Request, sink: Diagnostics, *, later: 
             _attempt(partial(check, job, sink), sink)
 
 
+def check_release(families: Sequence[str], rules: Rules) -> None:
+    """Raises Fault for the first family that Opwright does not make for a release (E0524)."""
+    for rule, makes in FAMILIES_BY_RULE.items():
+        name = next(filter(makes.__contains__, families), None)
+        if name is None or rules.value(rule):
+            continue
+        row: Behaviour[bool] = getattr(Rules, rule)
+        raise Fault.at(
+            FAMILY_TOO_NEW,
+            f"Opwright does not write {FAMILIES[name].help} for PyTorch {rules.version.series}",
+            help=f"name PyTorch {row.changes[-1].since} or newer, or use the generator that this release contains",
+        )
+
+
 def _attempt(load_part: Callable[[], object], sink: Diagnostics) -> None:
     """Load a part of the job; its faults go to the sink."""
     try:
@@ -380,12 +406,12 @@ def _load_deprecated(request: Request, context: LoadContext) -> Sequence[Depreca
     return _gather_faults(DEPRECATED.load_inputs, context._replace(functions=functions)) or ()
 
 
-def _load_registration_text(request: Request, sink: Diagnostics) -> UnitTemplate | None:
+def _load_registration_text(request: Request, rules: Rules, sink: Diagnostics) -> UnitTemplate | None:
     """The template of the text of a unit in `Register{Key}.cpp`; None for runs without these files."""
     if REGISTRATIONS not in family_inputs(request.families):
         return None
     try:
-        return UnitTemplate(request.inputs.read_text(REGISTRATIONS), launcher(request))
+        return UnitTemplate(request.inputs.read_text(REGISTRATIONS), launcher(request), template_kind(rules))
     except Fault as fault:
         sink.add(fault.diagnostic)
         return None

@@ -37,12 +37,14 @@ class EntryContext:
     those that plug-ins declare, with the values that they have in the release of `releases`. `grammar` is the spelling
     of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none.
     `tree` is what a tree between releases shows: fields that only its generator reads are ignored with a note.
-    `read_implementations` reads a list of kernels for one key.
+    `read_implementations` reads a list of kernels for one key. With `const_ref_excludes_out`, functions with out
+    arguments cannot have `use_const_ref_for_mutable_tensors`.
     """
 
     __slots__ = (
         "_noted",
         "all_tags",
+        "const_ref_excludes_out",
         "extra_keys",
         "grammar",
         "ignored_keys",
@@ -78,6 +80,7 @@ class EntryContext:
         kernel_namespace: str | None = None,
         tree: TreeFacts | None = None,
         read_implementations: ImplementationsReader | None = None,
+        const_ref_excludes_out: bool = True,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -94,6 +97,7 @@ class EntryContext:
         self.tree: Final = tree
         self.structured_in_tree: Final[frozenset[str]] = frozenset() if tree is None else tree.structured_keys
         self.read_implementations: Final = read_implementations
+        self.const_ref_excludes_out: Final = const_ref_excludes_out
         self._noted: Final[set[str]] = set()
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}

@@ -109,6 +109,7 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
         extra_keys=keys,
         releases=releases,
         tree=None if shared.rules is None else shared.rules.tree,
+        const_ref_excludes_out=shared.rules is None or shared.rules.const_ref_excludes_out,
     )
 
 

@@ -75,7 +75,7 @@ def _check_out(builder: EntryBuilder) -> None:
     if builder.method or not builder.function:
         message = "a function with out arguments can only have the variant `function`"
         builder.fault(codes.OUT_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
-    if builder.const_ref_mutables:
+    if builder.const_ref_mutables and builder.context.const_ref_excludes_out:
         message = "`use_const_ref_for_mutable_tensors` on a function with out arguments"
         builder.fault(codes.CONST_REF_OUT, message, builder.key_span("use_const_ref_for_mutable_tensors"))
 

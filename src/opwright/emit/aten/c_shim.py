@@ -24,6 +24,7 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.native_function import NativeFunction
+from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.release.tables import ShimOperator
 from opwright.source.codes import NO_C_FORM, UNKNOWN_SHIM
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -35,18 +36,21 @@ _SHARED_KEYS: Final = (COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CO
 
 
 class Target(NamedTuple):
-    """The target of shims: the kernels of a device, or (`aten`, without key) the dispatcher."""
+    """The target of shims: the kernels of a device, or (`aten`, without key) the dispatcher.
+
+    Callers may leave out results of operators with a `nullable` part in their name.
+    """
 
     name: str
     key: DispatchKey | None
-
-
-_DISPATCHER: Final = Target("aten", None)
+    nullable: frozenset[str] = NULLABLE_RESULTS.in_any_release
 
 
 def targets(job: Job) -> list[Target]:
     """What the run makes shims for."""
-    return [*[Target(key.lower, key) for key in job.catalog.keys if job.rules.has_c_shim(key)], _DISPATCHER]
+    nullable = NULLABLE_RESULTS.in_release(job.rules)
+    devices = [Target(key.lower, key, nullable) for key in job.catalog.keys if job.rules.has_c_shim(key)]
+    return [*devices, Target("aten", None, nullable)] if job.rules.shims_through_dispatcher else devices
 
 
 class Shim(NamedTuple):
@@ -125,7 +129,8 @@ def _versions(function: NativeFunction, row: ShimOperator, target: Target, calle
     functions = []
     for suffix, new_arguments, guard in [*versions, ("", (), row.guard)]:
         name = f"aoti_torch_{target.name}_{function.name.unambiguous}{suffix}"
-        functions.append(shim_function(name, called, function.schema, missing, guard))
+        shim = shim_function(name, called, function.schema, missing, guard)
+        functions.append(shim._replace(results=c_shim.results(function.schema, target.nullable)))
         missing.update(new_arguments)
     return functions
 
@@ -165,7 +170,11 @@ def device_shims(job: Job, backend: ExternalBackend, device: str, names: Iterabl
     types have no C form, that the run does not have, or that has no kernel for the device, gets none.
     """
     own = {entry.function for section in backend.sections if section.key is backend.key for entry in section.entries}
-    functions, table, target = _functions_by_key(job), job.shim_tables.device, Target(device, backend.key)
+    functions, table, target = (
+        _functions_by_key(job),
+        job.shim_tables.device,
+        Target(device, backend.key, NULLABLE_RESULTS.in_release(job.rules)),
+    )
     shims: list[ShimFunction] = []
     for name in sorted(functions.keys() & set(names)):
         function = functions[name]

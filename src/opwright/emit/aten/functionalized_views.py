@@ -12,7 +12,7 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import key_set_parameter, own_name
 from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
-from opwright.emit.aten.view_meta import creation, view_meta
+from opwright.emit.aten.view_meta import record_type, recorded_view
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 from opwright.source.named_tuple import NamedTuple
@@ -60,6 +60,7 @@ class ViewKernel(NamedTuple):
     to_meta: str
     meta_arguments: str
     symbolic: str
+    record_type: str
     recorded: str
     output: str
 
@@ -85,7 +86,8 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         to_meta=join_lines([plan.to_meta for plan in passed], 8),
         meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
-        recorded=creation(view_meta(function, group, rules)),
+        record_type=record_type(rules),
+        recorded=recorded_view(function, group, rules),
     )
 
 
@@ -135,7 +137,7 @@ def view_definition(kernel: ViewKernel) -> str:
         }}
       }}
       {kernel.symbolic}
-      auto view_meta = {kernel.recorded};
+      {kernel.record_type} view_meta = {kernel.recorded};
       auto out = {IMPL}create_functional_tensor_with_view_meta({kernel.output}, {tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       if (compute_reference_meta && !disable_meta_reference()) {{
@@ -159,7 +161,7 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
       }}
 {_REAPPLIES}
       {kernel.symbolic}
-      auto view_meta = {kernel.recorded};
+      {kernel.record_type} view_meta = {kernel.recorded};
 {_reference_output(kernel)}
       // This function adds the above view meta to the current tensor and replays them off the base,
       // mutating the size/stride info of the current FunctionalTensorWrapper.

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from opwright.convention import dispatcher
 from opwright.convention.functionalization import (
     BASE,
     HAS_SYMBOLIC_INPUTS,
     MUTATED_VIEW,
     OUT_INDEX,
+    REAPPLY_VIEWS,
+    RETURN_MODE,
+    VIEW_INDEX,
     ViewMetaMembers,
     class_name,
     forward_arguments,
@@ -45,26 +49,33 @@ class ViewMeta(NamedTuple):
     members: ViewMetaMembers
     has_many_outputs: bool
     single_output: str | None
+    index_binding: Binding = OUT_INDEX
 
     @property
     def out_index(self) -> str:
         """The expression for the index of the output that the view is."""
-        return OUT_INDEX.name if self.has_many_outputs else "0"
+        return self.index_binding.name if self.has_many_outputs else "0"
+
+
+def index_binding(rules: Rules) -> Binding:
+    """The index of the output that a view is."""
+    return OUT_INDEX if rules.view_meta_classes else VIEW_INDEX
 
 
 def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewMeta:
     """The class of a view of a group."""
-    members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors)
+    index = index_binding(rules)
+    members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors, index=index)
     many = has_many_outputs(function.schema)
     single = None
     if rules.single_output_view_replay and function.library is PYTORCH:
         single = SINGLE_OUTPUTS.in_release(rules).get(function.name.text)
-    return ViewMeta(class_name(function.schema), function, group, members, many, single)
+    return ViewMeta(class_name(function.schema), function, group, members, many, single, index)
 
 
 def view_metas(group: ViewGroup, context: FragmentContext) -> list[ViewMeta]:
-    """The classes of a group. Composite views have none, and neither have selective builds."""
-    if group.composite or not context.selection.everything:
+    """The classes of a group. Composite views have none, and neither have selective builds and older releases."""
+    if group.composite or not context.selection.everything or not context.rules.view_meta_classes:
         return []
     views = (group.view, group.view_inplace)
     return [view_meta(view, group, context.rules) for view in views if view is not None]
@@ -95,7 +106,7 @@ def declaration(meta: ViewMeta) -> str:
     )
     held = "\n".join([f"  {field.definition};" for field in fields])
     library = meta.function.library
-    as_strided = "true" if library is PYTORCH and meta.function.name.text == "as_strided" else "false"
+    as_strided = _true_if(_is_as_strided(meta))
     many = "false"
     to_out_index = ""
     if meta.has_many_outputs:
@@ -135,6 +146,15 @@ def creation(meta: ViewMeta, out_index: str = "0") -> str:
     return f"std::make_shared<{_class(meta)}>({', '.join(arguments)})"
 
 
+def _is_as_strided(meta: ViewMeta) -> bool:
+    return meta.function.library is PYTORCH and meta.function.name.text == "as_strided"
+
+
+def _true_if(condition: bool) -> str:
+    """A boolean as C++ writes it."""
+    return "true" if condition else "false"
+
+
 def _class(meta: ViewMeta) -> str:
     """The class with its namespace."""
     return f"{meta.function.library.functionalization}::{meta.name}"
@@ -160,7 +180,9 @@ def inversion(meta: ViewMeta) -> str:
     """The call that writes a changed view back into its base."""
     copy = meta.group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
-    arguments = translate((*_given_bindings(meta), MUTATED_VIEW), reverse_arguments(copy.schema, meta.function.style))
+    arguments = translate(
+        (*_given_bindings(meta), MUTATED_VIEW), reverse_arguments(copy.schema, meta.function.style, meta.index_binding)
+    )
     inverse = inverse_name(meta.group.view.schema)
     return f"{meta.function.library.functionalization}::FunctionalInverses::{inverse}({', '.join(arguments)})"
 
@@ -194,6 +216,51 @@ std::shared_ptr<at::functionalization::ViewMeta> {meta.name}::to_out_index(int64
     return methods
 
 
+def record_type(rules: Rules) -> str:
+    """The type of the variable that holds the record of a view."""
+    return "auto" if rules.view_meta_classes else "at::functionalization::ViewMeta"
+
+
+def recorded_view(function: NativeFunction, group: ViewGroup, rules: Rules) -> str:
+    """The expression in a view's kernel that makes the record of the view."""
+    meta = view_meta(function, group, rules)
+    if rules.view_meta_classes:
+        return creation(meta)
+    copy = group.view_copy
+    assert copy is not None, "a view that is not composite has a copying form"
+    flags = [f"/*has_symbolic_inputs=*/{HAS_SYMBOLIC_INPUTS.name}"]
+    if "inplace_view" not in function.tags:
+        flags += [
+            f"/*is_multi_output=*/{_true_if(meta.has_many_outputs)}",
+            f"/*is_as_strided=*/{_true_if(_is_as_strided(meta))}",
+        ]
+    shown = ",\n        ".join(flags)
+    return f"""at::functionalization::ViewMeta(
+        {_lambda_head(meta, REAPPLY_VIEWS, (BASE, VIEW_INDEX))} {{
+          if (reapply_views) {{
+        {replay(meta, group.view)}
+          }} else {{
+        {replay(meta, copy)}
+          }}
+        }},
+        {_lambda_head(meta, RETURN_MODE, (BASE, MUTATED_VIEW, VIEW_INDEX))} {{
+          return {inversion(meta)};
+        }},
+        {shown}
+      )"""
+
+
+def _lambda_head(meta: ViewMeta, mode: Binding, parameters: Iterable[Binding]) -> str:
+    """What stands before the body of a lambda, which holds a mode and the arguments of the view by value."""
+    modes = (REAPPLY_VIEWS, RETURN_MODE)
+    held = (mode, *[field for field in meta.members.fields if field not in modes])
+    values = translate(
+        (*dispatcher.arguments(meta.group.view.schema, style=meta.function.style), *modes), held, copies=True
+    )
+    captured = ", ".join([f"{field.name} = {value}" for field, value in zip(held, values, strict=True)])
+    return f"[{captured}]({', '.join([parameter.definition for parameter in parameters])}) -> at::Tensor"
+
+
 def operator_includes(functions: Iterable[NativeFunction]) -> list[str]:
     """The includes of the functions that kernels of functionalization call."""
     return [include(function, ending) for function in functions for ending in ("_native", "_ops")]
@@ -210,7 +277,11 @@ def _view_groups(job: Job) -> list[ViewGroup]:
 
 def _inverses(group: ViewGroup, context: FragmentContext) -> Slots:
     # The inverses are written by hand, so their declarations stay in selective builds too.
-    return NO_SLOTS if group.composite else {"view_inverse_declarations": [inverse_declaration(group)]}
+    return (
+        NO_SLOTS
+        if group.composite
+        else {"view_inverse_declarations": [inverse_declaration(group, index_binding(context.rules))]}
+    )
 
 
 def _declarations(group: ViewGroup, context: FragmentContext) -> Slots:
@@ -260,8 +331,11 @@ def emitters(job: Job) -> list[AnyEmitter]:
         # Two string literals, so that no tool takes this module for a generated file.
         return {"generated_comment": "@" + f"generated by {job.options.autograd_program} from {python}"}
 
+    inverses = _emitter("functional_inverses_header", "FunctionalInverses.h", ("view_inverse_declarations",), _inverses)
+    if not job.rules.view_meta_classes:
+        return [inverses]
     return [
-        _emitter("functional_inverses_header", "FunctionalInverses.h", ("view_inverse_declarations",), _inverses),
+        inverses,
         _emitter("view_meta_header", "ViewMetaClasses.h", declared, _declarations),
         _emitter("view_meta_source", "ViewMetaClasses.cpp", implemented, _implementations),
         _emitter(

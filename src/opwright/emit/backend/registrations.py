@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
-from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
+from opwright.emit.aten.register.helpers import registration_headers, registration_helpers, without_blank_lines
 from opwright.emit.aten.register.hooks import operator_class_definition
 from opwright.emit.aten.register.registration import dispatch_key_definitions, wrapper_definition, wrapper_of
 from opwright.emit.aten.units import kernel_argument
@@ -28,7 +28,13 @@ from opwright.emit.backend.meta_overrides import meta_definitions, meta_helpers,
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import RegisteredUnit, registered_units, section_additions, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.registrations import AUTOCAST_HEADER, ChangedRegistrations, Registration, print_registrations
+from opwright.emit.registrations import (
+    AUTOCAST_HEADER,
+    ChangedRegistrations,
+    Registration,
+    end_of_registrations,
+    print_registrations,
+)
 from opwright.model.library import PYTORCH
 from opwright.source.diagnostic import Diagnostic, Fault
 from opwright.syntax.cpp import include_line, quoted_include_line
@@ -73,6 +79,8 @@ _KEPT_SLOTS: Final = ("dispatch_anonymous_definitions", "static_init_dispatch_re
 #: The slots without text, the second one unless a backend has functions that call kernels without the dispatcher.
 _UNUSED_SLOTS: Final = ("deferred_dispatch_registrations", "dispatch_namespaced_definitions")
 
+_HELPERS: Final = "dispatch_helpers"
+
 #: The slots that the template of a file has of its own.
 _FILE_SLOTS: Final = (
     "generated_comment",
@@ -80,7 +88,7 @@ _FILE_SLOTS: Final = (
     "external_backend_headers",
     "dispatch_headers",
     "ops_headers",
-    "dispatch_helpers",
+    _HELPERS,
 )
 
 _HOOKS_HEADER: Final = "opwright/hooks.h"
@@ -90,6 +98,8 @@ def template_slots(job: Job) -> Slots:
     """What PyTorch's template of a file is filled with: the one of a unit, for all units of the file together."""
     open_slots = [*_KEPT_SLOTS, *_function_slots(job)]
     slots = dict.fromkeys(_UNUSED_SLOTS, "") | {slot: f"${{{slot}}}" for slot in open_slots}
+    # Templates of older releases have this slot for each unit.
+    slots[_HELPERS] = f"${{{_HELPERS}}}"
     text = job.registration_text({"ns_prologue": "namespace at {", "ns_epilogue": "} // namespace at", **slots})
     return {**{slot: f"${{{slot}}}" for slot in _FILE_SLOTS}, "dispatch_definitions": text}
 
@@ -187,22 +197,28 @@ def _operator_classes(file: SectionFile) -> list[str]:
 
 
 def _file_slots(file: SectionFile, job: Job) -> Slots:
-    helpers = [*registration_helpers(file.wrapping), *meta_helpers(file)]
+    helpers = [*registration_helpers(file.wrapping, job.rules), *meta_helpers(file)]
     if calls_fallback(file):
         helpers.append(fallback_function(file, job.rules))
+    if not job.rules.registration_helpers_once:
+        helpers = without_blank_lines(helpers)
     return {
         "extra_cuda_headers": "",
         "external_backend_headers": _includes(file, job),
-        "dispatch_headers": registration_headers(file.wrapping, per_operator_headers=False, rocm=False),
+        "dispatch_headers": registration_headers(
+            file.wrapping, per_operator_headers=False, rocm=False, rules=job.rules
+        ),
         "ops_headers": [
             "#include <ATen/Functions.h>",
             *_operator_classes(file),
             *checks(file.backend, file.section),
         ],
-        "dispatch_helpers": helpers,
+        _HELPERS: helpers,
         "dispatch_anonymous_definitions": [],
         **{slot: [] for slot in _function_slots(job)},
-        "static_init_dispatch_registrations": print_registrations(registrations(file, job)),
+        "static_init_dispatch_registrations": print_registrations(
+            registrations(file, job), end=end_of_registrations(job.rules)
+        ),
         "dispatch_namespace": file.name.lower(),
     }
 

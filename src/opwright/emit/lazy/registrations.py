@@ -39,7 +39,9 @@ _FILE_SLOTS: Final = (
 
 def template_slots(job: Job) -> Slots:
     """What PyTorch's template of a file is filled with: the one of a unit, for all units of the file together."""
-    slots = {slot: f"${{{slot}}}" for slot in _KEPT_SLOTS} | dict.fromkeys(_UNUSED_SLOTS, "")
+    # Templates of older releases have the slot of the helpers for each unit.
+    open_slots = (*_KEPT_SLOTS, "dispatch_helpers")
+    slots = {slot: f"${{{slot}}}" for slot in open_slots} | dict.fromkeys(_UNUSED_SLOTS, "")
     text = job.registration_text({"ns_prologue": "namespace at {", "ns_epilogue": "} // namespace at", **slots})
     return {**{slot: f"${{{slot}}}" for slot in _FILE_SLOTS}, "dispatch_definitions": text}
 
@@ -87,9 +89,11 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
     return {
         "extra_cuda_headers": "",
         "external_backend_headers": include_line(header) if names.in_tree else quoted_include_line(header),
-        "dispatch_headers": registration_headers(wrapping, per_operator_headers=per_operator_headers, rocm=False),
+        "dispatch_headers": registration_headers(
+            wrapping, per_operator_headers=per_operator_headers, rocm=False, rules=job.rules
+        ),
         "ops_headers": "" if per_operator_headers else "#include <ATen/Functions.h>",
-        "dispatch_helpers": registration_helpers(wrapping),
+        "dispatch_helpers": registration_helpers(wrapping, job.rules),
         "deferred_dispatch_registrations": _registration_function(file, job),
         "dispatch_namespace": file.name.lower(),
     }

@@ -13,6 +13,7 @@ from typing import Final
 
 from opwright.convention import dispatcher, native
 from opwright.convention.functionalization import has_many_outputs, inverse_declaration, reverse_arguments
+from opwright.cpp.binding import Binding
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten import view_meta
 from opwright.emit.aten.functional_forms import by_root, functional_form
@@ -142,7 +143,8 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     if not kernels:
         return Section()
     metas = [meta for group in views for meta in view_meta.view_metas(group, context)]
-    inverses = "\n".join(map(_inverse, views))
+    index = view_meta.index_binding(context.rules)
+    inverses = "\n".join([_inverse(group, index) for group in views])
     texts = [
         _NAMES,
         f"struct FunctionalInverses {{\n{inverses}\n}};" if inverses else "",
@@ -185,12 +187,12 @@ def _view_kernels(views: list[ViewGroup], rules: Rules) -> Iterator[tuple[Native
                 yield function, view_definition(function, group, rules)
 
 
-def _inverse(group: ViewGroup) -> str:
+def _inverse(group: ViewGroup, index: Binding) -> str:
     """The function that writes a changed view back into its base, as every strided view can be."""
     view = group.view
-    arguments = reverse_arguments(view.schema, view.style)
-    index = "[out_index]" if has_many_outputs(view.schema) else ""
-    passed = ", ".join(["base", *[argument.name for argument in arguments[4 if index else 3 :]]])
-    declared = inverse_declaration(group).removesuffix(";")
-    called = f"{view.library.operators}::{view.name.unambiguous}::call({passed}){index}"
+    arguments = reverse_arguments(view.schema, view.style, index)
+    chosen = f"[{index.name}]" if has_many_outputs(view.schema) else ""
+    passed = ", ".join(["base", *[argument.name for argument in arguments[4 if chosen else 3 :]]])
+    declared = inverse_declaration(group, index).removesuffix(";")
+    called = f"{view.library.operators}::{view.name.unambiguous}::call({passed}){chosen}"
     return f"  {declared} {{\n    return {SUPPORT}::write_back(base, mutated_view, {called});\n  }}"

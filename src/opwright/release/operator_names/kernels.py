@@ -20,16 +20,20 @@ __all__ = [
 NULLABLE_RESULTS: Final = NameTable(
     "Operators whose callers may pass a null pointer for a result that they do not need.",
     Names(
-        """convolution_backward grid_sampler_2d_backward grid_sampler_3d_backward linear_backward
-        _scaled_dot_product_fused_attention_overrideable""",
+        "convolution_backward _scaled_dot_product_fused_attention_overrideable",
         "Their masks turn off gradients that nobody needs.",
+    ),
+    Names(
+        "grid_sampler_2d_backward grid_sampler_3d_backward linear_backward",
+        "Their masks turn off gradients too.",
+        since="2.9",
     ),
     Names(
         """_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention
         _scaled_dot_product_flash_attention""",
         "They return the state of the attention, which only the backward pass needs.",
     ),
-    Names("_functional_sym_constrain_range", "It returns a token that only orders calls."),
+    Names("_functional_sym_constrain_range", "It returns a token that only orders calls.", since="2.9"),
     Names(
         "_thhn_fused_lstm_cell_backward_impl",
         "PyTorch lists this misspelling of `_thnn_fused_lstm_cell_backward_impl`.",

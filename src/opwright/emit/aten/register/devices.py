@@ -79,6 +79,16 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
     return f"  const {own.type if own else 'OptionalDeviceGuard'} device_guard(device_of({guarded.name}));"
 
 
+_FACTORY_GUARD: Final = "\n  const DeviceGuard device_guard("
+
+
+def with_initialization_line(definition: str, rules: Rules) -> str:
+    """A wrapper with a line of blanks where the device is not initialized, if templates keep such lines."""
+    if rules.templates_strip_lines or "lazyInitDevice" in definition:
+        return definition
+    return definition.replace(_FACTORY_GUARD, f"\n  {_FACTORY_GUARD}")
+
+
 #: The names of HIP's guard and its header in releases in which HIP masquerades as CUDA.
 _MASQUERADING: Final = {
     "c10::cuda::OptionalCUDAGuard": "c10::hip::OptionalHIPGuardMasqueradingAsCUDA",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from opwright.emit.aten.backend import Backend, has_functions_header
@@ -14,6 +15,7 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     Allocation,
 )
+from opwright.release.rules import Rules
 from opwright.syntax.cpp import include_line
 
 #: The operators that allocate and copy outputs of keys without allocation functions of their own.
@@ -26,7 +28,7 @@ def allocation_of(backend: Backend) -> Allocation | None:
 
 
 def registration_headers(
-    backend: Backend, *, per_operator_headers: bool, rocm: bool, native_aot: bool = False
+    backend: Backend, *, per_operator_headers: bool, rocm: bool, rules: Rules, native_aot: bool = False
 ) -> list[str]:
     """The includes of the helpers, and of the stubs of kernels compiled ahead of time."""
     headers = [
@@ -42,7 +44,7 @@ def registration_headers(
         headers.append("#include <ATen/Functions.h>")
     if native_aot and backend.key.has_native_aot and backend.kernels:
         headers.append(STUBS)
-    return [*headers, "#include <c10/macros/Macros.h>"]
+    return [*headers, "#include <c10/macros/Macros.h>"] if rules.unused_helpers_ignored else headers
 
 
 def operator_headers(backend: Backend, job: Job) -> list[str]:
@@ -64,20 +66,31 @@ def operator_headers(backend: Backend, job: Job) -> list[str]:
     return sorted([include(function, ending) for function in functions.values() for ending in endings])
 
 
-def registration_helpers(backend: Backend) -> list[str]:
+def registration_helpers(backend: Backend, rules: Rules) -> list[str]:
     """The functions that allocate and check outputs of structured kernels, if the key can use them."""
     if backend.key is COMPOSITE_IMPLICIT_NESTED:
         return []
     create_out, create_proxy = allocation_helpers(backend)
-    return [
-        'C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")',
+    helpers = [
         create_out,
         # This key has only functional overloads, which never resize, and compilers report unused functions as errors.
         "" if backend.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and backend.kernels else _RESIZE_OUT,
         _CHECK_INPLACE,
         create_proxy,
-        "C10_DIAGNOSTIC_POP()",
     ]
+    if not rules.unused_helpers_ignored:
+        return helpers
+    return ['C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")', *helpers, "C10_DIAGNOSTIC_POP()"]
+
+
+def helpers_of_unit(backend: Backend, rules: Rules) -> list[str]:
+    """The lines of these functions that each unit has in older releases, which leave out blank ones."""
+    return [] if rules.registration_helpers_once else without_blank_lines(registration_helpers(backend, rules))
+
+
+def without_blank_lines(texts: Iterable[str]) -> list[str]:
+    """The lines of texts that are not blank."""
+    return [line for text in texts for line in text.splitlines() if line]
 
 
 def allocation_helpers(backend: Backend) -> tuple[str, str]:

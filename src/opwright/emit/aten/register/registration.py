@@ -27,11 +27,17 @@ from opwright.emit.aten.backend import (
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS, has_kernels
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
-from opwright.emit.aten.register.devices import guard_headers
-from opwright.emit.aten.register.helpers import operator_headers, registration_headers, registration_helpers
+from opwright.emit.aten.register.devices import guard_headers, with_initialization_line
+from opwright.emit.aten.register.helpers import (
+    helpers_of_unit,
+    operator_headers,
+    registration_headers,
+    registration_helpers,
+)
 from opwright.emit.aten.register.wrapper import out_wrapper_definition
 from opwright.emit.aten.units import kernel_argument
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, Sharded, Slots, UnitText
+from opwright.emit.registrations import end_of_registrations
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 
 #: The template that gives the text of a unit from its slots.
@@ -55,6 +61,7 @@ def definitions(wrapped: WrappedUnit, backend: Backend, context: FragmentContext
         functions.append(dispatch_key_definitions(wrapper, backend))
     slots = {
         "ns_prologue": opening(namespace),
+        "dispatch_helpers": helpers_of_unit(backend, context.rules),
         "dispatch_anonymous_definitions": bodies,
         "static_init_dispatch_registrations": _library(unit, registrations, backend, context),
         "deferred_dispatch_registrations": "",
@@ -77,8 +84,8 @@ def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backen
     if wrapper.kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
         return structured_kernels.definition(wrapper, unit, backend, context)
     if wrapper.kind is WrapperKind.out:
-        return out_wrapper_definition(wrapper, backend)
-    return plain.definition(wrapper, backend)
+        return with_initialization_line(out_wrapper_definition(wrapper, backend), context.rules)
+    return with_initialization_line(plain.definition(wrapper, backend), context.rules)
 
 
 def _library(unit: KernelUnit, registrations: list[str], backend: Backend, context: FragmentContext) -> str:
@@ -87,7 +94,8 @@ def _library(unit: KernelUnit, registrations: list[str], backend: Backend, conte
         return ""
     namespace = unit.namespace if isinstance(unit, NativeFunction) else unit.functional.namespace
     listed = "\n".join(registrations)
-    return f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{\n    {listed}\n}}"
+    end = end_of_registrations(context.rules)
+    return f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{\n    {listed}\n{end}"
 
 
 def registration(wrapper: KernelWrapper) -> str:
@@ -142,10 +150,14 @@ def _file_slots(backend: Backend, job: Job) -> Slots:
         "extra_cuda_headers": guard_headers(backend.key, rocm=rocm, rules=job.rules),
         "external_backend_headers": "",
         "dispatch_headers": registration_headers(
-            backend, per_operator_headers=per_operator, rocm=rocm, native_aot=has_kernels(backend.key, job)
+            backend,
+            per_operator_headers=per_operator,
+            rocm=rocm,
+            native_aot=has_kernels(backend.key, job),
+            rules=job.rules,
         ),
         "ops_headers": operator_headers(backend, job),
-        "dispatch_helpers": registration_helpers(backend),
+        "dispatch_helpers": registration_helpers(backend, job.rules),
         "dispatch_definitions": [],
     }
 
