@@ -30,12 +30,15 @@ DERIVATIVES = """\
 """
 
 
-def generated(folder: Path, operators: str = OPERATORS, derivatives: str = DERIVATIVES, torch: str = "auto") -> str:
-    """The generated source of a library."""
+def generated(
+    folder: Path, operators: str = OPERATORS, derivatives: str = DERIVATIVES, torch: str = "auto", release: str = ""
+) -> str:
+    """The generated source of a library, which `release` makes that for another release than the inputs are of."""
     folder.mkdir(exist_ok=True)
     (folder / "acme.yaml").write_text(operators, encoding="utf-8")
     (folder / "derivatives.yaml").write_text(derivatives, encoding="utf-8")
     arguments = ["generate", "--library", str(folder / "acme.yaml"), "--torch", torch, "--out", str(folder / "out")]
+    arguments += ["--release", release] if release else []
     assert main(arguments) == 0
     return (folder / "out" / "src" / "acme" / "register_0.cpp").read_text(encoding="utf-8")
 
@@ -162,3 +165,34 @@ def test_nodes_of_older_releases(tmp_path: Path) -> None:
     source = generated(tmp_path, torch="2.12.1")
     assert "ScaleBackward0(), torch::autograd::deleteNode)" in source
     assert ", deleteNode)" not in source
+
+
+@pytest.mark.parametrize(("release", "is_compiled"), [("2.6", False), ("2.7", True)])
+def test_nodes_of_older_releases_have_no_part_in_compiled_autograd(
+    tmp_path: Path, release: str, is_compiled: bool
+) -> None:
+    """Its interface is another one before 2.7, and a node without it raises there."""
+    source = generated(tmp_path, release=release)
+    for name in ("apply_with_saved", "compiled_args", "PackedArgs", "ivalue_list"):
+        assert (name in source) is is_compiled
+    assert "variable_list ScaleBackward0::apply(variable_list&& grads) {" in source
+
+
+VIEW = """\
+namespace: acme
+operators:
+  - func: window(Tensor(a) self, SymInt start) -> Tensor(a)
+    dispatch: {CPU: window}
+  - func: window_copy(Tensor self, SymInt start) -> Tensor
+    dispatch: {CompositeExplicitAutogradNonFunctional: window_copy}
+    tags: view_copy
+"""
+
+
+def test_views_are_recorded_by_lambdas_before_2_9(tmp_path: Path) -> None:
+    """They hold the arguments of the view, and no class of the view is declared."""
+    older, newer = (generated(tmp_path, VIEW, "[]\n", release=release) for release in ("2.8", "2.9"))
+    head = "[reapply_views = reapply_views, start = start](const at::Tensor & base, int64_t mutated_view_idx)"
+    assert head in older
+    assert head not in newer
+    assert ("window_ViewMeta" in older, "window_ViewMeta" in newer) == (False, True)

@@ -355,6 +355,12 @@ class Rules:
         "The count lives in the node, as it does in a tensor.",
         Mark("autograd/gen_variable_type.py", "c10::make_intrusive"),
     )
+    library_nodes_are_compiled = _from(
+        "2.7",
+        "Compiled autograd traces the nodes of libraries.",
+        "It takes the arguments of a node apart in a form that older releases lack.",
+        None,
+    )
     node_creation_hooks = _from(
         "2.14",
         "Kernels that make a node fire its creation hooks, last of all.",

@@ -25,8 +25,14 @@ def _block(lines: Iterable[str], indent: str) -> str:
     return indent + text if text else ""
 
 
-def declaration(node: GraphNode) -> str:
-    """The class of a node."""
+#: The methods by which compiled autograd takes a node apart.
+_COMPILED_METHODS: Final = """
+  void compiled_args(CompiledNodeArgs& args) const override;
+  variable_list apply_with_saved(const variable_list& inputs, SwapSavedVariables& saved) override;"""
+
+
+def declaration(node: GraphNode, *, compiled: bool = True) -> str:
+    """The class of a node. Without `compiled`, compiled autograd refuses it."""
     released = [statement for field in node.saved for statement in field.released]
     fields = [declared for field in node.saved for declared in field.fields]
     sizes = [f"size_t {argument.name}_size_;" for argument in node.inputs if argument.is_list]
@@ -44,9 +50,7 @@ struct {node.export} {node.name} : public {node.superclass} {{
 {"    " + _LOCK if node.locks else ""}
 {_block(released, "    ")}
   }}
-{_WILL_RELEASE if node.keeps_variables else ""}
-  void compiled_args(CompiledNodeArgs& args) const override;
-  variable_list apply_with_saved(const variable_list& inputs, SwapSavedVariables& saved) override;
+{_WILL_RELEASE if node.keeps_variables else ""}{_COMPILED_METHODS if compiled else ""}
 {_block(fields, "  ")}
 {_block(sizes, "  ")}
 }};
@@ -131,11 +135,9 @@ def _schema(node: GraphNode) -> str:
 
 
 def _pure_function(node: GraphNode) -> str:
-    """The functions that work out gradients from values alone, given as they are and packed."""
-    op, count, parameters = node.name, len(node.inputs), node.parameters
-    signature = "".join([f", {type} {name}" for type, name in parameters])
-    types = [(type.removesuffix("&"), name) for type, name in parameters]
-    unpacked = _block([f"auto {name} = packed_args.unpack<{type}>();" for type, name in types], "  ")
+    """The function that works out gradients from values alone."""
+    op, count = node.name, len(node.inputs)
+    signature = "".join([f", {type} {name}" for type, name in node.parameters])
     return f"""\
 static variable_list {op}_apply_functional(
   variable_list&& grads,
@@ -147,6 +149,15 @@ static variable_list {op}_apply_functional(
 {_body(node)}
   return grad_inputs;
 }}
+"""
+
+
+def _function_of_packed(node: GraphNode) -> str:
+    """The same function, given the values packed."""
+    op, count = node.name, len(node.inputs)
+    types = [(type.removesuffix("&"), name) for type, name in node.parameters]
+    unpacked = _block([f"auto {name} = packed_args.unpack<{type}>();" for type, name in types], "  ")
+    return f"""\
 inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, const ivalue_list& args)
 {{
 #ifdef C10_MOBILE
@@ -193,18 +204,25 @@ def _collect_statements(node: GraphNode) -> str:
     )
 
 
-def definition(node: GraphNode) -> str:
-    """The functions of a node's class."""
-    op = node.name
+def definition(node: GraphNode, *, compiled: bool = True) -> str:
+    """The functions of a node's class. Without `compiled`, compiled autograd refuses it."""
     unpacked = _unpack_statements(node)
+    op = node.name
     return f"""\
-{_pure_function(node)}
+{_pure_function(node)}{_function_of_packed(node) if compiled else ""}
 variable_list {op}::apply(variable_list&& grads) {{
 {"  " + _LOCK if node.locks else ""}
 {unpacked}
   return {op}_apply_functional(std::move(grads), needs_input_grad{_call_arguments(node)});
 }}
+{_compiled_methods(node, unpacked) if compiled else ""}
+"""
 
+
+def _compiled_methods(node: GraphNode, unpacked: str) -> str:
+    """The methods by which compiled autograd takes a node apart."""
+    op = node.name
+    return f"""
 void {op}::compiled_args(CompiledNodeArgs& args) const {{
 {_collect_statements(node)}
 }}
@@ -235,7 +253,6 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
   return output_result;
 #endif
 }}
-
 """
 
 

@@ -70,8 +70,14 @@ def _uses_operators(formula: str) -> bool:
 
 def _nodes(derivatives: PartDerivatives, context: FragmentContext) -> str:
     """The classes of the nodes, with their functions."""
+    compiled = context.rules.library_nodes_are_compiled
     nodes = [node(info, context.rules) for info in derivatives.infos if info.has_derivatives]
-    return "\n".join([*map(declaration, nodes), *map(definition, nodes)])
+    return "\n".join(
+        [
+            *[declaration(node, compiled=compiled) for node in nodes],
+            *[definition(node, compiled=compiled) for node in nodes],
+        ]
+    )
 
 
 def _view_functions(differentiable: Sequence[DifferentiableFunction]) -> str:

@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/VariableTypeUtils.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/csrc/dynamo/compiled_autograd.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +21,17 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+// Compiled autograd of releases before 2.7 cannot trace the nodes of libraries: it raises.
+#define OPWRIGHT_NODES_ARE_COMPILED (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 7)
+#if OPWRIGHT_NODES_ARE_COMPILED
+#define OPWRIGHT_COMPILED_NAMES                                 \
+  using opwright::autograd::compiled_autograd_apply_functional; \
+  using torch::autograd::ivalue_list;                           \
+  using torch::dynamo::autograd::PackedArgs;
+#else
+#define OPWRIGHT_COMPILED_NAMES
+#endif
 
 // These functions are exported. Default arguments are left out, because `FunctionsManual.h` may be included too.
 namespace torch::autograd::generated::details {
@@ -232,6 +244,7 @@ inline std::function<at::Tensor(const at::Tensor&)> irreversible_view(const char
   };
 }
 
+#if OPWRIGHT_NODES_ARE_COMPILED
 // Runs a backward function in the graph that compiled autograd traces.
 inline torch::autograd::variable_list compiled_autograd_apply_functional(
     const torch::dynamo::autograd::PackedArgs& arguments,
@@ -245,6 +258,7 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
       saved.get_py_compiler(), "apply_functional", name, gradients, arguments.vec(),
       torch::dynamo::autograd::IValuePacker<Metadata>::pack(metadata));
 }
+#endif
 
 }  // namespace opwright::autograd
 
@@ -252,9 +266,9 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
 // hides them.
 #define OPWRIGHT_AUTOGRAD_NAMES                                              \
   using namespace at;                                                        \
+  OPWRIGHT_COMPILED_NAMES                                                    \
   using opwright::autograd::IndexRangeGenerator;                             \
   using opwright::autograd::check_inplace;                                   \
-  using opwright::autograd::compiled_autograd_apply_functional;              \
   using opwright::autograd::increment_version;                               \
   using opwright::autograd::irreversible_view;                               \
   using opwright::autograd::not_implemented;                                 \
@@ -291,7 +305,6 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using torch::autograd::increment_version;                                  \
   using torch::autograd::isFwGradDefined;                                    \
   using torch::autograd::isFwGradDefinedTensorList;                          \
-  using torch::autograd::ivalue_list;                                        \
   using torch::autograd::make_saved_variable_list;                           \
   using torch::autograd::rebase_history;                                     \
   using torch::autograd::set_history;                                        \
@@ -301,5 +314,4 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using torch::autograd::to_args_sizes_symint;                               \
   using torch::autograd::variable_list;                                      \
   using torch::dynamo::autograd::CompiledNodeArgs;                           \
-  using torch::dynamo::autograd::PackedArgs;                                 \
   using torch::dynamo::autograd::SwapSavedVariables

@@ -9,6 +9,7 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/as_strided_scatter_ops.h>
+#include <torch/version.h>
 
 #include <cstdint>
 #include <memory>
@@ -16,11 +17,35 @@
 #include <type_traits>
 #include <vector>
 
+// Before 2.9, the record of a view is a value with two functions, not an object of a class of its own.
+#define OPWRIGHT_VIEWS_ARE_VALUES (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 9)
+
+#if OPWRIGHT_VIEWS_ARE_VALUES
+namespace at::functionalization {
+
+// Wheels of these releases lack the header with this type.
+enum class InverseReturnMode { AlwaysView, NeverView, ViewOrScatterInverse };
+
+}  // namespace at::functionalization
+#endif
+
 namespace opwright::functionalization {
 
 using at::functionalization::impl::isFunctionalTensor;
 
+#if OPWRIGHT_VIEWS_ARE_VALUES
+using View = at::functionalization::ViewMeta;
+
+inline View with_index(const View& meta, int64_t index) {
+  return {meta.forward_fn, meta.reverse_fn, meta.has_symbolic_inputs, meta.is_multi_output, meta.is_as_strided, index};
+}
+#else
 using View = std::shared_ptr<at::functionalization::ViewMeta>;
+
+inline View with_index(const View& meta, int64_t index) {
+  return meta->to_out_index(index);
+}
+#endif
 
 // The values of an argument, out of the functional tensors that hold them. Lists of tensors are copied.
 inline at::Tensor value(const at::Tensor& tensor) {
@@ -83,7 +108,7 @@ inline at::Tensor create_functional_tensor_with_view_meta(
     const at::Tensor& view, const at::Tensor& base, View meta, int64_t index = 0) {
   TORCH_INTERNAL_ASSERT(!at::functionalization::impl::isFunctionalTensor(view));
   if (index != 0) {
-    meta = meta->to_out_index(index);
+    meta = with_index(meta, index);
   }
   return at::detail::make_tensor<at::FunctionalTensorWrapper>(
       view, at::functionalization::impl::unsafeGetFunctionalWrapper(base), meta);
