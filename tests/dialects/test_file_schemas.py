@@ -14,7 +14,7 @@ from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
 from opwright.dialects.table import DIALECTS
 from opwright.release.inputs import open_inputs
 
-OLDER = ["2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.14.0", "2.15.0"]
+OLDER = ["2.4.1", "2.6.0", "2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.14.0", "2.15.0"]
 RELEASES = ["auto", *[pytest.param(release, marks=pytest.mark.network) for release in OLDER]]
 #: The dialects whose files are among the inputs of a release.
 OF_RELEASES = ["tags", "native_functions", "derivatives", "deprecated"]
