@@ -55,3 +55,11 @@ def test_the_reference_agrees(cases: list[Case], argument: str) -> None:
         if (refusal is not None) != (bool(case.faults) and not case.is_silent)
     ]
     assert not other, "\n".join(other)
+
+
+def test_an_argument_alone_in_precomputed_learns_of_the_arrow() -> None:
+    """The hint has the name that is there, and says what stands behind the arrow."""
+    entry = "- func: pick.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)\n  structured: True\n"
+    _, sink = load_text(f"{entry}  precomputed:\n  - dim\n")
+    hints = [str(diagnostic.help) for diagnostic in sink if diagnostic.code == "E0329"]
+    assert hints == ["`dim -> int dim`, say, gives the kernel what stands behind `->` in place of `dim`"]

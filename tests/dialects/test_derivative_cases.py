@@ -93,7 +93,8 @@ def test_every_code_has_a_case() -> None:
     """Each code of the loader is marked in a case, save those that only a whole PyTorch can have."""
     codes = {code for code in code_names() if "0900" < code[1:] < "0990"}
     marked = {code for case in CASES for _, _, _, code in case.faults}
-    assert codes - marked == TESTED_BELOW
+    # What holds without a parser of C++ is in test_unparsed_formulas.py.
+    assert codes - marked == TESTED_BELOW | {"E0939", "W0939"}
 
 
 def test_the_reference_agrees(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import Type
 from opwright.source import codes
-from opwright.source.diagnostic import did_you_mean
+from opwright.source.diagnostic import Suggestion, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 from opwright.source.nodes import Sequence as ListNode
@@ -187,7 +187,9 @@ class _Reader:
             # Formulas over lists compute the item with index `i`.
             shared.append("i")
         self._names: Final = FormulaScope(
-            scope.function.name.text, frozenset([*shared, "grad", "grads", *self._gradients])
+            scope.function.name.text,
+            frozenset([*shared, "grad", "grads", *self._gradients]),
+            instead=(_NOT_DIFFERENTIABLE,),
         )
 
     def _forward_names(self) -> FormulaScope:
@@ -195,7 +197,8 @@ class _Reader:
         arguments = [*self._scope.argument_names, "original_self"]
         endings = [f"{name}{ending}" for name in arguments for ending in ("_p", "_t")]
         gradients = {"grad", "grads", *self._gradients}.difference(self._scope.argument_names)
-        return FormulaScope(self._names.function, self._names.names.difference(gradients).union(endings))
+        names = self._names.names.difference(gradients).union(endings)
+        return self._names._replace(names=names, instead=AUTOMATIC)
 
     def read(self, key: Scalar, value: Node) -> None:
         """Reads the formula of a key, which lists arguments or results."""
@@ -300,6 +303,7 @@ class _Reader:
 
     def _report_unknown(self, key: Scalar, name: str) -> None:
         names = [*self._scope.argument_names, *[result.name for result in self._scope.results]]
+        help: str | Suggestion
         help = did_you_mean(name, names, f"it has {', '.join([f'`{candidate}`' for candidate in names])}")
         field = did_you_mean(name, FIELDS)
         if field and not did_you_mean(name, names):
@@ -307,6 +311,8 @@ class _Reader:
                 codes.DERIVATIVES_UNKNOWN_FIELD, f"unknown field `{name}`", part_span(key, name), help=field
             )
             return
+        if did_you_mean(name, (_NOT_DIFFERENTIABLE,)) or name == _NOT_DIFFERENTIABLE:
+            help = f"write `{next(iter(self._scope.argument_names), 'self')}: {_NOT_DIFFERENTIABLE}`"
         message = f"`{name}` is neither an argument nor a result of `{self._scope.function.name}`"
         self._report.error(codes.DERIVATIVES_UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 

@@ -79,12 +79,13 @@ _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 class FormulaScope(NamedTuple):
     """The names that a formula can use besides functions: those of its own function, and all gradients.
 
-    `kinds` says in words what the names are.
+    `kinds` says in words what the names are. `instead` are the words that can stand in place of a formula.
     """
 
     function: str
     names: frozenset[str]
     kinds: str = "argument, result or gradient"
+    instead: tuple[str, ...] = ()
 
 
 class FormulaChecker:
@@ -198,6 +199,10 @@ class FormulaChecker:
             if fault is not None:
                 told.add(name)
                 code, message, help = fault
+                word = did_you_mean(name, scope.instead) if scalar.value == name else None
+                if word and not help:
+                    self._sink.error(codes.MISSPELT_WORD, f"there is no word `{name}`", scalar.span, help=word)
+                    continue
                 self._doubt(code, message, scalar.span_of(*range_of(node, source)), help=help)
 
     def _check_arguments(self, node: Node, name: str, scalar: Scalar, source: bytes) -> None:

@@ -383,8 +383,12 @@ def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Ar
 
 def _read_precomputed_argument(item: Scalar, begin: int, stop: int, builder: EntryBuilder) -> Argument | None:
     if IDENTIFIER.fullmatch(item.value, begin, stop) is not None:
-        message = f"`{item.value[begin:stop]}` is no type with a name"
-        builder.fault(codes.PRECOMPUTED, message, item.span_of(begin, stop), help=_PRECOMPUTED_FORM)
+        name = item.value[begin:stop]
+        arguments = () if builder.schema is None else builder.schema.arguments.all
+        is_alone = _ARROW not in item.value and name in {argument.name for argument in arguments}
+        arrow = f"`{name} -> int {name}`, say, gives the kernel what stands behind `->` in place of `{name}`"
+        help = arrow if is_alone else _PRECOMPUTED_FORM
+        builder.fault(codes.PRECOMPUTED, f"`{name}` is no type with a name", item.span_of(begin, stop), help=help)
         return None
     try:
         argument = read_argument(item.value, begin, stop)
