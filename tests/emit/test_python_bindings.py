@@ -369,3 +369,5 @@ def test_module_that_is_not_there_is_a_warning() -> None:
     entries = "- func: special_mix(Tensor self) -> Tensor\n  python_module: specia\n"
     (warning,) = refusals(entries)
     assert (warning.code, warning.help) == ("W1028", "did you mean `special`?")
+    assert warning.span is not None
+    assert (warning.span.text, warning.span.start) == ("specia", entries.index("specia\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
@@ -16,6 +17,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
 from opwright.source.codes import UNKNOWN_MODULE
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
+from opwright.source.span import Span
 
 
 class PythonBinding(HasFingerprintKey):
@@ -164,7 +166,11 @@ def check_modules(job: Job, sink: Diagnostics) -> None:
         name = function.python_module
         if name is not None and name not in _BY_KEY:
             message = f"there is no Python module `{name}`, so `{function.name}` gets no binding"
-            sink.warning(UNKNOWN_MODULE, message, function.entry, help=did_you_mean(name, _BY_KEY))
+            entry = function.entry
+            value = re.search(rf"\bpython_module\s*:\s*({re.escape(name)})", entry.text) if entry is not None else None
+            if entry is not None and value is not None:
+                entry = Span(entry.file, entry.start + value.start(1), entry.start + value.end(1))
+            sink.warning(UNKNOWN_MODULE, message, entry, help=did_you_mean(name, _BY_KEY))
 
 
 def check_bindings(job: Job, sink: Diagnostics) -> None:
