@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -233,6 +233,10 @@ isolated: $(REFERENCE)
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')
+
+# What the longest sources of PyTorch take to compile, usual and lean, and that both export the same symbols: 20 minutes.
+bench-lean: $(REFERENCE)
+	$(VENV)/bin/python -m bench.lean $(if $(ONLY),--only '$(ONLY)')
 
 # What operator libraries cost: seconds to generate their code and to compile it, beside code written by hand.
 bench-library: $(REFERENCE)

@@ -59,6 +59,17 @@ SOURCES = (
     "torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.cpp",
 )
 
+#: Of lean sources a shard each, whose operators alone it includes; the emptier ones show what a shard lacks.
+LEAN = (
+    "Operators_9",
+    "RegisterCPU_2",
+    "RegisterCompositeExplicitAutogradNonFunctional_0",
+    "RegisterCompositeExplicitAutograd_2",
+    "RegisterCompositeImplicitAutograd_3",
+    "RegisterMeta_2",
+    "RegisterSparseCsrCPU_0",
+)
+
 #: Operators with lists, optional values, several results, in-place and out overloads.
 UNBOXED = ("aten::add", "aten::cat", "aten::clamp", "aten::max", "aten::native_layer_norm", "aten::empty")
 
@@ -75,6 +86,20 @@ def test_source_is_valid(program: str, torch: ModuleType, generated: Path, tmp_p
     """The compiler takes a generated source with the generated headers before those of PyTorch."""
     compiler = Compiler(program, tmp_path, (generated / "aten" / "src", generated))
     compiler.check_syntax(generated / source)
+
+
+@pytest.fixture(scope="module")
+def lean(program: str, generate: Generate) -> Path:
+    """The lean sources, with all headers."""
+    return generate("--torch", "auto", "--only", "sources", "--only", "headers", "--lean")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEAN)
+def test_lean_source_is_valid(program: str, torch: ModuleType, lean: Path, tmp_path: Path, name: str) -> None:
+    """A lean source includes all that its own operators need."""
+    aten = lean / "aten" / "src"
+    Compiler(program, tmp_path, (aten,)).check_syntax(aten / "ATen" / f"{name}.cpp")
 
 
 @pytest.mark.parametrize("name", ["UnboxingFunctions", "RegisterCodegenUnboxedKernels"])

@@ -29,6 +29,7 @@ __all__ = [
     "add_download_arguments",
     "add_drop_in_arguments",
     "add_input_arguments",
+    "add_lean_argument",
     "add_native_aot_argument",
     "add_selection_arguments",
     "ask_whole_download",
@@ -230,6 +231,16 @@ def add_build_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_lean_argument(parser: argparse._ActionsContainer) -> None:
+    """Declare `--lean`."""
+    parser.add_argument(
+        "--lean",
+        action="store_true",
+        help="write sources that compile faster: each includes the headers of its own operators alone, long ones are "
+        "split, and no file has the text of others; PyTorch's generator has no such option",
+    )
+
+
 def add_release_argument(parser: argparse._ActionsContainer) -> None:
     """Declare `--release`."""
     parser.add_argument(
@@ -363,6 +374,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
     return Options(
         per_operator_headers=arguments.per_operator_headers,
         rocm=arguments.rocm,
+        lean=arguments.lean,
         skip_dispatcher_registration=arguments.skip_dispatcher_op_registration,
         force_schema_registration=arguments.force_schema_registration,
         static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, any_key=True),

@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     before = len(parser._actions)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
-    parser.set_defaults(per_operator_headers=True, flags=parser._actions[before:])
+    parser.set_defaults(per_operator_headers=True, lean=False, flags=parser._actions[before:])
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

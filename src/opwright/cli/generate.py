@@ -18,6 +18,7 @@ from opwright.cli.arguments import (
     add_allow_path_argument,
     add_backend_arguments,
     add_input_arguments,
+    add_lean_argument,
     add_selection_arguments,
     chosen_devices,
     not_empty,
@@ -80,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="write a few large headers instead of several small ones per operator",
     )
+    add_lean_argument(output)
     output.add_argument(
         "--no-prune",
         dest="prune",

@@ -48,11 +48,14 @@ class Options(NamedTuple):
     does not install them. `backend_folder` is the folder of an external backend's header in include directives, with a
     slash at its end; it may be empty, because the header is beside the sources. `lazy` are the names around lazy
     tensors, and `executorch` the choices of a run for ExecuTorch. `static_runtime_files` are the names of static
-    runtime's two files: that with the operators, and that with their tests.
+    runtime's two files: that with the operators, and that with their tests. With `lean`, sources include the headers of
+    their own operators alone, long ones are split, and no file has what others have: files that the reference does not
+    write, which compile faster.
     """
 
     per_operator_headers: bool = True
     rocm: bool = False
+    lean: bool = False
     skip_dispatcher_registration: bool = False
     force_schema_registration: bool = False
     static_dispatch: tuple[DispatchKey, ...] = ()
@@ -67,6 +70,11 @@ class Options(NamedTuple):
     lazy: LazyNames = DEFAULT_NAMES
     static_runtime_files: tuple[str, str] = ("generated_ops.cpp", "test_generated_ops.cc")
     executorch: ExecutorchOptions = EXECUTORCH_DEFAULTS
+
+    @property
+    def own_headers(self) -> bool:
+        """Whether each source includes the headers of its own operators alone, where others include those of all."""
+        return self.lean and self.per_operator_headers
 
     def texts(self) -> dict[str, str]:
         """Each option by its name, as a text that is the same in every process: the order of a set is not.

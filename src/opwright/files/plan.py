@@ -49,8 +49,10 @@ class FileSpec(NamedTuple):
     units: Sequence[int]
 
 
-def file_specs(emitter: AnyEmitter, units: Sequence[object]) -> Iterator[FileSpec]:
+def file_specs(emitter: AnyEmitter, units: Sequence[object], *, lean: bool = False) -> Iterator[FileSpec]:
     """The files of an emitter, as its layout says. Of a sharded family the file with everything comes first.
+
+    Lean runs have no file with everything.
 
     >>> from opwright.emit.emitter import Emitter, Sharded
     >>> emitter = Emitter(
@@ -75,7 +77,8 @@ def file_specs(emitter: AnyEmitter, units: Sequence[object]) -> Iterator[FileSpe
         shards: list[list[int]] = [[] for _ in range(layout.shards)]
         for number, unit in enumerate(units):
             shards[shard_number(layout.key(unit), layout.shards)].append(number)
-        yield FileSpec(folder, shard_path(layout.path, EVERYTHING), EVERYTHING, every)
+        if not lean:
+            yield FileSpec(folder, shard_path(layout.path, EVERYTHING), EVERYTHING, every)
         for shard, numbers in enumerate(shards):
             yield FileSpec(folder, shard_path(layout.path, f"_{shard}"), f"_{shard}", numbers)
 

@@ -108,7 +108,7 @@ class EmitterFiles:
 
     def specs(self) -> Iterator[FileSpec]:
         """The files of the emitter."""
-        return file_specs(self.emitter, self.units)
+        return file_specs(self.emitter, self.units, lean=self._build.job.options.lean)
 
     def render(self, spec: FileSpec, previous: PreviousFile | None = None) -> RenderedFile:
         """The bytes of a file and its spans.

@@ -10,6 +10,7 @@ from opwright.cli.arguments import (
     Parser,
     add_backend_arguments,
     add_drop_in_arguments,
+    add_lean_argument,
     add_native_aot_argument,
     add_selection_arguments,
     chosen_devices,
@@ -74,6 +75,7 @@ def _parser() -> Parser:
     kinds = list(_FAMILIES.values())
     add("--generate", nargs="*", choices=kinds, default=kinds, help="the kinds of files to generate")
     add_drop_in_arguments(parser)
+    add_lean_argument(parser)
     add_native_aot_argument(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)

@@ -24,6 +24,7 @@ from opwright.emit.aten.units import (
     overloads,
     own_name,
     roots,
+    shard_count,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
@@ -162,7 +163,11 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=overloads,
             fragment=_shard,
             reads=(STATIC_BACKENDS,),
-            layout=Sharded("Operators.cpp", job.rules.operators_shards, lambda function: function.root_name),
+            layout=Sharded(
+                "Operators.cpp",
+                shard_count(job.rules.operators_shards, len(job.catalog.functions), job),
+                lambda function: function.root_name,
+            ),
             file_slots=lambda job: {
                 "operator_headers": (),
                 "static_dispatch_extra_headers": extra_headers(job.static_backends),

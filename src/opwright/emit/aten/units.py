@@ -21,6 +21,20 @@ NO_SLOTS: Slots = {}
 """The fragment of a unit that adds nothing to a file."""
 
 
+#: The overloads that a shard of a lean run has at most, as a mean.
+_LEAN_SHARD: Final = 320
+
+
+def shard_count(shards: int, overloads: int, job: Job) -> int:
+    """Over how many files overloads are spread: `shards`, as the release says, and more in lean runs if these are long.
+
+    The number is doubled until the files are short: few new operators change it, and with it the files of the others.
+    """
+    while job.options.lean and shards * _LEAN_SHARD < overloads:
+        shards *= 2
+    return shards
+
+
 def overloads(job: Job) -> Sequence[NativeFunction]:
     """All overloads, in the catalog's order."""
     return job.catalog.functions

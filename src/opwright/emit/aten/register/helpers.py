@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from opwright.emit.aten.backend import Backend, has_functions_header
 from opwright.emit.aten.native_aot import STUBS
 from opwright.emit.aten.register.devices import hip_path
 from opwright.emit.aten.units import include
-from opwright.emit.emitter import Job
+from opwright.emit.emitter import FragmentContext, Job
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
     COMPOSITE_IMPLICIT_NESTED,
     Allocation,
 )
+from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.syntax.cpp import include_line
 
@@ -47,12 +48,12 @@ def registration_headers(
     return [*headers, "#include <c10/macros/Macros.h>"] if rules.unused_helpers_ignored else headers
 
 
-def operator_headers(backend: Backend, job: Job) -> list[str]:
-    """The includes that declare the kernels, their operators, and the dispatch-key functions that the file defines."""
+def operator_headers(functions: Iterable[NativeFunction], backend: Backend, context: FragmentContext) -> list[str]:
+    """The includes that declare the kernels of functions, their operators, and their dispatch-key functions."""
     key = backend.key
-    has_functions = has_functions_header(key, job)
+    has_functions = has_functions_header(key, context)
     non_functional = key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL
-    if not job.options.per_operator_headers:
+    if not context.options.per_operator_headers:
         files = ["NativeFunctions.h"]
         files += ["Functions.h"] if non_functional else []
         files += [f"{key.name}Functions.h"] if has_functions else []
@@ -60,10 +61,15 @@ def operator_headers(backend: Backend, job: Job) -> list[str]:
     endings = ["_native"]
     endings += [""] if non_functional else []
     endings += [f"_{key.lower}_dispatch"] if has_functions else []
-    functions = {function.root_name: function for function in backend.kernels}
-    if key.generated_suffix:
-        functions.update((group.root_name, group.out) for group in job.catalog.structured_groups)
-    return sorted([include(function, ending) for function in functions.values() for ending in endings])
+    by_root = {function.root_name: function for function in functions}
+    return sorted([include(function, ending) for function in by_root.values() for ending in endings])
+
+
+def wrapped_functions(backend: Backend, job: Job) -> Iterator[NativeFunction]:
+    """The functions with a wrapper in the files of the backend, at least one of each operator."""
+    yield from backend.kernels
+    if backend.key.generated_suffix:
+        yield from [group.out for group in job.catalog.structured_groups]
 
 
 def registration_helpers(backend: Backend, rules: Rules) -> list[str]:

@@ -33,9 +33,10 @@ from opwright.emit.aten.register.helpers import (
     operator_headers,
     registration_headers,
     registration_helpers,
+    wrapped_functions,
 )
 from opwright.emit.aten.register.wrapper import out_wrapper_definition
-from opwright.emit.aten.units import kernel_argument
+from opwright.emit.aten.units import kernel_argument, shard_count
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, Sharded, Slots, UnitText
 from opwright.emit.registrations import end_of_registrations
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
@@ -137,11 +138,20 @@ def _native_calls(function: NativeFunction) -> list[tuple[str, str]]:
 
 
 def _fragment(backend: Backend, wrapped: WrappedUnit, context: FragmentContext) -> Slots:
-    return {"dispatch_definitions": [definitions(wrapped, backend, context)]}
+    slots: Slots = {"dispatch_definitions": [definitions(wrapped, backend, context)]}
+    if context.options.own_headers:
+        functions = [function for function, _ in wrapped[1]]
+        return {"ops_headers": operator_headers(functions, backend, context), **slots}
+    return slots
 
 
 def _units(backend: Backend, job: Job) -> list[WrappedUnit]:
     return list(wrapped_units(job)[backend.key])
+
+
+def _shards(backend: Backend, job: Job) -> int:
+    overloads = sum([len(wrapped) for _, wrapped in wrapped_units(job)[backend.key]])
+    return shard_count(job.rules.value(backend.key.shards_rule), overloads, job)
 
 
 def _file_slots(backend: Backend, job: Job) -> Slots:
@@ -156,7 +166,9 @@ def _file_slots(backend: Backend, job: Job) -> Slots:
             native_aot=has_kernels(backend.key, job),
             rules=job.rules,
         ),
-        "ops_headers": operator_headers(backend, job),
+        "ops_headers": []
+        if job.options.own_headers
+        else operator_headers(wrapped_functions(backend, job), backend, job),
         "dispatch_helpers": registration_helpers(backend, job.rules),
         "dispatch_definitions": [],
     }
@@ -175,7 +187,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             file_slots=partial(_file_slots, backend),
             layout=Sharded(
                 f"Register{backend.key.name}.cpp",
-                job.rules.value(backend.key.shards_rule),
+                _shards(backend, job),
                 lambda wrapped: wrapped[0].root_name,
             ),
         )
