@@ -261,6 +261,12 @@ def test_a_list_without_its_end_is_told_at_its_place() -> None:
         ("Optional[Tensor]", "Tensor?"),
         ("List[int]", "int[]"),
         ("torch.dtype", "ScalarType"),
+        ("const Tensor&", "Tensor"),
+        ("const at::Tensor &", "Tensor"),
+        ("const std::optional<at::Tensor>&", "Tensor?"),
+        ("const char*", "str"),
+        ("std::array<bool, 3>", "bool[3]"),
+        ("c10::complex<double>", "Scalar"),
     ],
 )
 @pytest.mark.parametrize("read", [read_schema, read_written_schema])
@@ -272,3 +278,21 @@ def test_types_of_cpp_and_python(written: str, word: str, read: Callable[[str], 
     fault = caught.value
     assert text[fault.start : fault.end] == written
     assert str(fault.help) == f"did you mean `{word}`?"
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "help"),
+    [
+        ("f(std::tuple<int, int> x) -> ()", "std::tuple<int, int>", ""),
+        ("f(Tensor& x) -> ()", "&", "types have no references; `Tensor(a!)` is a tensor that the operator writes to"),
+        ("f(Tensor *x) -> ()", "*", "types have no references; `Tensor(a!)` is a tensor that the operator writes to"),
+        ("f(Tensor x) -> void", "void", "results are written in parentheses: `()` if there is none"),
+        ("f(const x) -> ()", "const", ""),
+    ],
+)
+def test_types_of_cpp_without_a_word(text: str, marked: str, help: str) -> None:
+    """What has no word in a schema is marked, and the help says what a schema has instead, if it has anything."""
+    with pytest.raises(SchemaFault) as caught:
+        read_schema(text)
+    fault = caught.value
+    assert (text[fault.start : fault.end].strip(), str(fault.help)) == (marked, help)

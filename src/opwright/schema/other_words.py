@@ -14,15 +14,19 @@ __all__ = ["unknown_type"]
 _TYPE: Final = re.compile(
     r"(?:[A-Za-z_]\w*(?:::|\.))*([A-Za-z_]\w*)(?:\s*([<\[])((?:[^<>\[\]]|<[^<>]*>|\[[^\[\]]*\])+)[>\]])?"
 )
+#: A constant or a reference to one; the type alone is what a schema has.
+_CONSTANT: Final = re.compile(rf"const\s+(?P<type>{_TYPE.pattern})(?P<reference>\s*[&*])?")
+#: What an array has in its brackets.
+_ARRAY: Final = re.compile(r"(.+?)\s*,\s*(\d+)")
 
 #: The last part of a name of C++ or Python -> the word.
 _WORDS: Final = {
     **dict.fromkeys(("double", "float32", "float64"), "float"),
     **dict.fromkeys(("int8_t", "int16_t", "int32_t", "int64_t", "long", "short", "size_t", "integer"), "int"),
     **dict.fromkeys(("uint8_t", "uint32_t", "uint64_t", "unsigned"), "int"),
-    **dict.fromkeys(("string", "string_view", "basic_string_view"), "str"),
+    **dict.fromkeys(("char", "string", "string_view", "basic_string_view"), "str"),
     **dict.fromkeys(("boolean", "Boolean"), "bool"),
-    **dict.fromkeys(("number", "Number"), "Scalar"),
+    **dict.fromkeys(("complex", "number", "Number"), "Scalar"),
     "dtype": "ScalarType",
     "device": "Device",
     "layout": "Layout",
@@ -51,11 +55,19 @@ def unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> tup
     ('std::vector<double>', 'did you mean `float[]`?')
     >>> unknown_type("f(Dimname x)", 2, 9, ("Tensor", "Device"))
     ('Dimname', "only PyTorch's own files have this type")
+    >>> unknown_type("f(const at::Tensor & x)", 2, 7, ("Tensor",))
+    ('const at::Tensor &', 'did you mean `Tensor`?')
     """
-    match = _TYPE.match(text, start)
-    if match is not None and (word := _word(match)) and word != match.group():
-        return match.group(), f"did you mean `{word}`?"
+    constant = _CONSTANT.match(text, start)
+    match = _TYPE.match(text, start if constant is None else constant.start("type"))
+    whole = constant or match
+    if whole is not None and match is not None and (word := _word(match)) and word != whole.group():
+        return whole.group(), f"did you mean `{word}`?"
     name = text[start:end]
+    if name == "void":
+        return name, "results are written in parentheses: `()` if there is none"
+    if match is not None and "::" in match.group():
+        return match.group(), did_you_mean(match[1], types)
     # PyTorch's own files have types that the schemas of other libraries do not have.
     only_in_files = "only PyTorch's own files have this type" if name in BASE_TYPES else ""
     return name, only_in_files or did_you_mean(name, types)
@@ -64,9 +76,10 @@ def unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> tup
 def _word(match: re.Match[str]) -> str:
     """The word for a type of another language; empty if none is known."""
     name, bracket, item = match.groups()
-    if not bracket:
+    if not bracket or name == "complex":
         return _WORDS.get(name) or (name if name in BASE_TYPES else "")
+    array = _ARRAY.fullmatch(item) if name == "array" else None
+    item, suffix = (item, _SUFFIXES.get(name, "")) if array is None else (array[1], f"[{array[2]}]")
     inner = _TYPE.fullmatch(item.strip())
-    suffix = _SUFFIXES.get(name, "")
     word = _word(inner) if inner is not None and suffix else ""
     return f"{word}{suffix}" if word else ""

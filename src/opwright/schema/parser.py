@@ -35,6 +35,8 @@ _SIMPLE_ARGUMENT: Final = re.compile(r"[\w.]+(?:\([^(),]*\))?[\]\[?\d]* \w+(?:=[
 _NAMESPACE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)::")
 _SPACED_NAMESPACE: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)[ \t]*::")
 _COMMA: Final = re.compile(r", *")
+_REFERENCE: Final = re.compile(r" *[&*]")
+_NO_REFERENCES: Final = "types have no references; `Tensor(a!)` is a tensor that the operator writes to"
 _ARROW: Final = " -> "
 _VARIADIC: Final = "..."
 #: The most characters of a name. Files are named after operators, and file systems allow 255 with suffixes.
@@ -383,7 +385,10 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
     type, alias, position = _read_argument_type(text, start, grammar)
     named = IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
-        raise unexpected_fault(text, min(position, end), "a blank and the argument's name")
+        reference = _REFERENCE.match(text, position, end)
+        found = min(position, end) if reference is None else reference.end() - 1
+        fault = unexpected_fault(text, found, "a blank and the argument's name")
+        raise fault if reference is None else fault.replace(help=_NO_REFERENCES)
     name, position = named.group(), named.end()
     check_name_length(named.start(), position)
     if name in grammar.words:
