@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import opwright
+from opwright.emit.registry import FAMILIES
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.rules import Behaviour, Change, Rules
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version
-from opwright.run.loading import FAMILIES_BY_RULE
 
 
 def rules(version: str) -> Rules:
@@ -129,5 +129,5 @@ def test_every_row_is_asked_for() -> None:
     }
     for key in dispatch_keys():
         names |= {key.rule, key.flag_rule, key.class_export_rule, key.shards_rule}
-    names |= set(FAMILIES_BY_RULE)
+    names |= {family.rule for family in FAMILIES.values()}
     assert [row.name for row in Rules.rows() if row.name not in names] == []

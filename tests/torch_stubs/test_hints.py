@@ -42,11 +42,12 @@ def test_no_hint_is_there_twice(file: str) -> None:
 
 def test_hints_follow_their_releases() -> None:
     """A method that 2.10 renamed, an attribute that 2.13 removed, and a dtype that 2.14 added."""
-    names = [{hint.name for hint in written_hints("methods", rules)} for rules in ALL_RULES]
+    releases = [rules for rules in ALL_RULES if rules.torch_stub_files]
+    names = [{hint.name for hint in written_hints("methods", rules)} for rules in releases]
     assert ["_make_dtensor" in row for row in names] == [True] + [False] * 6
     assert ["_dtensor__new__" in row for row in names] == [False] + [True] * 6
     assert ["has_names" in row for row in names] == [True] * 4 + [False] * 3
-    dtypes = [{dtype.name for dtype in listed_names("dtypes", rules)} for rules in ALL_RULES]
+    dtypes = [{dtype.name for dtype in listed_names("dtypes", rules)} for rules in releases]
     assert ["bcomplex32" in row for row in dtypes] == [False] * 5 + [True] * 2
 
 

@@ -10,7 +10,6 @@ ends in what the emitter writes: `operators_source`, `functions_header`, `functi
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 
 # Programs read the table before they know whether there is anything to do: no import for types.
@@ -44,7 +43,6 @@ __all__ = [
     "file_options",
     "import_modules",
     "job_loader",
-    "own_template",
     "program_families",
     "serves_libraries",
     "takes_all_operators",
@@ -97,8 +95,9 @@ class Family:
     `has_local_units`, each unit of its emitters holds functions of one operation alone, and file slots have of all
     operators only what each operation adds to them, such as an `#include`, so that a run after an edit need not load
     the other operations. `programs` has the programs besides `opwright generate` that make it, each with what its flag
-    calls the family; None where the program always makes it. `plugin` is the plug-in that adds the family; empty for
-    Opwright's own.
+    calls the family; None where the program always makes it. `rule` is the behaviour of releases for which Opwright
+    makes the family; without one it does so for all. `plugin` is the plug-in that adds the family; empty for Opwright's
+    own.
     """
 
     __slots__ = (
@@ -117,6 +116,7 @@ class Family:
         "name",
         "plugin",
         "programs",
+        "rule",
         "selects_as_aten",
         "serves_backends",
         "serves_libraries",
@@ -142,6 +142,7 @@ class Family:
         job_loader: str = "",
         has_local_units: bool = False,
         programs: Mapping[str, str | None] | None = None,
+        rule: str = "",
         plugin: str = "",
     ) -> None:
         self.name: Final = name
@@ -161,6 +162,7 @@ class Family:
         self.job_loader: Final = job_loader
         self.has_local_units: Final = has_local_units
         self.programs: Final[Mapping[str, str | None]] = programs or {}
+        self.rule: Final = rule
         self.plugin: Final = plugin
 
 
@@ -201,6 +203,7 @@ _ROWS: Final = (
         imports=(".aten.kernel_checks",),
         has_local_units=True,
         programs={"gen": "headers"},
+        rule="torch_build_files",
     ),
     Family(
         "sources",
@@ -227,6 +230,7 @@ _ROWS: Final = (
         imports=(".aten.kernel_checks",),
         has_local_units=True,
         programs={"gen": "sources"},
+        rule="torch_build_files",
     ),
     Family(
         "declarations_yaml",
@@ -235,6 +239,7 @@ _ROWS: Final = (
         folders=_ATEN,
         has_local_units=True,
         programs={"gen": "declarations_yaml"},
+        rule="torch_build_files",
     ),
     Family(
         "autograd",
@@ -252,6 +257,7 @@ _ROWS: Final = (
         dialects=("derivatives",),
         has_local_units=True,
         programs={"generate_code": "libtorch", "gen_autograd": None},
+        rule="torch_build_files",
     ),
     Family(
         "python",
@@ -265,6 +271,7 @@ _ROWS: Final = (
         imports=(".python.units",),
         has_local_units=True,
         programs={"generate_code": "pybindings", "gen_autograd_python": None},
+        rule="torch_build_files",
     ),
     Family(
         "annotated",
@@ -281,6 +288,7 @@ _ROWS: Final = (
         folders={"functionalization": "torch/csrc/functionalization/generated"},
         has_local_units=True,
         programs={"generate_code": None},
+        rule="torch_build_files",
     ),
     Family(
         "unboxing",
@@ -291,6 +299,7 @@ _ROWS: Final = (
         by_default=False,
         selects_as_aten=True,
         programs={"gen_unboxing": None},
+        rule="torch_build_files",
     ),
     Family(
         "stubs",
@@ -316,6 +325,7 @@ _ROWS: Final = (
         imports=(".python.units",),
         by_default=False,
         programs={"gen_pyi": None},
+        rule="torch_stub_files",
     ),
     Family(
         "library",
@@ -364,6 +374,7 @@ _ROWS: Final = (
         serves_backends=True,
         by_default=False,
         programs={"gen_lazy_tensor": None},
+        rule="torch_build_files",
     ),
     Family(
         "static_runtime",
@@ -376,6 +387,7 @@ _ROWS: Final = (
         checks=(Check(".static_runtime.checks:check_static_runtime"),),
         by_default=False,
         programs={"gen_static_runtime_ops": None},
+        rule="static_runtime_files",
     ),
     Family(
         "executorch_headers",
@@ -387,6 +399,7 @@ _ROWS: Final = (
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "headers"},
+        rule="torch_build_files",
     ),
     Family(
         "executorch_sources",
@@ -398,6 +411,7 @@ _ROWS: Final = (
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "sources"},
+        rule="torch_build_files",
     ),
 )
 
@@ -535,13 +549,6 @@ def checks_of(families: Iterable[str], *, late: bool, tolerant: bool = False) ->
         if check.late == late and (check.when_tolerant or not tolerant)
     }
     return [check.load() for check in checks.values()]
-
-
-def own_template(name: str) -> str | None:
-    """The path of a template that is Opwright's own, such as `library/ops.h`; None for PyTorch's."""
-    folder, slash, file = name.rpartition("/")
-    path = os.path.join(os.path.dirname(__file__), folder, "templates", file)
-    return path if slash and os.path.isfile(path) else None
 
 
 def _module(name: str) -> ModuleType:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from os.path import basename
+from os.path import basename, dirname, isfile, join
 from typing import TYPE_CHECKING, Final
 
+from opwright import emit
 from opwright.dialects.table import DIALECTS
-from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, own_template
+from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.files.plan import Plan
 from opwright.files.staging import remove_old_staging
@@ -66,6 +67,13 @@ _MADE_TEMPLATES: Final = {
     "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.lazy.registrations"),
     **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
 }
+
+
+def own_template(name: str) -> str | None:
+    """The path of a template that is Opwright's own, such as `library/ops.h`; None for PyTorch's."""
+    folder, slash, file = name.rpartition("/")
+    path = join(dirname(emit.__file__), folder, "templates", file)
+    return path if slash and isfile(path) else None
 
 
 def made_template(name: str, job: Job) -> tuple[str, Slots | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opwright.convention import public_api
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from opwright.source.items import ChosenItems
 
 __all__ = [
-    "FAMILIES_BY_RULE",
     "check_job",
     "check_release",
     "ignored_keys",
@@ -73,16 +72,6 @@ __all__ = [
 ]
 
 Loaded = TypeVar("Loaded")
-
-#: Behaviour -> the families that Opwright makes only for releases with it. It makes others for every release.
-FAMILIES_BY_RULE: Final = {
-    "torch_build_files": (
-        *("headers", "sources", "declarations_yaml", "autograd", "python", "view_meta", "unboxing", "lazy"),
-        *("executorch_headers", "executorch_sources"),
-    ),
-    "static_runtime_files": ("static_runtime",),
-    "torch_stub_files": ("torch_stubs",),
-}
 
 
 def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[DispatchKey]:
@@ -339,14 +328,13 @@ def load_late_dialects(job: Job, request: Request, sink: Diagnostics, *, later: 
 
 def check_release(families: Sequence[str], rules: Rules) -> None:
     """Raises Fault for the first family that Opwright does not make for a release (E0524)."""
-    for rule, makes in FAMILIES_BY_RULE.items():
-        name = next(filter(makes.__contains__, families), None)
-        if name is None or rules.value(rule):
+    for family in [FAMILIES[name] for name in families]:
+        if not family.rule or rules.value(family.rule):
             continue
-        row: Behaviour[bool] = getattr(Rules, rule)
+        row: Behaviour[bool] = getattr(Rules, family.rule)
         raise Fault.at(
             FAMILY_TOO_NEW,
-            f"Opwright does not write {FAMILIES[name].help} for PyTorch {rules.version.series}",
+            f"Opwright does not write {family.help} for PyTorch {rules.version.series}",
             help=f"name PyTorch {row.changes[-1].since} or newer, or use the generator that this release contains",
         )
 
