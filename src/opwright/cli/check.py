@@ -4,6 +4,7 @@
   opwright check aten/src/ATen/native/*.yaml    PyTorch's files, with the rest of their source tree
   opwright check --torch 2.13.0                 the files of a release
   opwright check --fix acme.yaml                fix what has only one fix; --diff shows it instead
+  opwright check --watch acme.yaml              check again after each change
   opwright check --format sarif . > out.sarif   a folder, for a code scanning service
 
 Settings are in the table [tool.opwright.check] of pyproject.toml. A comment `# opwright: ignore[CODE]` suppresses
@@ -34,7 +35,7 @@ from opwright.run.findings import Findings, find
 from opwright.run.fixing import fix_files, write_changes
 from opwright.source.code_pages import code_names
 from opwright.source.codes import UNKNOWN_CODE
-from opwright.source.diagnostic import Diagnostic, Diagnostics, did_you_mean
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_short, render_terminal
 from opwright.source.text import SourceFile
 
@@ -85,14 +86,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fixing = output.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply the fixes of findings that have only one fix")
     fixing.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
+    fixing.add_argument(
+        "--watch",
+        action="store_true",
+        help="keep running, and check again whenever a YAML file in their folders changes",
+    )
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    """Print the report, or the fixes."""
+    """Print the report, or the fixes, once or after each change."""
     finish_killed_runs()
-    if arguments.stdin_filename is not None and arguments.fix:
-        sys.stderr.write("opwright check: error: --fix cannot change standard input; use --diff\n")
+    if arguments.stdin_filename is not None and (arguments.fix or arguments.watch):
+        reason = "--fix cannot change standard input; use --diff" if arguments.fix else "--watch needs a file"
+        say(f"opwright check: error: {reason}\n")
         return console.USAGE
+    if arguments.watch:
+        return _watch(arguments, sink)
+    return _run_once(arguments, sink)
+
+
+def _watch(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Check, and again after changes. Faults are reported, and the next change awaited."""
+    from opwright.cli.watching import watch_yaml
+
+    files = _files(arguments, _settings(arguments, sink)[0])
+    sink.raise_if_errors()
+
+    def check() -> None:
+        own = Diagnostics()
+        try:
+            _run_once(arguments, own)
+        except (Fault, FaultsFound) as raised:
+            own.take(raised)
+        console.report(own, arguments.color)
+
+    return watch_yaml(files.all_paths, check)
+
+
+def _run_once(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Check once, and print the report or the fixes."""
     settings, codes = _settings(arguments, sink)
     sink.raise_if_errors()
     files = _files(arguments, settings)

@@ -6,7 +6,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from opwright.cli import console
@@ -24,7 +24,33 @@ if TYPE_CHECKING:
         def __call__(self, arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> Session: ...
 
 
-__all__ = ["changed_operators", "watch"]
+__all__ = ["changed_operators", "watch", "watch_yaml"]
+
+
+def watch_yaml(paths: Iterable[str], run: Callable[[], object]) -> int:
+    """Run, and again whenever a YAML file in the folders of some files changes, until interrupted."""
+    folders = sorted({os.path.dirname(os.path.abspath(path)) for path in paths})
+    if not folders:
+        say("opwright: no file is named that could change, so there is nothing to watch\n")
+        return console.USAGE
+    try:
+        from watchfiles import watch as changes_of
+    except ImportError:
+        return _lacks_watchfiles()
+    run()
+    say(f"watching {', '.join(map(os.path.relpath, folders))}; stop with Ctrl-C\n")
+    for changes in changes_of(*folders, recursive=False, debounce=50, step=20):
+        if any(path.endswith((".yaml", ".yml")) for _, path in changes):
+            run()
+            sys.stdout.flush()
+            # What runs load refers to itself, and programs run without the collection of garbage.
+            gc.collect()
+    return console.SUCCESS
+
+
+def _lacks_watchfiles() -> int:
+    say("opwright: `--watch` needs the package `watchfiles`: pip install watchfiles\n")
+    return console.USAGE
 
 
 def watch(arguments: argparse.Namespace, generate: Generate, stamps: InputStamps | None) -> int:
@@ -35,8 +61,7 @@ def watch(arguments: argparse.Namespace, generate: Generate, stamps: InputStamps
     try:
         from watchfiles import watch as changes_of
     except ImportError:
-        say("opwright: `--watch` needs the package `watchfiles`: pip install watchfiles\n")
-        return console.USAGE
+        return _lacks_watchfiles()
     if stamps is None:
         say("opwright: the inputs are not on this machine, so there is nothing to watch\n")
         return console.USAGE
