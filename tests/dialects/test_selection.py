@@ -77,3 +77,9 @@ def test_a_file_of_another_dialect_is_recognised() -> None:
     assert [(diagnostic.code, diagnostic.help) for diagnostic in sink] == [
         ("E0701", "the file looks like `native_functions.yaml`")
     ]
+
+
+def test_a_selection_without_fields_selects_nothing() -> None:
+    """Neither operators nor what a build has besides them."""
+    selection = load_selection(SourceFile("selection.yaml", "operators: {}\n"), Diagnostics())
+    assert (selection.everything, selection.everything_else) == (False, False)

@@ -151,3 +151,12 @@ def test_links_lead_to_the_entry(capsys: pytest.CaptureFixture[str], monkeypatch
     text = capsys.readouterr().out
     assert "\x1b]8;;file://" in text
     assert "\x1b[1maten::relu\x1b[0m" in text
+
+
+@pytest.mark.parametrize(("name", "noted"), [("is_leaf", True), ("add.Tensor", False)])
+def test_functions_written_by_hand_are_noted(name: str, noted: bool) -> None:
+    """The generated function is shown too, and the note says that it is not the one which users call."""
+    signatures = explanation(name, "signatures").signatures or ()
+    public = [record.note for record in signatures if record.convention.startswith("C++")]
+    assert public
+    assert all(("written by hand" in note) == noted for note in public)

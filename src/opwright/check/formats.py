@@ -67,9 +67,11 @@ def render_statistics(diagnostics: Sequence[Diagnostic]) -> str:
 
     >>> from opwright.source.diagnostic import Diagnostics
     >>> sink = Diagnostics()
-    >>> sink.error("E0001", "no such file: `ops.yaml`")
-    >>> render_statistics(sink.sorted())
-    '    1  E0001  the file does not exist\\n'
+    >>> for code in ("E0113", "E0001"):
+    ...     sink.error(code, "no such file: `ops.yaml`")
+    >>> print(render_statistics(sink.since(0)), end="")
+        1  E0001  the file does not exist
+        1  E0113  a bracket or brace is not closed, or its items are not separated
     """
     counts = Counter(diagnostic.code for diagnostic in diagnostics)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
