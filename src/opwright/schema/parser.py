@@ -386,8 +386,8 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
     named = IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
         reference = _REFERENCE.match(text, position, end)
-        found = min(position, end) if reference is None else reference.end() - 1
-        fault = unexpected_fault(text, found, "a blank and the argument's name")
+        place = min(position, end) if reference is None else reference.end() - 1
+        fault = unexpected_fault(text, place, "a blank and the argument's name")
         raise fault if reference is None else fault.replace(help=_NO_REFERENCES)
     name, position = named.group(), named.end()
     check_name_length(named.start(), position)
