@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import opwright
 from opwright.cli.main import main
 from opwright.incremental.identity import InputStamps
 from opwright.run.session import Session
 from tests.engine.project import Project, files_of, state_files, times_of
-from tests.test_layering import SOURCE
 
 #: Seconds after which a change is told from the next one by its time.
 SETTLED = 2.1
@@ -249,7 +249,7 @@ def test_the_tool_is_all_files_of_the_package() -> None:
     """Templates, tables and support headers are as much a part of the tool as its modules are, pages are not."""
     from opwright.incremental.identity import own_files
 
-    package = SOURCE / "opwright"
+    package = Path(opwright.__file__).parent
     listed = set(own_files())
     unused = {"__pycache__", "diagnostics"}
     files = {path for path in package.rglob("*") if path.is_file() and unused.isdisjoint(path.parts)}
