@@ -10,7 +10,9 @@ from opwright.cli.main import main
 from opwright.convention.python.bound import MODULES
 from opwright.coverage.registrations import RegistrationKind, registrations
 from opwright.emit.python.units import bindings
+from opwright.emit.registry import FAMILIES
 from opwright.explain.gradients import derivative_record
+from opwright.explain.keys import key_names
 from opwright.explain.resolution import Entries, resolve
 from opwright.explain.signatures import python_name
 from opwright.release.inputs import open_inputs
@@ -49,7 +51,22 @@ NAMES = {
     "mul_tensor_backward": ("a function that formulas call", "mul.Tensor"),
     "torch.Tag.core": ("a tag", "native_dropout"),
     "pointwise": ("a tag", "native_dropout_backward"),
-    "SparseCsrCPU": ("a dispatch key, with kernels in the entries", "abs"),
+    "SparseCsrCPU": ("a dispatch key", "abs"),
+}
+
+#: A misspelt name, and the one that is meant.
+MISSPELT = {
+    "torch.ad": "torch.add",
+    "F.rellu": "F.relu",
+    "torch.linalg.invv": "torch.linalg.inv",
+    "Tensor.ad_": "Tensor.add_",
+    "at::native::ad_out": "at::native::add_out",
+    "aoti_torch_cpu_ad_Tensor": "aoti_torch_cpu_add_Tensor",
+    "AdmmBackward0": "AddmmBackward0",
+    "mul_tensr_backward": "mul_tensor_backward",
+    "CompositImplicitAutograd": "CompositeImplicitAutograd",
+    "pointwize": "pointwise",
+    "aten::ad.Tensor": "add.Tensor",
 }
 
 
@@ -127,5 +144,47 @@ def test_what_a_name_was_taken_for_is_said(capsys: pytest.CaptureFixture[str]) -
     assert "torch.addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number" in out
     assert main(["explain", "pointwise"]) == 0
     assert capsys.readouterr().out.startswith("pointwise is a tag of ")
-    assert main(["explain", "F.rellu"]) == 1
-    assert "no operator `F.rellu`; did you mean `relu`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", MISSPELT)
+def test_misspelt_names_get_the_nearest(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The suggestion is a name of the same kind, written in the same way, and leads to operators itself."""
+    assert main(["explain", name]) == 1
+    assert f"no operator `{name}`; did you mean `{MISSPELT[name]}`?" in capsys.readouterr().err
+    assert main(["explain", MISSPELT[name]]) == 0
+
+
+@pytest.mark.parametrize("name", sorted(key_names()))
+def test_every_dispatch_key_is_explained(name: str, entries: Entries) -> None:
+    """Each key leads to sentences on what it stands for."""
+    resolution = resolve(name, entries)
+    assert resolution is not None
+    assert resolution.taken_for == "a dispatch key"
+    assert resolution.about.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "emitter", "path"),
+    [
+        ("RegisterCPU.cpp", "register_cpu_source", "aten/src/ATen/RegisterCPU.cpp"),
+        ("RegisterCPU_1.cpp", "register_cpu_source", "aten/src/ATen/RegisterCPU_1.cpp"),
+        ("ATen/ops/add_native.h", "native_function_headers", "aten/src/ATen/ops/add_native.h"),
+        ("VariableTypeEverything.cpp", "variable_type_source", "generated/VariableTypeEverything.cpp"),
+        ("TraceType", "trace_type_source", "generated/TraceType.cpp"),
+    ],
+)
+def test_generated_files_are_explained(name: str, emitter: str, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name of a file, or the end of its path, leads to its emitter and its whole path."""
+    assert main(["explain", name]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"`{emitter}` writes" in out
+    assert path in out
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_is_explained(family: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name of a family leads to what it has and the command that writes it."""
+    assert main(["explain", family]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert FAMILIES[family].help in out
+    assert f"opwright generate --only {family} " in out

@@ -5,6 +5,7 @@
   opwright explain aten.add.out --section dispatch  what runs under each dispatch key
   opwright explain relu mm --format json            for other programs
   opwright explain F.relu at::add_out AddBackward0  the operators behind other names
+  opwright explain Tracer RegisterCPU.cpp autograd  a dispatch key, a generated file, a family of files
   opwright explain acme::scale --library acme.yaml  an operator of a library
   opwright explain add.out --backend acme.yaml      with the kernels of a backend
   opwright explain add.out --out build              with the lines of generated code
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
 
     Match = tuple[NativeFunction, Explained]
 
-#: The beginning of names of Python and C++, which suggestions leave out.
-_QUALIFIED: Final = re.compile(r"(?:torch|F|Tensor|nn)\.|(?:at|torch|Tensor)::")
 #: Names that lead to more operators are answered with the names of these.
 _FEW: Final = 12
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
@@ -198,13 +197,14 @@ def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
 
 def _named(request: ExplainRequest, sink: Diagnostics) -> tuple[dict[str, list[Match]], dict[str, Resolution]]:
     """The overloads that each name means, and what the names were taken for that are not those of operators."""
+    from opwright.explain.generated_files import resolve_file
     from opwright.explain.resolution import Entries, resolve
 
     matches = _matches(request, sink)
     entries = Entries(request.inputs)
-    resolutions = {
-        name: resolution for name in matches if not matches[name] and (resolution := resolve(name, entries)) is not None
-    }
+    unknown = [name for name in matches if not matches[name]]
+    answers = {name: resolve(name, entries) or resolve_file(name, request) for name in unknown}
+    resolutions = {name: answer for name, answer in answers.items() if answer is not None}
     few = {name: answer for name, answer in resolutions.items() if len(answer.operators) <= _FEW}
     operators = dict.fromkeys([operator for resolution in few.values() for operator in resolution.operators])
     if operators:
@@ -227,9 +227,14 @@ def _resolved_text(name: str, resolution: Resolution, matches: Sequence[Match], 
     """What a name was taken for, and the operators that it leads to."""
     operators = [function.name.text for function, _ in matches] or resolution.operators
     number = "" if matches else f" of {len(operators):,} overloads"
-    return "\n".join(
-        [*painter.wrap("", f"{name} is {resolution.taken_for}{number}: {', '.join(operators)}", indent=2), ""]
-    )
+    taken_for, listed = f"{name} is {resolution.taken_for}", f"{number}: {', '.join(operators)}"
+    if not resolution.about:
+        paragraphs = [f"{taken_for}{listed}"]
+    elif operators:
+        paragraphs = [f"{taken_for}. {resolution.about}", f"It has kernels in the entries{listed}"]
+    else:
+        paragraphs = [f"{taken_for}. {resolution.about}"]
+    return "\n".join([line for text in paragraphs for line in (*painter.wrap("", text, indent=2), "")])
 
 
 def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[Match]]:
@@ -251,16 +256,14 @@ def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[Match
 
 
 def _unknown(name: str, request: ExplainRequest) -> str:
-    """The message for an operator that does not exist, with the nearest name."""
-    from opwright.explain.resolution import Entries, plain_name
+    """The message for a name that leads to nothing, with the nearest name."""
+    from opwright.explain.resolution import Entries, known_names, plain_name
 
-    operators = list(Entries(request.inputs).texts)
+    entries = Entries(request.inputs)
     plain = plain_name(name, ("aten",)).removeprefix("aten::")
-    if _QUALIFIED.match(plain):
-        plain = re.split(r"\.|::", plain)[-1]
-    candidates = operators if "." in plain else [operator.partition(".")[0] for operator in operators]
-    overloads = [operator for operator in operators if operator.partition(".")[0] == plain.partition(".")[0]]
-    hint = f"there are {', '.join(overloads)}" if overloads else str(did_you_mean(plain, candidates))
+    overloads = [operator for operator in entries.texts if operator.partition(".")[0] == plain.partition(".")[0]]
+    nearest = did_you_mean(plain, known_names(plain, entries))
+    hint = f"there are {', '.join(overloads)}" if overloads else str(nearest)
     return f"opwright explain: no operator `{name}`{'; ' + hint if hint else ''}\n"
 
 

@@ -11,15 +11,25 @@ from functools import cached_property
 from typing import Final
 
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.explain.keys import key_names, key_text
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, dispatch_keys
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.source.items import split_items
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["ENTRY_NAME", "Entries", "Resolution", "overloads_named", "plain_name", "qualified_name", "resolve"]
+__all__ = [
+    "ENTRY_NAME",
+    "Entries",
+    "Resolution",
+    "known_names",
+    "overloads_named",
+    "plain_name",
+    "qualified_name",
+    "resolve",
+]
 
 
 _DOTTED: Final = re.compile(r"(?:torch\.ops\.)?([a-z_]\w*)\.(\w+(?:\.\w+)?)")
@@ -67,12 +77,14 @@ ENTRY_NAME: Final = re.compile(r"(?:func|name): *([\w:]+)((?:\.\w+)?)")
 class Resolution(NamedTuple):
     """What a name was taken for, in words, and the operators or overloads that it leads to.
 
-    `node` is the autograd node whose operators alone are meant; empty for other names.
+    `node` is the autograd node whose operators alone are meant; empty for other names. `about` has sentences on what
+    the name itself stands for, if operators alone do not tell.
     """
 
     taken_for: str
     operators: tuple[str, ...]
     node: str = ""
+    about: str = ""
 
 
 class Entries:
@@ -119,11 +131,12 @@ def resolve(text: str, entries: Entries) -> Resolution | None:
     >>> from opwright.release.inputs import open_inputs
     >>> entries = Entries(open_inputs("auto"))
     >>> resolve("torch.linalg.inv", entries)
-    Resolution(taken_for='a Python function', operators=('linalg_inv',), node='')
+    Resolution(taken_for='a Python function', operators=('linalg_inv',), node='', about='')
     >>> resolve("at::_ops::add_Tensor::call", entries).operators
     ('add.Tensor',)
     """
-    return next((answer for reader in _READERS for answer in reader(text, entries) if answer.operators), None)
+    answers = (answer for reader in _READERS for answer in reader(text, entries))
+    return next((answer for answer in answers if answer.operators or answer.about), None)
 
 
 _METHOD: Final = re.compile(r"(?:torch\.)?(?:_C\.)?(?:Tensor|TensorBase|_TensorBase)\.(\w+)")
@@ -237,7 +250,7 @@ _WITH_KERNELS: Final = re.compile(r"(?m)^  (?:dispatch|structured_delegate): ?")
 def _key(text: str, entries: Entries) -> Iterator[Resolution]:
     """Dispatch keys: `CPU`, `torch._C.DispatchKey.CPU`, `c10::DispatchKey::CPU`."""
     name = re.split(r"\.|::", text)[-1]
-    if any(key.name == name for key in dispatch_keys()):
+    if name in key_names():
         keyed = re.compile(rf"(?m)^    (?:\w+, *)*{name}(?:, *\w+)*:")
         is_default = name == COMPOSITE_IMPLICIT.name
         operators = [
@@ -245,7 +258,7 @@ def _key(text: str, entries: Entries) -> Iterator[Resolution]:
             for operator, entry in entries.texts.items()
             if keyed.search(entry) or (is_default and not _WITH_KERNELS.search(entry))
         ]
-        yield Resolution("a dispatch key, with kernels in the entries", tuple(operators))
+        yield Resolution("a dispatch key", tuple(operators), about=key_text(name))
 
 
 def _named(taken_for: str, entries: Entries, *names: str) -> Resolution:
@@ -263,3 +276,47 @@ _READERS: Final[Sequence[Callable[[str, Entries], Iterator[Resolution]]]] = (
     _tag,
     _helper,
 )
+
+
+_QUALIFIER: Final = re.compile(r"(?:\w+::)+|(?:torch|F|Tensor|nn)\.(?:\w+\.)*")
+_KERNELS: Final = re.compile(r"(?m)^    [\w, ]+: *(?:\w+::)*(\w+)")
+_TAGS: Final = re.compile(r"(?m)^  tags: *(.*)$")
+_SHIM_PREFIX: Final = "aoti_torch_cpu_"
+_CALLS: Final = re.compile(r"\b([a-z_]\w+)\(")
+
+
+def known_names(text: str, entries: Entries) -> frozenset[str]:
+    """The names of about the same length that one which leads to nothing may have meant, qualified in the same way.
+
+    >>> from opwright.release.inputs import open_inputs
+    >>> known = known_names("at::native::ad_out", Entries(open_inputs("auto")))
+    >>> [name in known for name in ("at::native::add_out", "at::native::addmm_out")]
+    [True, False]
+    """
+    qualifier = _QUALIFIER.match(text)
+    lead = "" if qualifier is None else qualifier[0]
+    names = list(_unprefixed(lead, entries))
+    if "." not in lead:
+        names += [f"{operator}_out" for operator in entries.operators]
+        names += [f"{node_prefix(name.partition('.')[0])}0" for name in entries.formulas]
+        names += [kernel for entry in entries.texts.values() for kernel in _KERNELS.findall(entry)]
+        names += [name for entry in entries.formulas.values() for name in _CALLS.findall(entry.partition("\n")[2])]
+    if not lead:
+        names += [*entries.texts, *key_names(), *_tag_names(entries)]
+    if text.startswith(_SHIM_PREFIX):
+        names += [_SHIM_PREFIX + symbol for symbol in entries.by_symbol]
+    most = max(1, len(text) // 10)
+    return frozenset([lead + name for name in names if abs(len(lead) + len(name) - len(text)) <= most])
+
+
+def _unprefixed(lead: str, entries: Entries) -> Iterator[str]:
+    """The names of operators; in some modules of Python, of those with the module's prefix and without it."""
+    module = lead.split(".")[-2] if "." in lead else ""
+    prefix = f"{module}_" if module in _PREFIXED else ""
+    return (name.removeprefix(prefix) for name in entries.operators if name.startswith(prefix))
+
+
+def _tag_names(entries: Entries) -> Iterator[str]:
+    for entry in entries.texts.values():
+        if match := _TAGS.search(entry):
+            yield from re.findall(r"\w+", match[1])

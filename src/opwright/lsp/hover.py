@@ -11,6 +11,7 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.explain.explanation import explain
+from opwright.explain.keys import key_text
 from opwright.explain.loading import Explained
 from opwright.explain.schemas import schema_record
 from opwright.explain.text import PLAIN, dispatch_lines
@@ -28,7 +29,7 @@ from opwright.lsp.library import (
 )
 from opwright.lsp.operators import entries_of, entry_at, load_operation, operator_entries, plain_name, tag_texts
 from opwright.lsp.project import Project, kind_of
-from opwright.model.dispatch_key import KEYS, composite_keys
+from opwright.model.dispatch_key import KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.schema.base_types import BASE_TYPE_ROWS
@@ -123,8 +124,7 @@ def _schema_texts(project: Project, inputs: Inputs, file: SourceFile, cursor: Cu
 def _key_texts(word: str) -> Iterator[str]:
     key = KEYS[word]
     device = f", of devices with the flag `{key.flag}`" if key.flag else ""
-    composites = ", ".join([f"`{composite.name}`" for composite in composite_keys(key)]) if key.device else ""
-    yield f"dispatch key **{word}**{device}" + (f"; without a kernel: {composites}" if composites else "")
+    yield f"dispatch key **{word}**{device}\n\n{key_text(word)}"
 
 
 def _library_texts(project: Project, inputs: Inputs, file: SourceFile, word: str) -> Iterator[str]:

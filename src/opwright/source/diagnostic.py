@@ -350,7 +350,14 @@ def _nearest(word: str, candidates: Iterable[str]) -> str:
             return candidate
     similar = difflib.get_close_matches(word, pool, n=8, cutoff=0.6)
     near = [candidate for candidate in similar if candidate != word and _may_be_misspelt(word, candidate)]
-    return min(near, key=lambda candidate: _edits(word, candidate), default="")
+    # Of names that are as near, that which begins alike: more mistakes are made late in a word.
+    return min(near, key=lambda name: (_edits(word, name), -_first_difference(word, name)), default="")
+
+
+def _first_difference(left: str, right: str) -> int:
+    """How many letters two texts begin with alike."""
+    shorter = min(len(left), len(right))
+    return next((place for place in range(shorter) if left[place] != right[place]), shorter)
 
 
 def _may_be_misspelt(word: str, candidate: str) -> bool:
