@@ -212,6 +212,26 @@ def test_json(tmp_path: Path) -> None:
     assert (edit["start"]["line"], edit["end"]["line"], edit["text"]) == (2, 3, "")
 
 
+def test_suggested_names_are_taken_only_when_asked(tmp_path: Path) -> None:
+    """`--fix` leaves a misspelt name; with `--unsafe-fixes` it gets the name that the help suggests."""
+    path = write(tmp_path, "pad.yaml", "- func: acme::pad(Tensr self) -> Tensor\n  dispatch: {CPUU: pad, Meta: pad}\n")
+    report = check([*SMALL, "--fix", "pad.yaml"], tmp_path)
+    assert "--fix --unsafe-fixes takes 2 suggested names" in report
+    assert "Tensr self" in path.read_text()
+    assert "+- func: acme::pad(Tensor self)" in check([*SMALL, "--diff", "--unsafe-fixes", "pad.yaml"], tmp_path)
+    check([*SMALL, "--fix", "--unsafe-fixes", "pad.yaml"], tmp_path)
+    assert path.read_text() == "- func: acme::pad(Tensor self) -> Tensor\n  dispatch: {CPU: pad, Meta: pad}\n"
+
+
+def test_json_has_suggestions(tmp_path: Path) -> None:
+    """A suggestion is no fix: the report as JSON has it under its own name."""
+    write(tmp_path, "pad.yaml", DEFAULT.replace("self", "self, Tensr other"))
+    report = json.loads(check([*SMALL, "--format", "json", "pad.yaml"], tmp_path).rpartition("}\n")[0] + "}")
+    (diagnostic,) = report["diagnostics"]
+    assert diagnostic["fix"] is None
+    assert [edit["text"] for edit in diagnostic["suggestion"]["edits"]] == ["Tensor"]
+
+
 def test_sarif(tmp_path: Path) -> None:
     """The report as SARIF has the form of version 2.1.0, with paths below the folder of the run."""
     write(

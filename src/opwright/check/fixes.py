@@ -1,6 +1,7 @@
-"""The fixes of diagnostics for which there is only one: code -> how to edit the YAML.
+"""The fixes of diagnostics for which there is only one (code -> how to edit the YAML), and suggestions.
 
 A fix is worked out from the place of a diagnostic after all checks, so that runs that only generate do not pay for it.
+A suggestion is the nearest name in the help of a diagnostic: another one may have been meant.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
 
-__all__ = ["FIXES", "with_fixes"]
+__all__ = ["FIXES", "suggestion", "with_fixes", "with_suggestions"]
 
 
 class Place(NamedTuple):
@@ -190,3 +191,24 @@ def _with_fix(diagnostic: Diagnostic, trees: dict[SourceText, Node | None]) -> D
     if root is None or span.file.has_anchors:
         return diagnostic
     return diagnostic._replace(edits=fix(Place(diagnostic, find_path(root, span))))
+
+
+_SUGGESTION: Final = re.compile(r"did you mean `([^\s`]+)`\?")
+_NAME: Final = re.compile(r"[\w.:]+")
+
+
+def suggestion(diagnostic: Diagnostic) -> Edits:
+    """The edit that puts the name which the help suggests in place of the one that is marked, where no fix is certain.
+
+    Nothing larger than a name is replaced.
+    """
+    span = diagnostic.span
+    match = None if diagnostic.edits or span is None else _SUGGESTION.search(str(diagnostic.help))
+    if match is None or span is None or not _NAME.fullmatch(span.text):
+        return _NONE
+    return (Edit(span, match[1]),)
+
+
+def with_suggestions(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics; suggestions are edits of those that have no certain fix."""
+    return [own._replace(edits=own.edits or suggestion(own)) for own in diagnostics]

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 from urllib.parse import quote
 
+from opwright.check.fixes import suggestion
 from opwright.source.code_pages import Code, find_code, is_plugin_code
 from opwright.source.diagnostic import Diagnostic, Edit, Label, Severity
 from opwright.source.snippet import printable
@@ -103,7 +104,6 @@ def render_json(diagnostics: Sequence[Diagnostic]) -> str:
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, object]:
     span = diagnostic.span
-    edits = [{**_place(edit.span), "text": edit.text} for edit in diagnostic.edits]
     return {
         "code": diagnostic.code,
         "severity": diagnostic.severity.value,
@@ -112,8 +112,13 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, object]:
         "labels": [_label(label) for label in diagnostic.labels],
         "notes": [*diagnostic.notes],
         "help": str(diagnostic.help) or None,
-        "fix": {"edits": edits} if edits else None,
+        "fix": _edits(diagnostic.edits),
+        "suggestion": _edits(suggestion(diagnostic)),
     }
+
+
+def _edits(edits: Sequence[Edit]) -> dict[str, object] | None:
+    return {"edits": [{**_place(edit.span), "text": edit.text} for edit in edits]} if edits else None
 
 
 def _label(label: Label) -> dict[str, object]:

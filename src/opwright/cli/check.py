@@ -4,6 +4,7 @@
   opwright check aten/src/ATen/native/*.yaml    PyTorch's files, with the rest of their source tree
   opwright check --torch 2.13.0                 the files of a release
   opwright check --fix acme.yaml                fix what has only one fix; --diff shows it instead
+  opwright check --fix --unsafe-fixes acme.yaml take suggested names too; look at the changes
   opwright check --watch acme.yaml              check again after each change
   opwright check --format sarif . > out.sarif   a folder, for a code scanning service
 
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright import __version__
+from opwright.check.fixes import suggestion
 from opwright.check.formats import render_github, render_json, render_sarif, render_statistics
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.check.suppressions import CodeFilter, is_prefix
@@ -86,6 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fixing = output.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply the fixes of findings that have only one fix")
     fixing.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
+    add("--unsafe-fixes", action="store_true", help="take suggested names for fixes too: another may have been meant")
     fixing.add_argument(
         "--watch",
         action="store_true",
@@ -249,6 +252,9 @@ def _say_summary(findings: Findings, fixed: int = 0) -> None:
     fixable = sum(bool(diagnostic.edits) for diagnostic in findings.diagnostics)
     if fixable and not fixed:
         parts.append(f"--fix fixes {fixable}")
+    suggested = sum(bool(suggestion(diagnostic)) for diagnostic in findings.diagnostics)
+    if suggested:
+        parts.append(f"--fix --unsafe-fixes takes {_count(suggested, 'suggested name')}")
     say(f"{'; '.join(parts)}\n")
 
 
@@ -264,7 +270,7 @@ def _status(arguments: argparse.Namespace, settings: Settings, diagnostics: Sequ
 
 def _fix(arguments: argparse.Namespace, checker: _Checker, files: CheckedFiles) -> int:
     """Apply all fixes and report what is left, or print the changes."""
-    outcome = fix_files(files, checker.check)
+    outcome = fix_files(files, checker.check, suggestions=arguments.unsafe_fixes)
     if arguments.diff:
         text = "".join([change.diff for change in outcome.changes])
         sys.stdout.write(text)

@@ -109,5 +109,8 @@ def _shift_row(row: DiagnosticRow, file: SourceFile, distance: int) -> Diagnosti
         return {**place, **points}
 
     labels = [{**label, "place": shift(label["place"])} for label in row["labels"]]
-    fix = row["fix"] and {"edits": [{**edit, **shift(edit)} for edit in row["fix"]["edits"]]}
-    return {**row, "place": shift(row["place"]), "labels": labels, "fix": fix}
+    fixes = {
+        name: row[name] and {"edits": [{**edit, **shift(edit)} for edit in row[name]["edits"]]}
+        for name in ("fix", "suggestion")
+    }
+    return {**row, "place": shift(row["place"]), "labels": labels, **fixes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -25,9 +24,6 @@ class FileReport:
     def __init__(self, file: SourceFile, rows: list[DiagnosticRow]) -> None:
         self.file: Final = file
         self.rows: Final = rows
-
-
-_SUGGESTION: Final = re.compile(r"did you mean `([^`]+)`\?")
 
 
 class EditorFix(NamedTuple):
@@ -53,15 +49,11 @@ def _touches(place: dict[str, Any], start: int, end: int) -> bool:
 
 
 def _fixes(row: DiagnosticRow, file: SourceFile) -> Iterator[EditorFix]:
-    if row["fix"]:
-        edits = tuple([Edit(_span(edit, file), edit["text"]) for edit in row["fix"]["edits"]])
-        yield EditorFix(f"Fix {row['code']}: {row['message']}", edits, is_certain=True)
-        return
-    match = _SUGGESTION.search(row["help"] or "")
-    span = _span(row["place"], file)
-    # A suggestion replaces the name that the diagnostic marks, and nothing larger.
-    if match is not None and re.fullmatch(r"[\w.:]+", span.text) and not re.search(r"\s", match[1]):
-        yield EditorFix(f"Change to `{match[1]}`", (Edit(span, match[1]),), is_certain=False)
+    for edits, is_certain in ((row["fix"], True), (row["suggestion"], False)):
+        if edits:
+            changes = tuple([Edit(_span(edit, file), edit["text"]) for edit in edits["edits"]])
+            title = f"Fix {row['code']}: {row['message']}" if is_certain else f"Change to `{changes[0].text}`"
+            yield EditorFix(title, changes, is_certain)
 
 
 def _span(place: dict[str, Any], file: SourceFile) -> Span:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from opwright.check.fixes import with_fixes
 from opwright.check.suppressions import CodeFilter, suppress, suppressions
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
@@ -50,8 +51,6 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
         shown, suppressed = suppress(shown, texts.values(), codes)
     ordered = Diagnostics(keeps_all_remarks=True)
     if shown:
-        from opwright.check.fixes import with_fixes
-
         ordered.extend(with_fixes(shown))
     # A file of no known kind counts too.
     paths = {os.path.abspath(path) for path in (*texts, *files.all_paths)}

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from opwright.check.fixes import with_suggestions
 from opwright.files.user_files import UserFiles
 from opwright.run.checked_files import CheckedFiles
 from opwright.run.findings import Findings
@@ -44,10 +45,13 @@ class FixOutcome(NamedTuple):
     findings: Findings
 
 
-def fix_files(files: CheckedFiles, find: Callable[[CheckedFiles], Findings]) -> FixOutcome:
+def fix_files(
+    files: CheckedFiles, find: Callable[[CheckedFiles], Findings], *, suggestions: bool = False
+) -> FixOutcome:
     """Apply the fixes of all findings in the files that the user names, until none is left; nothing is written.
 
-    Fixes after which a file has a mistake in its YAML are dropped, together with all others of the round.
+    With `suggestions`, names that a help suggests are taken too where no fix is certain. Fixes after which a file has a
+    mistake in its YAML are dropped, together with all others of the round.
     """
     findings = find(files)
     before = {text.path: text for text in files.texts}
@@ -55,8 +59,9 @@ def fix_files(files: CheckedFiles, find: Callable[[CheckedFiles], Findings]) -> 
     count = 0
     for _ in range(_ROUNDS):
         fixed, round_count = dict(texts), 0
+        diagnostics = with_suggestions(findings.diagnostics) if suggestions else findings.diagnostics
         for path in files.all_paths:
-            edits, path_count = edits_of_file(findings.diagnostics, path)
+            edits, path_count = edits_of_file(diagnostics, path)
             if edits:
                 source = edits[0].span.file
                 before.setdefault(path, SourceFile(path, source.text, prefix_bytes=source.prefix_bytes))
