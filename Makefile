@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
+.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -114,6 +114,10 @@ lint: $(REFERENCE)
 # The pages of the documentation that are made from the program: diagnostics, command line, library.
 docs: $(REFERENCE)
 	$(VENV)/bin/python -m docs.reference
+
+# The manual pages of the commands, in build/man: `man build/man/man1/opwright-generate.1`, or MANPATH=build/man.
+man: $(REFERENCE)
+	$(VENV)/bin/python -m docs.man build/man
 
 # The documentation as a site, in build/site: static files, made without network once the generator is installed. It has
 # the operators of the installed PyTorch, or those of a version: SITE_TORCH=2.15.0 reads them from the package index.

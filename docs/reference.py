@@ -92,7 +92,7 @@ class _Declared(Exception):
     """Raised in place of parsing, with the parser that has all its arguments."""
 
 
-def _parser_of(program: Callable[[list[str]], object], words: list[str]) -> Parser:
+def parser_of(program: Callable[[list[str]], object], words: list[str]) -> Parser:
     """The parser that a program makes, caught when it is about to parse."""
 
     def stop(parser: Parser, *_: object) -> NoReturn:
@@ -109,14 +109,14 @@ def _parser_of(program: Callable[[list[str]], object], words: list[str]) -> Pars
 
 def command_line_page() -> str:
     """The commands and the drop-in programs with their arguments."""
-    lines = ["# Command line", "", _NOTE, "", *_program_lines(_parser_of(main, ["--help"]), "opwright")]
+    lines = ["# Command line", "", _NOTE, "", *_program_lines(parser_of(main, ["--help"]), "opwright")]
     for command in COMMANDS:
-        lines += ["", *_program_lines(_parser_of(main, [command]), f"opwright {command}")]
+        lines += ["", *_program_lines(parser_of(main, [command]), f"opwright {command}")]
     for module in pkgutil.walk_packages(torchgen.__path__, "opwright.torchgen."):
         program = getattr(import_module(module.name), "main", None)
         if program is not None:
             name = module.name.removesuffix(".__main__")
-            lines += ["", *_program_lines(_parser_of(program, []), f"python -m {name}")]
+            lines += ["", *_program_lines(parser_of(program, []), f"python -m {name}")]
     return "\n".join(lines) + "\n"
 
 
@@ -125,25 +125,32 @@ def _program_lines(parser: Parser, name: str) -> Iterator[str]:
     yield f"## {name}"
     yield ""
     yield from _as_text(parser.description or "")
+    for title, actions in argument_groups(parser):
+        yield from ("", f"| {title} | |", "| --- | --- |")
+        for action in actions:
+            spelled = ", ".join([f"`{form}`" for form in spellings(action)])
+            yield f"| {spelled} | {help_text(parser, action).replace('|', chr(92) + '|')} |"
+
+
+def argument_groups(parser: Parser) -> Iterator[tuple[str, list[argparse.Action]]]:
+    """The groups of a parser's arguments that help texts show, each with its title."""
     # argparse has no public way to list arguments; help texts differ between versions of Python.
     for group in parser._action_groups:
         actions = [action for action in group._group_actions if action.help is not argparse.SUPPRESS]
         if actions:
-            title = {"positional arguments": "arguments", "optional arguments": "options"}.get(
-                group.title or "", group.title
-            )
-            yield from ("", f"| {title} | |", "| --- | --- |")
-            for action in actions:
-                help = (action.help or "") % {**vars(action), "prog": parser.prog}
-                yield f"| {_spelling(action)} | {help.replace('|', chr(92) + '|')} |"
+            title = group.title or ""
+            yield {"positional arguments": "arguments", "optional arguments": "options"}.get(title, title), actions
 
 
-def _spelling(action: argparse.Action) -> str:
-    """How an argument is written, with what follows it."""
+def help_text(parser: Parser, action: argparse.Action) -> str:
+    """The help of an argument, with its values in place."""
+    return (action.help or "") % {**vars(action), "prog": parser.prog}
+
+
+def spellings(action: argparse.Action) -> list[str]:
+    """How an argument may be written, with what follows it."""
     value = "" if action.nargs == 0 else _value(action)
-    if not action.option_strings:
-        return f"`{value}`"
-    return ", ".join(f"`{f'{flag} {value}'.strip()}`" for flag in action.option_strings)
+    return [f"{flag} {value}".strip() for flag in action.option_strings] or [value]
 
 
 def _value(action: argparse.Action) -> str:
@@ -153,17 +160,23 @@ def _value(action: argparse.Action) -> str:
     return form.format(name)
 
 
-def _as_text(description: str) -> Iterator[str]:
-    """A description whose indented lines, commands and lists of them, are blocks of code."""
+def as_blocks(description: str) -> Iterator[tuple[bool, list[str]]]:
+    """The blocks of a description, each with whether it is code: its indented lines, commands and lists of them."""
     for paragraph in inspect.cleandoc(description).split("\n\n"):
         lines = paragraph.splitlines()
         prose = [line for line in lines if not line.startswith("  ")]
         code = [line for line in lines if line.startswith("  ")]
-        yield from prose
+        if prose:
+            yield False, prose
         if code:
-            yield from (*([""] if prose else []), "```", *inspect.cleandoc("\n".join(code)).splitlines(), "```")
-        if paragraph != description.rstrip().split("\n\n")[-1]:
-            yield ""
+            yield True, inspect.cleandoc("\n".join(code)).splitlines()
+
+
+def _as_text(description: str) -> Iterator[str]:
+    """A description as Markdown."""
+    for number, (is_code, lines) in enumerate(as_blocks(description)):
+        yield from ([""] if number else [])
+        yield from ("```", *lines, "```") if is_code else lines
 
 
 def api_page() -> str:
