@@ -77,6 +77,9 @@ def test_two_outputs_with_one_path_are_a_fault(tmp_path: Path) -> None:
     assert codes(caught) == ["E0603"]
     message = caught.value.diagnostics[0].message
     assert message == f"emitters `operators` and `native` both write `{tmp_path}/aten/ops/add.h`"
+    upper = emitter_of("native", {"ops/Add.h": {}}, template="Plain.h", folder="aten")
+    with pytest.raises(FaultsFound, match=r"add\.h` and `.*Add\.h` differ only in upper and lower case"):
+        engine(tmp_path).write(tasks_of(operators("add"), upper), {})
     with pytest.raises(FaultsFound, match=r"emitters `operators` and `operators` both write|writes .* twice"):
         engine(tmp_path).plan(tasks_of(operators("add"), operators("add")))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _WRITING: Final = {
     "generate": "write the files that PyTorch's build generates from its operators",
-    "new": "write a project to start from: an operator library or a backend",
+    "new": "write a project to start from: an operator library, a backend, or kernels for the Hub",
     "import": "write a library file from the registrations that a library has",
     "port": "move the C++ kernels of a library to PyTorch's stable headers",
     "format": "write the schemas of library files in their normal form",

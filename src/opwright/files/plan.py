@@ -162,7 +162,7 @@ class Plan:
         """Add a file of an emitter.
 
         Raises Fault if the run has no such folder (E0604), if the path would leave it (E0602), and if another file
-        has the same path (E0603).
+        has the same path, or one that differs only in upper and lower case (E0603).
         """
         root = self._roots.get(folder)
         if root is None:
@@ -174,7 +174,8 @@ class Plan:
         check_output_path(emitter, path)
         target = f"{root}{path}"
         planned = PlannedFile(emitter, folder, path, target)
-        earlier = self._files.setdefault(target, planned)
+        # Many file systems of macOS and Windows do not tell such paths apart.
+        earlier = self._files.setdefault(f"{root}{path.lower()}", planned)
         if earlier is not planned:
             raise Fault.at(DUPLICATE_OUTPUT, _duplicate(earlier, planned))
         return planned
@@ -187,6 +188,8 @@ def _root(path: str) -> str:
 
 
 def _duplicate(earlier: PlannedFile, later: PlannedFile) -> str:
+    if earlier.target != later.target:
+        return f"`{earlier.target}` and `{later.target}` differ only in upper and lower case"
     if earlier.emitter == later.emitter:
         return f"emitter `{later.emitter}` writes `{later.target}` twice"
     return f"emitters `{earlier.emitter}` and `{later.emitter}` both write `{later.target}`"
