@@ -125,10 +125,23 @@ man: $(REFERENCE)
 SITE := .cache/site
 SITE_TORCH ?= auto
 SITE_SINCE ?=
-.PHONY: site site-test
+SITE_OUT ?= build/site
+# A name among versions, whose list the header of the site then has.
+SITE_VERSION ?=
+.PHONY: site site-test site-versions
 site: $(if $(filter auto,$(SITE_TORCH)),$(REFERENCE),$(TOOL)) $(SITE)/.installed
 	$(VENV)/bin/python -m docs.site --generator $(SITE)/bin/zensical --modules $(SITE)/node_modules \
-	    --torch $(SITE_TORCH) --since $(SITE_SINCE) --out build/site
+	    --torch $(SITE_TORCH) --since $(SITE_SINCE) --out $(SITE_OUT) $(addprefix --version ,$(SITE_VERSION))
+
+# The sites of the working tree, as `dev`, and of each tag, below build/versions; the header of each lists all.
+SITE_TAGS ?= $(shell git tag --list 'v*')
+SITE_VERSIONS := $(CURDIR)/build/versions
+site-versions:
+	$(MAKE) site SITE_VERSION=dev SITE_OUT=$(SITE_VERSIONS)/dev
+	set -e; for tag in $(SITE_TAGS); do \
+	    test -d build/tags/$$tag || git worktree add --quiet --detach build/tags/$$tag $$tag; \
+	    $(MAKE) -C build/tags/$$tag site SITE_VERSION=$${tag#v} SITE_OUT=$(SITE_VERSIONS)/$${tag#v}; \
+	done
 
 # Its generator has an environment of its own; what its pages load in the browser comes from npm.
 $(SITE)/.installed:

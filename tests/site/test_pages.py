@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
-from docs.site.__main__ import settings
+from docs.site.__main__ import list_versions, settings
 from docs.site.pages import ROOT, page_text, site_pages
 from opwright.cli.main import COMMANDS
 from opwright.emit.registry import FAMILIES
@@ -78,3 +80,18 @@ def test_examples_of_code_stay_as_they_are(pages: dict[str, str]) -> None:
     lines = [line.strip() for found in block.findall(source) for line in found.splitlines()]
     assert lines
     assert [line.strip() for found in block.findall(pages["tutorial.md"]) for line in found.splitlines()] == lines
+
+
+def test_versions_are_listed_newest_first(tmp_path: Path) -> None:
+    """A folder of sites leads to the newest release; one without releases to what it has."""
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "index.html").touch()
+    assert list_versions(tmp_path) == ["dev"]
+    assert 'url=dev/"' in (tmp_path / "index.html").read_text()
+    for name in ("0.9.0", "0.10.0", "0.10.0rc1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").touch()
+    assert list_versions(tmp_path) == ["dev", "0.10.0", "0.10.0rc1", "0.9.0"]
+    rows = json.loads((tmp_path / "versions.json").read_text())
+    assert [row["version"] for row in rows if "latest" in row["aliases"]] == ["0.10.0"]
+    assert 'url=0.10.0/"' in (tmp_path / "index.html").read_text()
