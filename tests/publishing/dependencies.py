@@ -46,7 +46,8 @@ def installed_packages(environment: Environment) -> list[Package]:
 
 def differences_of_table(packages: list[Package], page: Path = _PAGE) -> Iterator[str]:
     """What the table of the page says differently from the packages that were installed on all Pythons."""
-    rows = dict(_ROW.findall(page.read_text(encoding="utf-8")))
+    table = page.read_text(encoding="utf-8").partition("| package | licence |")[2].partition("\n\n")[0]
+    rows = dict(_ROW.findall(table))
     installed = {package.name: package.licence for package in packages}
     for name in sorted(rows.keys() | installed.keys()):
         if rows.get(name) != installed.get(name):
