@@ -27,9 +27,11 @@ def test_builds_are_the_same(tmp_path: Path) -> None:
 
 
 def test_table_of_dependencies(tmp_path: Path) -> None:
-    """A row too many, one too few, and another licence are differences."""
+    """A row too many, one too few, and another licence are differences; other tables of the page are not read."""
     page = tmp_path / "dependencies.md"
-    page.write_text("| `one` | MIT | 1 | why |\n| `two` | BSD-3-Clause | 1 | why |\n| `three` | MIT | 1 | why |\n")
+    rows = ("| `one` | MIT | 1 | why |", "| `two` | BSD-3-Clause | 1 | why |", "| `three` | MIT | 1 | why |")
+    head = "| package | licence | MB | why |\n| --- | --- | --- | --- |\n"
+    page.write_text(head + "\n".join(rows) + "\n\n| missing | MB |\n| --- | --- |\n| `one` | 1 |\n")
     packages = [Package("one", "1.0", "MIT"), Package("two", "1.0", "MIT"), Package("four", "1.0", "PSF-2.0")]
     assert list(differences_of_table(packages, page)) == [
         "dependencies.md has no row for `four`; its metadata has PSF-2.0",
