@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from opwright.coverage.dispatch import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
+from opwright.coverage.hand_registrations import HandRegistrations
 from opwright.coverage.records import shown_name
 from opwright.coverage.registrations import RegistrationKind, registrations
 from opwright.emit.emitter import Job
@@ -27,20 +28,33 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
-def dispatch_records(function: NativeFunction, job: Job) -> tuple[DispatchRecord, ...]:
-    """The dispatch table of an overload, with the fallbacks of the job's backends."""
+def dispatch_records(
+    function: NativeFunction, job: Job, by_hand: HandRegistrations | None = None
+) -> tuple[DispatchRecord, ...]:
+    """The dispatch table of an overload, with the fallbacks of the job's backends, and what is registered by hand."""
     does = RegistrationKind.cpu_fallback.value
     fallbacks = {backend.key.name: does for backend in job.backends if backend.options.fallback is Fallback.cpu}
     rows = dispatch_table(function, registrations(job, function), None, fallbacks)
     # Composite kernels are the same for all devices without a kernel, so any such device will do.
     other_device = Dispatch(DeviceKernels(UNDEFINED, {}, {}), job.catalog, job.rules)
-    return tuple(_records(rows, function, other_device))
+    return tuple(_records(rows, function, other_device, by_hand if function.library is PYTORCH else None))
 
 
-def _records(rows: Iterable[TableRow], function: NativeFunction, dispatch: Dispatch) -> Iterator[DispatchRecord]:
+def _records(
+    rows: Iterable[TableRow], function: NativeFunction, dispatch: Dispatch, known: HandRegistrations | None
+) -> Iterator[DispatchRecord]:
     for row in rows:
         registration = row.registration
         by_hand = row.key.by_hand if function.library is PYTORCH else ()
+        place = known.place(function.name.text, row.key) if known is not None and by_hand else None
+        if place is not None:
+            by_hand = (str(place),)
+        elif known is not None and known.covers(row.key):
+            by_hand = ()
+        if registration is None and place is not None:
+            kind = RegistrationKind.by_hand
+            yield DispatchRecord(row.key.name, "kernel", "", kind.name, kind.value, "", "", by_hand)
+            continue
         if registration is None:
             text = row.key.does or row.serving.value
             yield DispatchRecord(row.key.name, row.serving.name, "", "", text, "", "", by_hand)
@@ -109,7 +123,7 @@ def _add_section(
         case "operation":
             return explanation._replace(operation=operation_record(function))
         case "dispatch":
-            records = dispatch_records(function, job)
+            records = dispatch_records(function, job, explained.by_hand)
             return explanation._replace(dispatch=records, implementations=tuple(_implementations(function)))
         case "signatures":
             return explanation._replace(signatures=signature_records(function, job))

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from opwright.coverage.hand_registrations import HandRegistrations
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
@@ -52,10 +53,14 @@ class ExplainRequest(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """A loaded job, with the names of the families that it has files of."""
+    """A loaded job, with the names of the families that it has files of.
+
+    `by_hand` are the registrations in PyTorch's sources, None where these are not on this machine.
+    """
 
     job: Job
     families: tuple[str, ...]
+    by_hand: HandRegistrations | None = None
 
     @property
     def catalogs(self) -> list[Catalog]:
@@ -79,7 +84,8 @@ def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]
     if not request.backends and not request.operator_files and _names_nothing(request):
         return
     job = load_part(request, rules) or load_pytorch(request, request.inputs, rules, sink)
-    yield Explained(job, _families(request))
+    by_hand = None if request.inputs.paths() is None else HandRegistrations(request.inputs)
+    yield Explained(job, _families(request), by_hand)
 
 
 def _families(request: ExplainRequest) -> tuple[str, ...]:

@@ -158,11 +158,14 @@ def _rows(records: Iterable[DispatchRecord], painter: Painter) -> Iterator[str]:
         hand = sorted({path for record in members for path in record.by_hand})
         if hand and shared.kind == "by_hand":
             yield from painter.wrap("      ", f"in {', '.join(hand)}", note=True)
-        if any(record.key == META.name and record.by_hand for record in members):
-            yield from painter.wrap("      ", _META_IN_PYTHON, note=True)
+        for record in members:
+            if record.key == META.name and record.by_hand and record.kind != "by_hand":
+                yield from painter.wrap("      ", _replaced_in_python(record.by_hand[0]), note=True)
 
 
-_META_IN_PYTHON: Final = "Python may replace the kernel for Meta: see torch/_meta_registrations.py"
+def _replaced_in_python(source: str) -> str:
+    """What Python does with the kernel for Meta; the source has a line if it is known to replace this one."""
+    return f"Python {'replaces' if ':' in source else 'may replace'} the kernel for Meta: see {source}"
 
 
 def _shared_row(record: DispatchRecord) -> DispatchRecord:
