@@ -41,15 +41,15 @@ def dispatch_records(
 
 
 def _records(
-    rows: Iterable[TableRow], function: NativeFunction, dispatch: Dispatch, known: HandRegistrations | None
+    rows: Iterable[TableRow], function: NativeFunction, dispatch: Dispatch, sources: HandRegistrations | None
 ) -> Iterator[DispatchRecord]:
     for row in rows:
         registration = row.registration
         by_hand = row.key.by_hand if function.library is PYTORCH else ()
-        place = known.place(function.name.text, row.key) if known is not None and by_hand else None
+        place = sources.place(function.name.text, row.key) if sources is not None and by_hand else None
         if place is not None:
             by_hand = (str(place),)
-        elif known is not None and known.covers(row.key):
+        elif sources is not None and sources.covers(row.key):
             by_hand = ()
         if registration is None and place is not None:
             kind = RegistrationKind.by_hand
