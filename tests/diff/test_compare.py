@@ -157,6 +157,20 @@ def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     return status, capsys.readouterr().out
 
 
+def test_statistics_count_kinds_and_audiences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each kind of change and each audience that has one; `--breaks any` leaves out what breaks nobody."""
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(f"- func: f(Tensor self, Tensor w) -> Tensor\n{HEAD}", encoding="utf-8")
+    new.write_text(
+        f"- func: f(Tensor self, Tensor? w=None) -> Tensor\n{HEAD}\n- func: g(Tensor self) -> Tensor\n{HEAD}", "utf-8"
+    )
+    lines = run(str(old), str(new), "--statistics", capsys=capsys)[1].splitlines()
+    assert lines[:3] == [f"{old} -> {new}", "     1  changed", "     1  added"]
+    assert "     1  break kernel: kernels that are registered for the operator elsewhere" in lines
+    assert "     1  added" not in run(str(old), str(new), "--statistics", "--breaks", "any", capsys=capsys)[1]
+    assert run(str(old), str(old), "--statistics", capsys=capsys)[1] == f"{old} -> {old}\nnothing changed\n"
+
+
 def test_exit_status_follows_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The status is 1 if something breaks one of those that `--fail-on` names, by default anyone."""
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"

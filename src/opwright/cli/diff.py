@@ -57,14 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHOM",
         action="append",
         default=[],
-        choices=[audience.name for audience in Audience],
-        help=f"only changes that break {', '.join([audience.name for audience in Audience])} (may be repeated)",
+        choices=["any", *[audience.name for audience in Audience]],
+        help=f"only changes that break {', '.join([audience.name for audience in Audience])}, or any of them (may be "
+        "repeated)",
     )
     add_allow_path_argument(parser)
     _add_output_arguments(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
     output.add_argument("--all", action="store_true", help="show differences that break nobody too: kernels, tags")
+    output.add_argument("--statistics", action="store_true", help="print how many changes there are of each kind")
     output.add_argument("--out", metavar="FILE", type=not_empty, help="write the report to this file")
     output.add_argument(
         "--fail-on",
@@ -117,7 +119,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     comparison = compare(old.side, new.side)
     tasks, named = _tasks(arguments, old, new, sink)
     sink.raise_if_errors()
-    wanted = [Audience[name] for name in arguments.breaks]
+    wanted = [audience for audience in Audience if {"any", audience.name} & set(arguments.breaks)]
     changes = [
         change
         for change in comparison.changes
@@ -198,6 +200,8 @@ def _render(
     changes: Sequence[OperatorChange],
     tasks: Sequence[BackendTask] | None,
 ) -> str:
+    if arguments.statistics:
+        return reports.render_statistics(comparison, changes)
     match arguments.format:
         case "json":
             return reports.render_json(comparison, changes, tasks)

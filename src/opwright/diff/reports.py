@@ -24,6 +24,7 @@ __all__ = [
     "json_schema",
     "render_json",
     "render_markdown",
+    "render_statistics",
     "render_text",
     "shown_reasons",
 ]
@@ -85,6 +86,17 @@ def render_json(comparison: Comparison, changes: Iterable[OperatorChange], tasks
 
 WIDTH: Final = 80
 _COUNTS: Final = 6
+
+
+def render_statistics(comparison: Comparison, changes: Sequence[OperatorChange]) -> str:
+    """How many operators changed in which way, and how many of the changes break whom."""
+    kinds = [(sum(change.kind is kind for change in changes), kind.value) for kind in ChangeKind]
+    broken = [
+        (sum(audience in change.breaks for change in changes), f"break {audience.name}: {audience.value}")
+        for audience in Audience
+    ]
+    lines = [f"{count:6,}  {text}" for count, text in [*kinds, *broken] if count]
+    return "\n".join([f"{comparison.old} -> {comparison.new}", *(lines or ["nothing changed"]), ""])
 
 
 def render_text(
