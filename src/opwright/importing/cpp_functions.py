@@ -122,7 +122,8 @@ class Statement(NamedTuple):
 class CppFunction(NamedTuple):
     """A function: its name with its namespaces, its types as texts, and where it is declared.
 
-    Only its own file can name one that `is_hidden`: it is static, or in an anonymous namespace.
+    Only its own file can name one that `is_hidden`: it is static, or in an anonymous namespace. `forwards_to` is the
+    function to which it only hands its parameters, as the source names it; empty if it does more.
     """
 
     name: str
@@ -130,6 +131,7 @@ class CppFunction(NamedTuple):
     parameters: tuple[str, ...]
     path: str
     is_hidden: bool
+    forwards_to: str = ""
 
 
 def statements(source: CppSource) -> Iterator[Statement]:
@@ -194,13 +196,33 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
         return None
     named = "".join(texts[first:])
     scope = [name for name in statement.scope if name]
+    parameters = parameters_of(head, opening)
     return CppFunction(
         "::".join([*scope, named]),
         text_of(typed),
-        tuple(map(_type_of, parameters_of(head, opening))),
+        tuple(map(_type_of, parameters)),
         path,
         "" in statement.scope or "static" in texts,
+        forwarded_to(statement.body, parameters),
     )
+
+
+def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -> str:
+    """The function to which a body only hands the parameters, in their order; empty if it does anything else.
+
+    `apply` of a class of autograd is none: it records the gradient.
+    """
+    call = next((index for index, token in enumerate(body) if token.text == "("), 0)
+    if call < 2 or body[0].text != "return":
+        return ""
+    if [token.text for token in body[closing_index(body, call) :]] != [")", ";"]:
+        return ""
+    callee = body[1:call]
+    if any(token.kind != "name" and token.text != "::" for token in callee) or callee[-1].text == "apply":
+        return ""
+    given = [text_of(argument) for argument in arguments(body, call)]
+    names = [parameter[-1].text if parameter else "" for parameter in parameters]
+    return "".join([token.text for token in callee]) if given == names else ""
 
 
 def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:

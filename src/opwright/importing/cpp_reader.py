@@ -9,7 +9,14 @@ from types import MappingProxyType
 from typing import Final
 
 from opwright.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
-from opwright.importing.cpp_functions import CppFunction, Statement, function_of, inferred_schema, statements
+from opwright.importing.cpp_functions import (
+    CppFunction,
+    Statement,
+    forwarded_to,
+    function_of,
+    inferred_schema,
+    statements,
+)
 from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_index, read_cpp, text_of
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -42,7 +49,7 @@ class CppRegistrations(NamedTuple):
     `headers` declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
     need, by the namespace. `wholes` are statements and blocks that only register, each with the places inside: without
     these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
-    the functions of headers with their paths.
+    the functions of headers with their paths. `fallbacks` are the kernels for all operators, by their keys, as texts.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -53,6 +60,7 @@ class CppRegistrations(NamedTuple):
     wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]]
     classes: Sequence[tuple[AppliedClass, AutogradClass]]
     declared: Mapping[str, str]
+    fallbacks: Mapping[str, tuple[SourcePlace, str]]
 
 
 class _Statement(NamedTuple):
@@ -119,6 +127,7 @@ class _Reader:
         self._headers: dict[str, None] = {}
         self._undeclared: dict[str, None] = {}
         self._unread: list[tuple[SourcePlace, str]] = []
+        self._fallbacks: dict[str, tuple[SourcePlace, str]] = {}
         self._unknown: dict[str, str] = {}
         self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
         self._aliases: dict[str, str] = {}
@@ -146,7 +155,15 @@ class _Reader:
             own.name: own.path for named in self._functions.values() for own in named if own.path.endswith(CPP_HEADERS)
         }
         return CppRegistrations(
-            read, self._unread, [*self._headers], [*self._undeclared], self._unknown, self._wholes, applied, declared
+            read,
+            self._unread,
+            [*self._headers],
+            [*self._undeclared],
+            self._unknown,
+            self._wholes,
+            applied,
+            declared,
+            self._fallbacks,
         )
 
     def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
@@ -202,6 +219,8 @@ class _Reader:
         """What a call of `def` or `impl` registers."""
         given = list(call.arguments)
         if call.method not in ("def", "impl") or not given:
+            if call.method == "fallback" and block.namespace == "_":
+                self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
             if call.method in ("fallback", "class_", "define"):
                 self._unread.append((call.place, f"`{call.method}` stays in the source"))
             return
@@ -253,6 +272,11 @@ class _Reader:
         if function is None:
             scope = [] if name.startswith("::") else [part for part in block.scope if part]
             return row._replace(kernel="::".join([*scope, name.removeprefix("::")]))
+        if function.is_hidden and function.forwards_to:
+            callee = self._find(function.forwards_to, block.scope, row.place.path)
+            if callee is None:
+                return row._replace(kernel=function.forwards_to.removeprefix("::"), parameters=function.parameters)
+            function = callee
         if function.is_hidden:
             note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
             row = row._replace(notes=(note,))
@@ -265,7 +289,7 @@ class _Reader:
             where = os.path.relpath(header.path, os.path.dirname(row.place.path) or ".")
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
             row = row._replace(notes=(*row.notes, note))
-        return row._replace(kernel=function.name)
+        return row._replace(kernel=function.name, parameters=function.parameters)
 
     def _header_of(self, function: CppFunction) -> CppFunction | None:
         """The declaration of a function in a header, with the same types if there is one."""
@@ -424,17 +448,7 @@ def _forwarded_name(tokens: Sequence[Token]) -> str | None:
         return None
     opening = texts.index("{")
     parameters = arguments(tokens, 2) if texts[2] == "(" else []
-    body = tokens[opening + 1 : -1]
-    call = next((index for index, token in enumerate(body) if token.text == "("), 0)
-    if (
-        call < 2
-        or body[0].text != "return"
-        or [token.text for token in body[closing_index(body, call) :]] != [")", ";"]
-    ):
-        return None
-    given = [text_of(argument) for argument in arguments(body, call)]
-    names = [parameter[-1].text if parameter else "" for parameter in parameters]
-    return _function_name(body[1:call]) if given == names else None
+    return forwarded_to(tokens[opening + 1 : -1], parameters) or None
 
 
 def _function_name(tokens: Sequence[Token]) -> str | None:

@@ -23,10 +23,11 @@ class SourcePlace(NamedTuple):
 class RegistrationStatement(NamedTuple):
     """A statement that registers an operator, a kernel, or both.
 
-    `name` is the operator with its overload, without the namespace. `schema` is the text of the schema from the name
-    on, empty for a statement that registers a kernel alone. `keys` are those of the kernel, and `kernel` is its C++
-    name from the global namespace on; it is empty for one without a name that generated code could use, of which
-    `by_hand` has the text. All `conditions` of the preprocessor hold at the place. `notes` say what is uncertain.
+    `name` is the operator with its overload, without the namespace. `schema` is the text of the schema from the
+    name on, empty for a statement that registers a kernel alone. `keys` are those of the kernel, and `kernel` is
+    its C++ name from the global namespace on; it is empty for one without a name that generated code could use, of
+    which `by_hand` has the text. `parameters` are the types of the kernel, if its source was read. All `conditions`
+    of the preprocessor hold at the place. `notes` say what is uncertain.
     """
 
     namespace: str
@@ -40,6 +41,7 @@ class RegistrationStatement(NamedTuple):
     conditions: tuple[str, ...] = ()
     is_stable: bool = False
     notes: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
 
 class SourceRegistrations(NamedTuple):
