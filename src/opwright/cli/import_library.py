@@ -1,10 +1,11 @@
-"""Write a library file from the registrations that a library has.
+"""Write a library file, or a backend file, from the registrations in sources.
 
   opwright import csrc --out acme.yaml             from C++ and Python sources: files, or folders with them
   opwright import csrc --out acme.yaml --check     compare: does acme.yaml register what the sources register?
   opwright import --module acme._C --out acme.yaml from a process that imports the module
   opwright import csrc --out acme.yaml --derivatives derivatives.yaml
                                                    with formulas from the classes of autograd
+  opwright import csrc --backend --out npu.yaml    a backend file from `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)`
 
 The file has comments where something is uncertain. The program prints which lines the file takes the place of."""
 
@@ -17,13 +18,21 @@ from opwright.cli.arguments import not_empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opwright.importing.run import Written
     from opwright.source.diagnostic import Diagnostics
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("sources", metavar="SOURCE", nargs="*", help="a C++ or Python source, or a folder with sources")
-    parser.add_argument("--out", metavar="FILE", required=True, type=not_empty, help="the library file")
+    parser.add_argument("--out", metavar="FILE", required=True, type=not_empty, help="the library or backend file")
+    parser.add_argument(
+        "--backend",
+        action="store_true",
+        help="write a backend file, from the kernels that C++ sources register for PyTorch's operators on a device",
+    )
     parser.add_argument(
         "-D",
         "--define",
@@ -71,6 +80,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.importing.run import ImportRequest, check_import, write_import
 
     macros = dict(word.partition("=")[::2] for word in arguments.define)
+    if arguments.backend:
+        return _import_backend(arguments, macros, sink)
     request = ImportRequest(
         tuple(arguments.sources),
         tuple(arguments.module),
@@ -85,11 +96,33 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             print(difference)
         print(f"{comparison.equal} operators are registered alike, {len(comparison.differences)} differences")
         return console.FAULTS if comparison.differences else console.SUCCESS
-    written = write_import(request, force=arguments.force)
+    _report(arguments.out, write_import(request, force=arguments.force))
+    return console.SUCCESS
+
+
+def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], sink: Diagnostics) -> int:
+    """Write a backend file, or compare it with the sources."""
+    from opwright.cli import console
+    from opwright.importing.backend_import import compare_backend
+    from opwright.importing.run import read_backend, write_backend
+    from opwright.source.text import SourceFile
+
+    imported = read_backend(arguments.sources, macros, arguments.torch)
+    if arguments.check:
+        equal, differences = compare_backend(imported, SourceFile.read(arguments.out), sink)
+        for difference in differences:
+            print(difference)
+        print(f"{equal} kernels are registered alike, {len(differences)} differences")
+        return console.FAULTS if differences else console.SUCCESS
+    _report(arguments.out, write_backend(imported, arguments.out, force=arguments.force))
+    return console.SUCCESS
+
+
+def _report(out: str, written: Written) -> None:
+    """Print what stays, what can be deleted, and how many operators the file has."""
     for place, reason in written.left:
         print(f"stays: {place}: {reason}")
     for path, ranges in written.deletable.items():
         print(f"can be deleted: {os.path.normpath(path)}: {ranges}")
     noun = "operator" if written.operators == 1 else "operators"
-    print(f"{arguments.out}: {written.operators} {noun}; compare with `opwright import ... --check`")
-    return console.SUCCESS
+    print(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`")

@@ -1,7 +1,7 @@
 """Writes the backend file of a backend that exists, from the kernels that its sources register for PyTorch's operators.
 
 The wrappers that are generated from it call the same kernels and do no more: devices are neither checked nor set, and
-no overload is made from another.
+no overload follows from another.
 """
 
 from __future__ import annotations
@@ -13,14 +13,186 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.dialects.native_functions.scope import LoadScope
+from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind
 from opwright.explain.resolution import Entries
 from opwright.extension.generated import update_backend_code
-from opwright.importing.cpp_reader import CPP_HEADERS, CppRegistrations, read_cpp_sources
+from opwright.importing.cpp_reader import read_cpp_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
-from opwright.model.dispatch_key import KEYS, LIBRARY_KEYS
+from opwright.model.dispatch_key import CPU, DEVICES
 from opwright.release.inputs import open_inputs
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault, shorten
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
+
+__all__ = ["BackendImport", "compare_backend", "import_backend"]
+
+
+class BackendImport(NamedTuple):
+    """The text of a backend file, what its entries register, what they take the place of, and what stays, with reasons.
+
+    Registrations are operators with their dispatch keys.
+    """
+
+    text: str
+    registered: frozenset[tuple[str, str]]
+    taken: tuple[SourcePlace, ...]
+    left: tuple[tuple[SourcePlace, str], ...]
+
+
+_NAMESPACE: Final = "aten"
+_CPU_FALLBACK: Final = "cpu_fallback"
+#: Devices whose kernels PyTorch has itself; the sources of a backend register few for them.
+_OF_PYTORCH: Final = frozenset(("CPU", "CUDA", "MPS", "Meta"))
+
+
+def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch: str = "auto") -> BackendImport:
+    """The backend file for what C++ sources register. Raises Fault if they register nothing for a device."""
+    read = read_cpp_sources(files, macros)
+    rows = [row for row in read.statements if row.namespace == _NAMESPACE and row.keys]
+    device = _device_of(rows)
+    if device is None:
+        help = "name sources with `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)`"
+        raise Fault.at(
+            codes.NO_REGISTRATIONS, "no source registers kernels of PyTorch's operators for a device", help=help
+        )
+    importer = _Importer(device, Entries(open_inputs(torch)))
+    for row in read.statements:
+        importer.add(row)
+    fallback = read.fallbacks.get(device)
+    importer.left += [(place, reason) for place, reason in read.unread if fallback is None or place != fallback[0]]
+    if fallback is not None:
+        importer.add_fallback(*fallback, any(_CPU_FALLBACK in file.text for file in files))
+    return importer.result([file.path for file in files])
+
+
+def compare_backend(found: BackendImport, file: SourceFile, sink: Diagnostics) -> tuple[int, tuple[str, ...]]:
+    """How many registrations the generated code of a backend file shares with the sources, and what differs."""
+    with tempfile.TemporaryDirectory() as folder:
+        code = update_backend_code([file], folder, sink=sink)
+        sources = [SourceFile.read(path) for path in code.sources]
+    rows = [row for row in read_cpp_sources(sources, {}).statements if row.namespace == _NAMESPACE]
+    generated = {(row.name, key) for row in rows for key in row.keys}
+    differences = [f"`{name}` is not generated for {key}" for name, key in sorted(found.registered - generated)]
+    differences += [
+        f"`{name}` is generated for {key}, and not in the sources" for name, key in sorted(generated - found.registered)
+    ]
+    return len(found.registered & generated), tuple(differences)
+
+
+def _section_of(key: str) -> tuple[SectionKind, str] | None:
+    """The section of a dispatch key, and the device; None for keys of no device."""
+    names = {device.name for device in DEVICES}
+    kinds = sorted(SECTIONS.values(), key=lambda kind: -len(kind.prefix))
+    return next(
+        (
+            (DENSE if kind.is_dense else kind, key.removeprefix(kind.prefix))
+            for kind in kinds
+            if key.startswith(kind.prefix) and key.removeprefix(kind.prefix) in names
+        ),
+        None,
+    )
+
+
+def _device_of(rows: Iterable[RegistrationStatement]) -> str | None:
+    """The device that most kernels are for, one of PyTorch's own if there is no other."""
+    counts = Counter([found[1] for row in rows for key in row.keys if (found := _section_of(key)) is not None])
+    ordered = sorted(counts, key=lambda name: (name in _OF_PYTORCH, -counts[name]))
+    return ordered[0] if ordered and ordered[0] not in _OF_PYTORCH - {CPU.name} else None
+
+
+class _Importer:
+    """Collects the entries of one device."""
+
+    def __init__(self, device: str, entries: Entries) -> None:
+        self.left: list[tuple[SourcePlace, str]] = []
+        self._device = device
+        self._entries = entries
+        self._sections: dict[str, dict[str, str]] = {}
+        self._registered: set[tuple[str, str]] = set()
+        self._taken: list[SourcePlace] = []
+        self._namespaces: Counter[str] = Counter()
+        self._manual: dict[str, str] = {}
+        self._symint: dict[str, None] = {}
+        self._has_fallback = False
+
+    def add(self, row: RegistrationStatement) -> None:
+        """Take a statement as an entry, or leave it with a reason."""
+        reason = self._reason(row)
+        if reason:
+            self.left.append((row.place, reason))
+            return
+        for key in row.keys:
+            section = _section_of(key)
+            assert section is not None, "other keys have a reason"
+            options = [f"kernel: {row.kernel}"]
+            if self._is_composite(row.name) and section[0].is_dense:
+                options.append("override_composite: true")
+            self._sections.setdefault(section[0].name, {})[row.name] = f"{{{', '.join(options)}}}"
+            self._registered.add((row.name, key))
+        self._namespaces[row.kernel.rpartition("::")[0]] += 1
+        self._taken.append(row.place)
+        if any("SymInt" in parameter for parameter in row.parameters):
+            self._symint[row.name] = None
+
+    def _reason(self, row: RegistrationStatement) -> str:
+        """Why a statement stays in the source; empty if it becomes an entry."""
+        if row.namespace != _NAMESPACE:
+            return f"`{row.namespace}` is not PyTorch's: `opwright import` without `--backend` writes a library file"
+        others = [key for key in row.keys if (found := _section_of(key)) is None or found[1] != self._device]
+        if others or not row.keys:
+            return f"`{row.name}` is for {', '.join(others) or 'no key'}, and the file is for {self._device}"
+        if row.conditions:
+            return f"`{row.name}` is registered under `{' && '.join(row.conditions)}`, a condition of the preprocessor"
+        if not self._is_operator(row.name):
+            return f"this PyTorch has no operator `{row.name}`"
+        hidden = next((note for note in row.notes if "anonymous namespace" in note), "")
+        if row.by_hand or hidden:
+            if row.keys == (self._device,):
+                self._manual[row.name] = row.by_hand or row.kernel
+            what = hidden or f"`{row.by_hand}` has no name that generated code could call"
+            return f"{what}; `{row.name}` is `manual` in the file"
+        return ""
+
+    def _is_operator(self, name: str) -> bool:
+        """Whether the release has an overload; those of synthesized operators are out overloads."""
+        operator, _, overload = name.partition(".")
+        return name in self._entries.texts or (operator in self._entries.operators and overload.endswith("out"))
+
+    def _is_composite(self, name: str) -> bool:
+        entry = self._entries.texts.get(name, "  dispatch:")
+        return re.search(r"(?m)^  (?:dispatch|structured_delegate|structured): ?", entry) is None
+
+    def add_fallback(self, place: SourcePlace, text: str, has_cpu_fallback: bool) -> None:
+        """Take the kernel for all operators, if it is the CPU's, or leave it with a reason."""
+        if has_cpu_fallback and "Fallthrough" not in text:
+            self._has_fallback = True
+            self._taken.append(place)
+        else:
+            self.left.append((place, f"`{text}` stays: the file has no fallback but that to the CPU"))
+
+    def result(self, paths: Sequence[str]) -> BackendImport:
+        """The file with all that was taken."""
+        return BackendImport(
+            "\n".join([*self._lines(paths), ""]), frozenset(self._registered), tuple(self._taken), tuple(self.left)
+        )
+
+    def _lines(self, paths: Sequence[str]) -> Iterator[str]:
+        yield f"# From {', '.join([os.path.basename(path) for path in paths])}."
+        yield f"backend: {self._device}"
+        namespaces = [name for name, _ in self._namespaces.most_common() if name]
+        yield f"cpp_namespace: {(*namespaces, f'at::{self._device.lower()}')[0]}"
+        yield "# The sources neither check nor set devices, and no overload follows from another."
+        yield from ("device_guard: false", "derived_overloads: false")
+        if self._has_fallback:
+            yield "fallback: cpu"
+        for name in SECTIONS:
+            if name in self._sections:
+                yield f"{name}:"
+                yield from [f"- {operator}: {options}" for operator, options in self._sections[name].items()]
+        if self._symint:
+            yield f"symint: [{', '.join(self._symint)}]"
+        if self._manual:
+            yield "# These stay in the sources: generated code cannot name their kernels."
+            yield "manual:"
+            yield from [f"- {name}  # {' '.join(text.split())}" for name, text in self._manual.items()]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.files.writer import write_file
+from opwright.importing.backend_import import BackendImport, import_backend
 from opwright.importing.comparison import RegistrationComparison, compare_registrations, generated_operators
 from opwright.importing.cpp_reader import CPP_HEADERS, CPP_SUFFIXES, read_cpp_sources
 from opwright.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
@@ -23,7 +24,16 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
 
-__all__ = ["ImportRequest", "ReadOperators", "Written", "check_import", "read_operators", "write_import"]
+__all__ = [
+    "ImportRequest",
+    "ReadOperators",
+    "Written",
+    "check_import",
+    "read_backend",
+    "read_operators",
+    "write_backend",
+    "write_import",
+]
 
 #: Words that every file with registrations has, one of them at least.
 _WORDS: Final = ("TORCH_LIBRARY", "RegisterOperators")
@@ -151,12 +161,33 @@ def _paths(sources: Iterable[str]) -> Iterator[str]:
         yield from files_below(source, (*CPP_SUFFIXES, ".py")) if os.path.isdir(source) else (source,)
 
 
+def _check_absent(paths: Iterable[str]) -> None:
+    """Raises Fault if one of the files exists."""
+    for path in filter(os.path.lexists, paths):
+        message = f"`{path}` exists"
+        raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file, or replace it with `--force`")
+
+
+def read_backend(sources: Sequence[str], macros: Mapping[str, str], torch: str) -> BackendImport:
+    """The backend file for what sources register. Raises Fault if they register nothing for a device."""
+    files = [SourceFile.read(path) for path in _paths(sources) if path.endswith(CPP_SUFFIXES)]
+    return import_backend([file for file in files if "TORCH_LIBRARY" in file.text], macros, torch)
+
+
+def write_backend(imported: BackendImport, out: str, *, force: bool) -> Written:
+    """Write the backend file. Raises Fault if it exists, unless the run may replace it."""
+    if not force:
+        _check_absent([out])
+    write_file(out, imported.text.encode())
+    staying = {line for place, _ in imported.left for line in _lines(place)}
+    taken = [place for place in imported.taken if staying.isdisjoint(_lines(place))]
+    return Written(len(imported.registered), _ranges(taken), imported.left)
+
+
 def write_import(request: ImportRequest, *, force: bool) -> Written:
     """Write the library file. Raises Fault if it exists, unless the run may replace it."""
-    for path in filter(os.path.lexists, (request.out, request.derivatives)):
-        if not force:
-            message = f"`{path}` exists"
-            raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file, or replace it with `--force`")
+    if not force:
+        _check_absent([request.out, request.derivatives])
     read = read_operators(request)
     write_file(request.out, library_text(read.imported, read.head).encode())
     if request.derivatives:

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 class Kernel:
     """The C++ function that implements an overload under a dispatch key.
 
-    `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes symbolic
-    integers. The preprocessor tests `condition`, where it is not empty: the kernel exists where it holds. A kernel with
-    `implementations` is a generated function that calls one of them.
+    `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes
+    symbolic integers, and so does one that is made with `symint`. The preprocessor tests `condition`, where it is
+    not empty: the kernel exists where it holds. A kernel with `implementations` is a generated function that calls
+    one of them.
     """
 
     __slots__ = ("condition", "implementations", "key", "name", "namespace", "structured", "symint")
@@ -43,12 +44,14 @@ class Kernel:
         structured: bool,
         condition: str = "",
         implementations: tuple[KernelChoice, ...] = (),
+        *,
+        symint: bool = False,
     ) -> None:
         self.key: Final = key
         self.name: Final = name
         self.namespace: Final = namespace
         self.structured: Final = structured
-        self.symint: Final = "_symint" in name
+        self.symint: Final = symint or "_symint" in name
         self.condition: Final = condition
         self.implementations: Final = implementations
 

@@ -35,7 +35,8 @@ def kernel_of(entry: BackendEntryBuilder) -> Kernel:
     if name:
         convention = _convention(entry, KernelFamily())
         entry.options = options._replace(callee=f"{namespace}::{prefix}{name}", convention=convention)
-        return Kernel(key, name, namespace, is_structured)
+        symint = bool(entry.kernel) and entry.name.value in entry.section.head.symint_names
+        return Kernel(key, name, namespace, is_structured, symint=symint)
     kernels = tuple([_family_kernel(entry, family, prefix) for family in entry.families or (entry.family,)])
     first = kernels[0]
     if first.callee or first.class_name or first.convention or entry.families:
