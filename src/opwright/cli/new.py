@@ -5,6 +5,7 @@
   opwright new backend acme projects/acme       a backend: a device in the memory of the host, with its kernels
   opwright new kernel acme-ops projects/acme    operators for the Hugging Face Hub, which kernel-builder builds
 
+For a backend whose sources register kernels already, `opwright import csrc --backend --out acme.yaml` writes the file.
 The project builds and passes its tests; its README.md has the two commands."""
 
 from __future__ import annotations

@@ -1,0 +1,189 @@
+"""Backend files that are made from hand-written registrations register the same kernels."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from tests.compile.compiler import Compiler, compiler_program
+
+KERNELS = """\
+#include <ATen/core/Tensor.h>
+#include <c10/core/SymIntArrayRef.h>
+
+namespace acme {
+at::Tensor add(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+at::Tensor view(const at::Tensor& self, c10::SymIntArrayRef size);
+at::Tensor reshape(const at::Tensor& self, at::IntArrayRef shape);
+at::Tensor mm(const at::Tensor& self, const at::Tensor& other);
+at::Tensor mul(const at::Tensor& self, const at::Tensor& other);
+}  // namespace acme
+"""
+DEFINITIONS = """\
+#include "kernels.h"
+
+namespace acme {
+at::Tensor add(const at::Tensor& self, const at::Tensor&, const at::Scalar&) { return self; }
+at::Tensor view(const at::Tensor& self, c10::SymIntArrayRef) { return self; }
+at::Tensor reshape(const at::Tensor& self, at::IntArrayRef) { return self; }
+at::Tensor mm(const at::Tensor& self, const at::Tensor&) { return self; }
+at::Tensor mul(const at::Tensor& self, const at::Tensor&) { return self; }
+}  // namespace acme
+"""
+REGISTRATIONS = """\
+#include <ATen/native/CPUFallback.h>
+#include <torch/library.h>
+#include "kernels.h"
+
+namespace {
+
+at::Tensor wrapper_view(const at::Tensor& self, c10::SymIntArrayRef size) {
+  return acme::view(self, size);
+}
+
+at::Tensor only_here(const at::Tensor& self) {
+  return acme::mul(self, self);
+}
+
+void on_the_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  at::native::cpu_fallback(op, stack);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("add.Tensor", &acme::add);
+  m.impl("view", wrapper_view);
+  m.impl("reshape", TORCH_FN(acme::reshape));
+  m.impl("relu", &only_here);
+  m.impl("sub.Tensor", torch::CppFunction::makeFromBoxedFunction<&on_the_cpu>());
+#ifdef ACME_TRIL
+  m.impl("tril", [](const at::Tensor& self, int64_t diagonal) { return self; });
+#endif
+}
+
+TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, m) {
+  m.impl("mm", &acme::mm);
+}
+
+TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) {
+  m.impl("mul.Tensor", &acme::mul);
+}
+
+TORCH_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("gone", &acme::mul);
+}
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu>());
+}
+
+}  // namespace
+"""
+FILE = """\
+# From registrations.cpp.
+backend: PrivateUse1
+cpp_namespace: acme
+# The sources neither check nor set devices, and no overload follows from another.
+device_guard: false
+derived_overloads: false
+fallback: cpu
+supported:
+- add.Tensor: {kernel: acme::add}
+- view: {kernel: acme::view}
+- reshape: {kernel: acme::reshape, override_composite: true}
+autograd:
+- mul.Tensor: {kernel: acme::mul}
+sparse:
+- mm: {kernel: acme::mm}
+symint: [view]
+# These stay in the sources: generated code cannot name their kernels.
+manual:
+- relu  # only_here
+- sub.Tensor  # torch::CppFunction::makeFromBoxedFunction<&on_the_cpu>()
+"""
+#: What the file takes from the hands of the author.
+TAKEN = {"add.Tensor", "view", "reshape", "mm", "mul.Tensor"}
+
+#: Prints the operators for which a shared object registers kernels under each key.
+REGISTERED = """
+import json, sys, torch
+names = sys.argv[2].split()
+keys = ("PrivateUse1", "AutogradPrivateUse1", "SparsePrivateUse1")
+before = {(n, k) for n in names for k in keys if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{n}", k)}
+torch.ops.load_library(sys.argv[1])
+after = {(n, k) for n in names for k in keys if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{n}", k)}
+print(json.dumps(sorted(after - before)))
+"""
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the sources of a backend, which is the working folder."""
+    for name, text in {"kernels.h": KERNELS, "kernels.cpp": DEFINITIONS, "registrations.cpp": REGISTRATIONS}.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_files_have_what_sources_register(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each kernel with a name is an entry; what has none stays, with its place and a reason."""
+    assert main(["import", "kernels.h", "kernels.cpp", "registrations.cpp", "--backend", "--out", "acme.yaml"]) == 0
+    assert (sources / "acme.yaml").read_text() == FILE
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if "can be deleted" in line] == [
+        "can be deleted: registrations.cpp: 20-22, 31, 35, 43"
+    ]
+    stays = {int(line.split(":")[2]): line for line in said if line.startswith("stays")}
+    assert set(stays) == {23, 24, 26, 39}
+    assert "`only_here` can only be named in its own file" in stays[23]
+    assert "`sub.Tensor` is `manual` in the file" in stays[24]
+    assert "under `defined(ACME_TRIL)`" in stays[26].replace("ifdef ACME_TRIL", "defined(ACME_TRIL)")
+    assert "`gone` is for CPU, and the file is for PrivateUse1" in stays[39]
+    assert main(["import", ".", "--backend", "--out", "acme.yaml"]) == 1
+    assert "E" in capsys.readouterr().err
+
+
+def test_generated_code_registers_what_sources_do(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--check` finds no difference, and finds an entry that is missing and one too many."""
+    command = ["import", "registrations.cpp", "kernels.h", "--backend", "--out", "acme.yaml"]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main([*command, "--check"]) == 0
+    assert capsys.readouterr().out == "5 kernels are registered alike, 0 differences\n"
+    text = (sources / "acme.yaml").read_text()
+    (sources / "acme.yaml").write_text(text.replace("- view: {kernel: acme::view}", "- neg: {kernel: acme::neg}"))
+    (sources / "acme.yaml").write_text((sources / "acme.yaml").read_text().replace("symint: [view]\n", ""))
+    assert main([*command, "--check"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "`view` is not generated for PrivateUse1" in said
+    assert "`neg` is generated for PrivateUse1, and not in the sources" in said
+
+
+@pytest.mark.thorough
+def test_dispatchers_have_the_same_kernels(sources: Path) -> None:
+    """A process with the generated registrations has the kernels that one with the hand-written ones has."""
+    torch = pytest.importorskip("torch")
+    program = compiler_program()
+    assert program is not None
+    assert main(["import", "registrations.cpp", "kernels.h", "--backend", "--out", "acme.yaml"]) == 0
+    (sources / "acme.yaml").write_text((sources / "acme.yaml").read_text().replace("fallback: cpu\n", ""))
+    assert main(["generate", "--backend", "acme.yaml", "--out", "out"]) == 0
+    (sources / "build").mkdir()
+    compiler = Compiler(program, sources / "build", [sources / "out", sources])
+    kernels = compiler.object(sources / "kernels.cpp")
+    generated = [compiler.object(source) for source in sorted((sources / "out").rglob("Register*.cpp"))]
+    hand = compiler.link("hand", [kernels, compiler.object(sources / "registrations.cpp")])
+    ours = compiler.link("ours", [kernels, *generated])
+    names = " ".join(
+        [name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if "aten::" in name]
+    )
+    registered = [
+        json.loads(subprocess.check_output([sys.executable, "-c", REGISTERED, str(library), names], text=True))
+        for library in (hand, ours)
+    ]
+    assert registered[1] == [row for row in registered[0] if row[0] in TAKEN]
+    assert len(registered[1]) == 5
