@@ -147,6 +147,15 @@ def test_files_have_what_sources_register(sources: Path, capsys: pytest.CaptureF
     assert "E" in capsys.readouterr().err
 
 
+def test_fallbacks_that_do_more_stay(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fallback with code of its own is not PyTorch's: it stays, and the file has none."""
+    path = sources / "registrations.cpp"
+    path.write_text(path.read_text().replace("  at::native::cpu_fallback", "  check(op);\n  at::native::cpu_fallback"))
+    assert main(["import", "registrations.cpp", "--backend", "--out", "acme.yaml"]) == 0
+    assert "does more than PyTorch's fallback to the CPU" in capsys.readouterr().out
+    assert "fallback" not in (sources / "acme.yaml").read_text().replace("cpu_fallback", "").partition("manual")[0]
+
+
 def test_generated_code_registers_what_sources_do(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--check` finds no difference, and finds an entry that is missing and one too many."""
     command = ["import", "registrations.cpp", "kernels.h", "--backend", "--out", "acme.yaml"]

@@ -7,6 +7,7 @@ no overload follows from another.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from opwright.release.inputs import open_inputs
 from opwright.release.operator_names.backends import STAND_INS
 from opwright.release.tree import rules_of
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.diagnostic import Diagnostics, Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -42,7 +43,7 @@ class BackendImport(NamedTuple):
 
 
 _NAMESPACE: Final = "aten"
-_CPU_FALLBACK: Final = "cpu_fallback"
+_BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
 #: Devices whose kernels PyTorch has itself; the sources of a backend register few for them.
 _OF_PYTORCH: Final = frozenset(("CPU", "CUDA", "MPS", "Meta"))
 
@@ -63,7 +64,7 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
     fallback = read.fallbacks.get(device)
     importer.left += [(place, reason) for place, reason in read.unread if fallback is None or place != fallback[0]]
     if fallback is not None:
-        importer.add_fallback(*fallback, any(_CPU_FALLBACK in file.text for file in files))
+        importer.add_fallback(*fallback, any(_runs_cpu_kernels(fallback[1], file.text) for file in files))
     return importer.result([file.path for file in files])
 
 
@@ -80,6 +81,13 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
     differences = [f"`{name}` is not generated for {key}" for name, key in sorted(imported.registered - generated)]
     differences += [f"`{name}` is generated for {key}, and not in the sources" for name, key in sorted(extra)]
     return len(imported.registered & generated), tuple(differences)
+
+
+def _runs_cpu_kernels(kernel: str, text: str) -> bool:
+    """Whether a source defines a boxed kernel as a function that calls PyTorch's fallback to the CPU, and no more."""
+    boxed = _BOXED.search(kernel)
+    body = r"(?:return\s+)?(?:::)?at::native::cpu_fallback\(\s*\w+,\s*\w+\s*\);"
+    return boxed is not None and re.search(rf"\b{boxed[1]}\s*\([^()]*\)\s*\{{\s*{body}\s*\}}", text) is not None
 
 
 def _section_of(key: str) -> tuple[SectionKind, str] | None:
@@ -167,13 +175,13 @@ class _Importer:
         """Whether an operator has a composite kernel, whose gradient a kernel of the backend takes away."""
         return name in self._composites
 
-    def add_fallback(self, place: SourcePlace, text: str, has_cpu_fallback: bool) -> None:
+    def add_fallback(self, place: SourcePlace, text: str, runs_cpu_kernels: bool) -> None:
         """Take the kernel for all operators, if it is the CPU's, or leave it with a reason."""
-        if has_cpu_fallback and "Fallthrough" not in text:
+        if runs_cpu_kernels:
             self._has_fallback = True
             self._taken.append(place)
         else:
-            self.left.append((place, f"`{text}` stays: the file has no fallback but that to the CPU"))
+            self.left.append((place, f"`{shorten(text)}` does more than PyTorch's fallback to the CPU"))
 
     def result(self, paths: Sequence[str]) -> BackendImport:
         """The file with all that was taken."""
