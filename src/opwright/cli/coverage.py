@@ -4,8 +4,9 @@
   opwright coverage --backend acme.yaml --only missing 'conv*'   operators without a kernel
   opwright coverage --backend acme.yaml --trap any               mistakes that backend files invite
   opwright coverage --backend acme.yaml --format html --out coverage.html
+  opwright coverage --backend acme.yaml --runtime torch_acme     compare with a process that has loaded the backend
 
-Nothing is compiled, and PyTorch need not be installed."""
+Nothing is compiled, and without --runtime PyTorch need not be installed."""
 
 from __future__ import annotations
 
@@ -53,6 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="operators that the backend file names, in a file like native_functions.yaml (may be repeated)",
     )
+    parser.add_argument(
+        "--runtime",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="import this module in a process of its own, and print where its dispatcher differs from the report; this "
+        "runs the code of the module (may be repeated)",
+    )
     add_plugin_argument(parser)
     add_allow_path_argument(parser)
     add_input_arguments(parser)
@@ -95,11 +105,28 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tuple(arguments.trap),
     )
     report = _report(arguments, sink)
+    if arguments.runtime:
+        return _compare_with_process(arguments, report)
     text = _render(
         arguments.format, report, [record for record in report.records if query.selects(record)], query.is_empty
     )
     print_or_write(text, arguments.out)
     return console.SUCCESS
+
+
+def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport) -> int:
+    """Print where the dispatcher of a process differs from the report, and give the exit status."""
+    from opwright.coverage.runtime import DISPATCHER_PROGRAM, DispatcherState, runtime_differences
+    from opwright.importing.process import answer_of
+
+    answer = answer_of(DISPATCHER_PROGRAM, report.key, arguments.runtime)
+    assert isinstance(answer, list)
+    registered, can_be_called, has_fallback = answer
+    state = DispatcherState(frozenset(registered), frozenset(can_be_called), has_fallback)
+    differences = list(runtime_differences(report, state))
+    compared = f"{len(report.records):,} operators compared, {len(differences):,} differences"
+    print_or_write("\n".join([*differences, compared, ""]), arguments.out)
+    return console.FAULTS if differences else console.SUCCESS
 
 
 def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is_whole: bool) -> str:
