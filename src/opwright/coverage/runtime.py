@@ -49,8 +49,8 @@ def runtime_differences(report: CoverageReport, state: DispatcherState) -> Itera
             yield f"`{record.name}`: the file has {record.status.value}, and the process has none"
         elif name in state.registered and not expected and record.span is None:
             yield f"`{record.name}`: the process has a kernel that the file does not name; `manual` lists such"
-        elif not state.has_fallback and (said := _runs_differently(record, name in state.callable)):
-            yield f"`{record.name}`: {said}"
+        elif not state.has_fallback and (reason := _runs_differently(record, name in state.callable)):
+            yield f"`{record.name}`: {reason}"
 
 
 def _runs_differently(record: OperatorRecord, is_callable: bool) -> str:
