@@ -18,7 +18,7 @@ from opwright.explain.resolution import Entries, resolve
 from opwright.extension.generated import update_backend_code
 from opwright.importing.cpp_reader import read_cpp_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, DEVICES
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES
 from opwright.release.inputs import open_inputs
 from opwright.release.operator_names.backends import STAND_INS
 from opwright.release.tree import rules_of
@@ -44,7 +44,7 @@ class BackendImport(NamedTuple):
 
 _NAMESPACE: Final = "aten"
 _BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
-#: Devices whose kernels PyTorch has itself; the sources of a backend register few for them.
+#: Devices whose kernels PyTorch has itself: they have no backend file.
 _OF_PYTORCH: Final = frozenset(("CPU", "CUDA", "MPS", "Meta"))
 
 
@@ -105,10 +105,10 @@ def _section_of(key: str) -> tuple[SectionKind, str] | None:
 
 
 def _device_of(rows: Iterable[RegistrationStatement]) -> str | None:
-    """The device that most kernels are for, one of PyTorch's own if there is no other."""
-    counts = Counter([section[1] for row in rows for key in row.keys if (section := _section_of(key)) is not None])
-    ordered = sorted(counts, key=lambda name: (name in _OF_PYTORCH, -counts[name]))
-    return ordered[0] if ordered and ordered[0] not in _OF_PYTORCH - {CPU.name} else None
+    """The device that most kernels are for, apart from those that PyTorch has itself; None if there is none."""
+    sections = [section for row in rows for key in row.keys if (section := _section_of(key)) is not None]
+    counts = Counter([device for _, device in sections if device not in _OF_PYTORCH])
+    return next((device for device, _ in counts.most_common(1)), None)
 
 
 class _Importer:
