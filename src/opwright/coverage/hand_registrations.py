@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+from opwright.model.dispatch_key import META
 from opwright.model.runtime_keys import KeyKind, RuntimeKey
 from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
@@ -86,7 +87,7 @@ class HandRegistrations:
 
     >>> from opwright.model.runtime_keys import runtime_keys
     >>> from opwright.release.inputs import open_inputs
-    >>> meta = next(key for key in runtime_keys() if key.name == "Meta")
+    >>> meta = next(key for key in runtime_keys() if key.key is META)
     >>> HandRegistrations(open_inputs("auto")).place("linspace", meta).file
     'torch/_meta_registrations.py'
     """
@@ -284,4 +285,4 @@ def _registered_in_python(name: str, text: str) -> Iterator[tuple[str, str, Hand
         place = HandPlace(name, text.count("\n", 0, decorator.start()) + 1)
         arguments = text[decorator.end() : _arguments(text, decorator.end())[1]]
         for base, overload in _OPERATOR.findall(arguments):
-            yield base + ("" if overload == "default" else f".{overload}" if overload else _ALL), "Meta", place
+            yield base + ("" if overload == "default" else f".{overload}" if overload else _ALL), META.name, place

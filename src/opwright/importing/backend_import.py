@@ -18,7 +18,7 @@ from opwright.explain.resolution import Entries, resolve
 from opwright.extension.generated import update_backend_code
 from opwright.importing.cpp_reader import read_cpp_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.release.inputs import open_inputs
 from opwright.release.operator_names.backends import STAND_INS
 from opwright.release.tree import rules_of
@@ -44,8 +44,6 @@ class BackendImport(NamedTuple):
 
 _NAMESPACE: Final = "aten"
 _BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
-#: Devices whose kernels PyTorch has itself: they have no backend file.
-_OF_PYTORCH: Final = frozenset(("CPU", "CUDA", "MPS", "Meta"))
 
 
 def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch: str = "auto") -> BackendImport:
@@ -105,10 +103,11 @@ def _section_of(key: str) -> tuple[SectionKind, str] | None:
 
 
 def _device_of(rows: Iterable[RegistrationStatement]) -> str | None:
-    """The device that most kernels are for, apart from those that PyTorch has itself; None if there is none."""
+    """The device that most kernels are for; one that PyTorch leaves to others, if there is any."""
     sections = [section for row in rows for key in row.keys if (section := _section_of(key)) is not None]
-    counts = Counter([device for _, device in sections if device not in _OF_PYTORCH])
-    return next((device for device, _ in counts.most_common(1)), None)
+    counts = Counter([device for _, device in sections if device != META.name])
+    by_pytorch = {device.name for device in DEVICES if device.is_known}
+    return min(counts, key=lambda name: (name in by_pytorch, -counts[name]), default=None)
 
 
 class _Importer:
