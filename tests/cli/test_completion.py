@@ -1,4 +1,4 @@
-"""Completion in shells, as bash asks for it."""
+"""Completion in shells, as bash and fish ask for it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not there")
 
 #: Calls what `opwright completion bash` defines for a line, as bash does when a user presses TAB at its end.
 SESSION = """
@@ -29,6 +27,7 @@ def completions(line: str) -> list[str]:
     return sorted(word.strip() for word in done.stdout.splitlines() if word.strip())
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not there")
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -43,6 +42,18 @@ def completions(line: str) -> list[str]:
 def test_lines(line: str, expected: list[str]) -> None:
     """Commands, options, the values of options, and operators of the installed PyTorch."""
     assert completions(line) == expected
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not there")
+def test_fish_completes_commands_and_operators() -> None:
+    """What fish offers after it has read what `opwright completion fish` prints, with the help of each command."""
+    program = f"function opwright; {sys.executable} -m opwright $argv; end; opwright completion fish | source; "
+    lines = ("opwright stu", "opwright explain add.Ten", "opwright check --form")
+    asked = "; ".join([f'complete -C "{line}"' for line in lines])
+    done = subprocess.run(["fish", "-c", program + asked], capture_output=True, text=True, check=True)
+    offered = [line.partition("\t") for line in done.stdout.splitlines() if line.strip()]
+    assert [words[0].strip() for words in offered] == ["stubs", "add.Tensor", "--format"]
+    assert offered[0][2].startswith("write stubs")
 
 
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
