@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import reduce
+from pathlib import Path
 
 import pytest
 
@@ -152,6 +154,21 @@ def test_misspelt_names_get_the_nearest(name: str, capsys: pytest.CaptureFixture
     assert main(["explain", name]) == 1
     assert f"no operator `{name}`; did you mean `{MISSPELT[name]}`?" in capsys.readouterr().err
     assert main(["explain", MISSPELT[name]]) == 0
+
+
+def test_where_finds_the_entries_of_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each name of a few operators leads to the lines of their entries; others lead to `explain`."""
+    assert main(["where", "at::add_out", "AddmmBackward0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rpartition(": ")[2] for line in lines] == ["aten::add.out", "aten::addmm"]
+    for line in lines:
+        path, number, name = re.split(r":(?=\d)|: ", line)
+        written = Path(path).read_text(encoding="utf-8").splitlines()[int(number) - 1]
+        assert written.startswith(f"- func: {name.removeprefix('aten::')}(")
+    assert main(["where", "CPU", "torch.ad"]) == 1
+    said = capsys.readouterr().err
+    assert "`CPU` is a dispatch key; `opwright explain CPU` says what it has" in said
+    assert "opwright where: no operator `torch.ad`; did you mean `torch.add`?" in said
 
 
 @pytest.mark.parametrize("name", sorted(key_names()))

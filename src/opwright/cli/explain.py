@@ -44,16 +44,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from opwright.explain.loading import Explained, ExplainRequest
+    from opwright.explain.loading import ExplainRequest
+    from opwright.explain.naming import NamedOverload
     from opwright.explain.resolution import Resolution
     from opwright.explain.text import Painter
     from opwright.model.native_function import NativeFunction
     from opwright.run.provenance import FileOrigin
 
-    Match = tuple[NativeFunction, Explained]
-
-#: Names that lead to more operators are answered with the names of these.
-_FEW: Final = 12
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.
 _COLUMNS: Final = 80
@@ -134,6 +131,7 @@ def _print_code(text: str) -> int:
 def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the explanations of operators, and give the exit status."""
     from opwright.explain.explanation import explain
+    from opwright.explain.naming import named_overloads, unknown_name
     from opwright.explain.passes import passes_text
     from opwright.explain.text import render, render_overloads
     from opwright.schema.function import SchemaKind
@@ -142,7 +140,7 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
     sections = arguments.section or tuple(SECTIONS)
     painter = _painter()._replace(color=wants_color(arguments.color, sys.stdout))
     texts, records, status = [], [], console.SUCCESS
-    named, resolutions = _named(request, sink)
+    named, resolutions = named_overloads(request, sink)
     for name, matches in named.items():
         resolution = resolutions.get(name)
         if resolution is not None and arguments.format == "text":
@@ -150,7 +148,7 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
         if resolution is not None and not matches:
             continue
         if not matches:
-            say(_unknown(name, request))
+            say(f"opwright explain: {unknown_name(name, request)}\n")
             status = console.FAULTS
         elif len(matches) > 1 and not arguments.all and arguments.format == "text":
             ordered = sorted(matches, key=lambda match: (match[0].is_synthesized, match[0].kind is SchemaKind.out))
@@ -195,35 +193,7 @@ def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
     )
 
 
-def _named(request: ExplainRequest, sink: Diagnostics) -> tuple[dict[str, list[Match]], dict[str, Resolution]]:
-    """The overloads that each name means, and what the names were taken for that are not those of operators."""
-    from opwright.explain.generated_files import resolve_file
-    from opwright.explain.resolution import Entries, resolve
-
-    matches = _matches(request, sink)
-    entries = Entries(request.inputs)
-    unknown = [name for name in matches if not matches[name]]
-    answers = {name: resolve(name, entries) or resolve_file(name, request) for name in unknown}
-    resolutions = {name: answer for name, answer in answers.items() if answer is not None}
-    few = {name: answer for name, answer in resolutions.items() if len(answer.operators) <= _FEW}
-    operators = dict.fromkeys([operator for resolution in few.values() for operator in resolution.operators])
-    if operators:
-        by_operator = _matches(request._replace(names=tuple(operators)), sink)
-        for name, resolution in few.items():
-            named = [match for operator in resolution.operators for match in by_operator[operator]]
-            matches[name] = [match for match in named if not resolution.node or _has_node(*match, resolution.node)]
-    return matches, resolutions
-
-
-def _has_node(function: NativeFunction, explained: Explained, node: str) -> bool:
-    """Whether an autograd node is that of an overload."""
-    from opwright.explain.gradients import differentiable_function
-
-    differentiable = differentiable_function(function, explained.job)
-    return differentiable is not None and any(info.node_name == node for info in differentiable.infos.values())
-
-
-def _resolved_text(name: str, resolution: Resolution, matches: Sequence[Match], painter: Painter) -> str:
+def _resolved_text(name: str, resolution: Resolution, matches: Sequence[NamedOverload], painter: Painter) -> str:
     """What a name was taken for, and the operators that it leads to."""
     operators = [function.name.text for function, _ in matches] or resolution.operators
     number = "" if matches else f" of {len(operators):,} overloads"
@@ -235,36 +205,6 @@ def _resolved_text(name: str, resolution: Resolution, matches: Sequence[Match], 
     else:
         paragraphs = [f"{taken_for}. {resolution.about}"]
     return "\n".join([line for text in paragraphs for line in (*painter.wrap("", text, indent=2), "")])
-
-
-def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[Match]]:
-    """The overloads that each name means, with the job that has them."""
-    from opwright.explain.loading import load_jobs
-    from opwright.explain.resolution import overloads_named, plain_name
-
-    matches: dict[str, list[Match]] = {name: [] for name in request.names}
-    for explained in load_jobs(request, sink):
-        for catalog in explained.catalogs:
-            namespaces = {function.namespace for function in catalog.functions}
-            for name, functions in matches.items():
-                if not functions:
-                    named = overloads_named(plain_name(name, namespaces), catalog)
-                    functions += [(function, explained) for function in named]
-        if all(matches.values()):
-            break
-    return matches
-
-
-def _unknown(name: str, request: ExplainRequest) -> str:
-    """The message for a name that leads to nothing, with the nearest name."""
-    from opwright.explain.resolution import Entries, known_names, plain_name
-
-    entries = Entries(request.inputs)
-    plain = plain_name(name, ("aten",)).removeprefix("aten::")
-    overloads = [operator for operator in entries.texts if operator.partition(".")[0] == plain.partition(".")[0]]
-    nearest = did_you_mean(plain, known_names(plain, entries))
-    hint = f"there are {', '.join(overloads)}" if overloads else str(nearest)
-    return f"opwright explain: no operator `{name}`{'; ' + hint if hint else ''}\n"
 
 
 def _origins(out: str, functions: Iterable[NativeFunction]) -> Mapping[str, FileOrigin]:

@@ -1,9 +1,10 @@
-"""Show the entry that a generated line comes from.
+"""Show the entry that a generated line comes from, or the entries behind a name.
 
   opwright where build/aten/src/ATen/RegisterCPU_0.cpp:1234
+  opwright where at::add_out AddmmBackward0            any name that `opwright explain` takes
 
-The run that made the file must have used `--provenance FILE`. If FILE is not below the output folder of that run,
-name it here too."""
+For a line, the run that made the file must have used `--provenance FILE`. If FILE is not below the output folder of
+that run, name it here too."""
 
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ import argparse
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from opwright.cli import console
+from opwright.cli.arguments import add_input_arguments, open_named_inputs
+from opwright.cli.streams import say
 from opwright.files.plain_files import read_below, read_plain_file, stays_below
 from opwright.files.state_files import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
@@ -35,20 +38,53 @@ _MOST_ENTRIES: Final = 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("place", metavar="FILE:LINE", help="a line of a generated file, as compilers name it")
+    parser.add_argument(
+        "places",
+        metavar="FILE:LINE",
+        nargs="+",
+        help="a line of a generated file, as compilers name it, or a name",
+    )
     parser.add_argument(
         "--provenance", metavar="FILE", help="the file that `generate --provenance` wrote, if `where` does not find it"
     )
+    add_input_arguments(parser)
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the entry, its place and the emitter."""
-    del sink
-    path, line = _parse_location(arguments.place)
+    lines = {place: _parse_location(place) for place in arguments.places}
+    statuses = [_print_line(*line, arguments.provenance) for line in lines.values() if line is not None]
+    names = [place for place, line in lines.items() if line is None]
+    if names:
+        statuses.append(_print_entries(names, arguments, sink))
+    return max(statuses)
+
+
+def _print_entries(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
+    """Print where the entries of the overloads are that names mean, and give the exit status."""
+    from opwright.explain.loading import ExplainRequest
+    from opwright.explain.naming import named_overloads, unknown_name
+    from opwright.explain.resolution import qualified_name
+
+    request = ExplainRequest(tuple(names), open_named_inputs(arguments, sink), arguments.release)
+    named, resolutions = named_overloads(request, sink)
+    for name, matches in named.items():
+        if not matches and name in resolutions:
+            taken_for = resolutions[name].taken_for
+            say(f"opwright where: `{name}` is {taken_for}; `opwright explain {name}` says what it has\n")
+        elif not matches:
+            say(f"opwright where: {unknown_name(name, request)}\n")
+        for function, _ in matches:
+            print(f"{function.entry.file.path}:{function.entry.line}: {qualified_name(function)}")
+    return console.SUCCESS if all(named.values()) else console.FAULTS
+
+
+def _print_line(path: str, line: int, provenance: str | None) -> int:
+    """Print the entry that a line of a file comes from, and give the exit status."""
     _check_line(path, line)
     target = os.path.realpath(path).replace(os.sep, "/")
-    if arguments.provenance is not None:
-        return _print_origin(path, line, _file_origin(_read_provenance(arguments.provenance), target))
+    if provenance is not None:
+        return _print_origin(path, line, _file_origin(_read_provenance(provenance), target))
     elsewhere = None
     for folder, name in _nearby_provenance(target):
         if os.path.isabs(name):
@@ -69,16 +105,16 @@ def _read_provenance(provenance: str) -> bytes:
         raise Fault.at(NO_PROVENANCE, f"cannot read `{provenance}`: {error.strerror}") from None
 
 
-def _parse_location(text: str) -> tuple[str, int]:
-    """File and line of `FILE:LINE` or `FILE:LINE:COLUMN`."""
+def _parse_location(text: str) -> tuple[str, int] | None:
+    """File and line of `FILE:LINE` or `FILE:LINE:COLUMN`; None for a name. Raises Fault for a path without a line."""
     parts = text.split(":")
     numbers: list[int] = []
     while len(parts) > 1 and len(numbers) < 2 and (number := read_number(parts[-1])) is not None:
         numbers.append(number)
         parts.pop()
-    if not numbers:
+    if not numbers and "/" in text:
         raise Fault.at(NO_PROVENANCE, f"`{text}` does not name a line", help="write `FILE:LINE`")
-    return ":".join(parts), numbers[-1]
+    return (":".join(parts), numbers[-1]) if numbers else None
 
 
 def _nearby_provenance(target: str) -> Iterator[tuple[str, str]]:
