@@ -156,6 +156,38 @@ def test_fallbacks_that_do_more_stay(sources: Path, capsys: pytest.CaptureFixtur
     assert "fallback" not in (sources / "acme.yaml").read_text().replace("cpu_fallback", "").partition("manual")[0]
 
 
+def test_fallbacks_under_conditions_stay(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A build may lack such a fallback: the file has none."""
+    path = sources / "registrations.cpp"
+    call = "  m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu>());\n"
+    path.write_text(path.read_text().replace(call, f"#ifdef ACME_CPU\n{call}#endif\n"))
+    assert main(["import", "registrations.cpp", "--backend", "--out", "acme.yaml"]) == 0
+    assert "`fallback` stays in the source" in capsys.readouterr().out
+    assert "fallback: cpu" not in (sources / "acme.yaml").read_text()
+
+
+def test_comments_define_no_fallback(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A definition that is commented out says nothing about the one that is compiled."""
+    path = sources / "registrations.cpp"
+    body = "{\n  at::native::cpu_fallback(op, stack);\n}"
+    old = "// void on_the_cpu(int op, int stack) { at::native::cpu_fallback(op, stack); }"
+    path.write_text(path.read_text().replace(body, f"{{\n  check(op);\n}}\n{old}"))
+    assert main(["import", "registrations.cpp", "--backend", "--out", "acme.yaml"]) == 0
+    assert "does more than PyTorch's fallback to the CPU" in capsys.readouterr().out
+    assert "fallback: cpu" not in (sources / "acme.yaml").read_text()
+
+
+def test_only_kernels_of_the_device_are_manual(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel without a name for another key of the device stays, and is not said to be in the file."""
+    path = sources / "registrations.cpp"
+    block = "TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) {\n"
+    added = '  m.impl("neg", torch::CppFunction::makeFallthrough());\n'
+    path.write_text(path.read_text().replace(block, block + added))
+    assert main(["import", "registrations.cpp", "--backend", "--out", "acme.yaml"]) == 0
+    assert "`neg` for AutogradPrivateUse1 is not in the file" in capsys.readouterr().out
+    assert "neg" not in (sources / "acme.yaml").read_text()
+
+
 def test_generated_code_registers_what_sources_do(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--check` finds no difference, and finds an entry that is missing and one too many."""
     command = ["import", "registrations.cpp", "kernels.h", "--backend", "--out", "acme.yaml"]

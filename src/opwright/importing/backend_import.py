@@ -16,7 +16,9 @@ from typing import Final
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind
 from opwright.explain.resolution import Entries, resolve
 from opwright.extension.generated import update_backend_code
+from opwright.importing.cpp_functions import function_of, statements
 from opwright.importing.cpp_reader import read_cpp_sources
+from opwright.importing.cpp_tokens import read_cpp
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.release.inputs import open_inputs
@@ -43,6 +45,7 @@ class BackendImport(NamedTuple):
 
 
 _NAMESPACE: Final = "aten"
+_CPU_FALLBACK: Final = "at::native::cpu_fallback"
 _BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
 
 
@@ -62,7 +65,7 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
     fallback = read.fallbacks.get(device)
     importer.left += [(place, reason) for place, reason in read.unread if fallback is None or place != fallback[0]]
     if fallback is not None:
-        importer.add_fallback(*fallback, any(_runs_cpu_kernels(fallback[1], file.text) for file in files))
+        importer.add_fallback(*fallback, _runs_cpu_kernels(fallback[1], files))
     return importer.result([file.path for file in files])
 
 
@@ -81,11 +84,20 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
     return len(imported.registered & generated), tuple(differences)
 
 
-def _runs_cpu_kernels(kernel: str, text: str) -> bool:
-    """Whether a source defines a boxed kernel as a function that calls PyTorch's fallback to the CPU, and no more."""
+def _runs_cpu_kernels(kernel: str, files: Sequence[SourceFile]) -> bool:
+    """Whether sources define a boxed kernel as a function that calls PyTorch's fallback to the CPU, and no more."""
     boxed = _BOXED.search(kernel)
-    body = r"(?:return\s+)?(?:::)?at::native::cpu_fallback\(\s*\w+,\s*\w+\s*\);"
-    return boxed is not None and re.search(rf"\b{boxed[1]}\s*\([^()]*\)\s*\{{\s*{body}\s*\}}", text) is not None
+    if boxed is None:
+        return False
+    defined = [
+        function
+        for file in files
+        if boxed[1] in file.text
+        for statement in statements(read_cpp(file.path, file.text))
+        if statement.body and (function := function_of(statement, file.path)) is not None
+    ]
+    callees = [own.forwards_to for own in defined if own.name.rpartition("::")[2] == boxed[1]]
+    return bool(callees) and all(callee.removeprefix("::") == _CPU_FALLBACK for callee in callees)
 
 
 def _section_of(key: str) -> tuple[SectionKind, str] | None:
@@ -159,9 +171,10 @@ class _Importer:
             return f"this PyTorch has no operator `{row.name}`"
         hidden = next((note for note in row.notes if "anonymous namespace" in note), "")
         if row.by_hand or hidden:
-            if row.keys == (self._device,):
-                self._manual[row.name] = row.by_hand or row.kernel
             what = hidden or f"`{row.by_hand}` has no name that generated code could call"
+            if row.keys != (self._device,):
+                return f"{what}; `{row.name}` for {', '.join(row.keys)} is not in the file"
+            self._manual[row.name] = row.by_hand or row.kernel
             return f"{what}; `{row.name}` is `manual` in the file"
         return ""
 

@@ -104,6 +104,8 @@ def divide_template(text: str) -> list[str]:
 
 #: A word that only macros have, in place of `static` or `inline`.
 _MACRO: Final = lazy_pattern(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*|__\w+")
+#: The tokens of a name of a function, with blanks between them: no declaration of a variable is one.
+_NAME: Final = lazy_pattern(r"(?:::\s)?\w+(?:\s::\s\w+)*")
 _CLASSES: Final = frozenset(("class", "struct", "union", "enum"))
 
 
@@ -212,13 +214,12 @@ def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -
 
     `apply` of a class of autograd is none: it records the gradient.
     """
+    body = body[1:] if body and body[0].text == "return" else body
     call = next((index for index, token in enumerate(body) if token.text == "("), 0)
-    if call < 2 or body[0].text != "return":
+    if not call or [token.text for token in body[closing_index(body, call) :]] != [")", ";"]:
         return ""
-    if [token.text for token in body[closing_index(body, call) :]] != [")", ";"]:
-        return ""
-    callee = body[1:call]
-    if any(token.kind != "name" and token.text != "::" for token in callee) or callee[-1].text == "apply":
+    callee = body[:call]
+    if not _NAME.fullmatch(" ".join([token.text for token in callee])) or callee[-1].text == "apply":
         return ""
     given = [text_of(argument) for argument in arguments(body, call)]
     names = [parameter[-1].text if parameter else "" for parameter in parameters]

@@ -49,7 +49,8 @@ class CppRegistrations(NamedTuple):
     `headers` declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
     need, by the namespace. `wholes` are statements and blocks that only register, each with the places inside: without
     these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
-    the functions of headers with their paths. `fallbacks` are the kernels for all operators, by their keys, as texts.
+    the functions of headers with their paths. `fallbacks` are the kernels for all operators, by their keys, as texts;
+    one under a condition of the preprocessor is only unread.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -219,7 +220,7 @@ class _Reader:
         """What a call of `def` or `impl` registers."""
         given = list(call.arguments)
         if call.method not in ("def", "impl") or not given:
-            if call.method == "fallback" and block.namespace == "_":
+            if call.method == "fallback" and block.namespace == "_" and not call.conditions:
                 self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
             if call.method in ("fallback", "class_", "define"):
                 self._unread.append((call.place, f"`{call.method}` stays in the source"))
