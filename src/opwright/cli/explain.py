@@ -198,12 +198,9 @@ def _resolved_text(name: str, resolution: Resolution, matches: Sequence[NamedOve
     operators = [function.name.text for function, _ in matches] or resolution.operators
     number = "" if matches else f" of {len(operators):,} overloads"
     taken_for, listed = f"{name} is {resolution.taken_for}", f"{number}: {', '.join(operators)}"
-    if not resolution.about:
-        paragraphs = [f"{taken_for}{listed}"]
-    elif operators:
-        paragraphs = [f"{taken_for}. {resolution.about}", f"It has kernels in the entries{listed}"]
-    else:
-        paragraphs = [f"{taken_for}. {resolution.about}"]
+    paragraphs = [f"{taken_for}. {resolution.about}" if resolution.about else f"{taken_for}{listed}"]
+    if resolution.about and operators:
+        paragraphs.append(f"It has kernels in the entries{listed}")
     return "\n".join([line for text in paragraphs for line in (*painter.wrap("", text, indent=2), "")])
 
 

@@ -181,18 +181,17 @@ def _macros(file: str, text: str) -> dict[str, _Macro]:
 
 def _registering_calls(code: str, macros: Mapping[str, _Macro]) -> Iterator[tuple[str, _Call]]:
     """The calls in blocks that register kernels, with the key; of macros that stand for blocks, what is in these."""
-    for call in _calls(
-        code, {"TORCH_LIBRARY_IMPL", *[name for name, macro in macros.items() if _BLOCK.search(macro.body)]}
-    ):
-        text, start = code, call.offset
-        if call.function in macros:
-            text, start = _expanded(call.text, macros), 0
-        block = _BLOCK.search(text, start)
-        if block is not None and (text is not code or block.start() == call.offset):
-            inside = text[block.end() : _arguments(text, block.end())[1]]
-            for own in _calls(inside, {*macros, "m.impl"}):
-                offset = call.offset if text is not code else block.end() + own.offset
-                yield _SAME_KEYS.get(block[1], block[1]), own._replace(offset=offset)
+    blocks = [name for name, macro in macros.items() if _BLOCK.search(macro.body)]
+    for call in _calls(code, {"TORCH_LIBRARY_IMPL", *blocks}):
+        is_macro = call.function in macros
+        text = _expanded(call.text, macros) if is_macro else code
+        block = _BLOCK.search(text) if is_macro else _BLOCK.match(code, call.offset)
+        if block is None:
+            continue
+        inside = text[block.end() : _arguments(text, block.end())[1]]
+        for own in _calls(inside, {*macros, "m.impl"}):
+            offset = call.offset if is_macro else block.end() + own.offset
+            yield _SAME_KEYS.get(block[1], block[1]), own._replace(offset=offset)
 
 
 def _calls(text: str, functions: Container[str]) -> Iterator[_Call]:

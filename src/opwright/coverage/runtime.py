@@ -40,8 +40,8 @@ class DispatcherState(NamedTuple):
 def runtime_differences(report: CoverageReport, state: DispatcherState) -> Iterator[str]:
     """What the file and the dispatcher say differently, a sentence for each operator."""
     if state.has_fallback != (report.fallback == "cpu"):
-        process, file = ("a kernel", report.fallback) if state.has_fallback else ("no kernel", report.fallback)
-        yield f"the process has {process} for all operators, and the fallback of the report is `{file}`"
+        kernel = "a kernel" if state.has_fallback else "no kernel"
+        yield f"the process has {kernel} for all operators, and the fallback of the report is `{report.fallback}`"
     for record in report.records:
         name = f"{record.function.namespace}::{record.function.name.text}"
         expected = record.reach.key == report.key
