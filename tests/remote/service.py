@@ -97,6 +97,7 @@ class Service:
         assert self._database.stdout is not None
         # BuildGrid takes the driver only with its name.
         uri = self._database.stdout.readline().strip()
+        assert uri, "the database does not start: see what pgserver says above"
         program = PYTHON.with_name("bgd")
         subprocess.run([program, "migrate", "apply", uri], check=True, capture_output=True)
         configuration = self.folder / "buildgrid.yml"
