@@ -225,9 +225,9 @@ def test_overloads_are_tried_in_a_fit_order(schemas: tuple[str, ...], order: lis
 def test_written_tensors_are_taken_by_value() -> None:
     """The parser's values are temporaries, to which no reference binds; items of a list of outs are not."""
     (inplace,) = overloads_of("mix_(Tensor(a!) self, Scalar by) -> Tensor(a!)")
-    assert dispatch_lambda(*inplace).parameters == "at::Tensor self, const at::Scalar & by"
+    assert dispatch_lambda(*inplace).parameters == ["at::Tensor self", "const at::Scalar & by"]
     two = overloads_of("top.out(Tensor self, *, Tensor(a!) values, Tensor(b!) places) -> (Tensor(a!), Tensor(b!))")[0]
-    assert dispatch_lambda(*two).parameters == "at::Tensor & values, at::Tensor & places, const at::Tensor & self"
+    assert dispatch_lambda(*two).parameters == ["at::Tensor & values", "at::Tensor & places", "const at::Tensor & self"]
 
 
 def test_methods_are_called_where_there_are_some() -> None:
@@ -242,9 +242,9 @@ def test_methods_are_called_where_there_are_some() -> None:
         for native_function in (method, function, factory)
     ]
     assert [(call.target, call.passed) for call in calls] == [
-        ("self.mix_symint", "by"),
-        ("at::mix", "self, by"),
-        ("torch::tile", "times, options"),
+        ("self.mix_symint", ["by"]),
+        ("at::mix", ["self", "by"]),
+        ("torch::tile", ["times", "options"]),
     ]
 
 
@@ -255,7 +255,8 @@ def test_deprecated_signature_passes_constants() -> None:
     signature = python_signature(schema, passed=("self", "other", "1"))
     assert signature.text == "mix(Tensor input, Tensor other)|deprecated"
     called = dispatch_lambda(signature, function)
-    assert (called.parameters, called.passed) == ("const at::Tensor & self, const at::Tensor & other", "self, other, 1")
+    assert called.parameters == ["const at::Tensor & self", "const at::Tensor & other"]
+    assert called.passed == ["self", "other", "1"]
 
 
 def test_outs_are_taken_from_their_list() -> None:
@@ -265,8 +266,8 @@ def test_outs_are_taken_from_their_list() -> None:
     )
     called = dispatch_lambda(*overload)
     prepared, passed, _ = call_arguments(*overload, called.names, guards_device=True)
-    assert prepared == ("auto out = _r.tensorlist_n<2>(2);",)
-    assert passed == "out[0], out[1], _r.tensor(0), _r.toInt64(1)"
+    assert prepared == ["auto out = _r.tensorlist_n<2>(2);"]
+    assert passed == ["out[0]", "out[1]", "_r.tensor(0)", "_r.toInt64(1)"]
 
 
 def test_options_without_use_are_refused() -> None:

@@ -47,7 +47,7 @@ def signatures_of(function: NativeFunction) -> dict[str, object]:
         for symint in (True, False):
             key = f"{'method' if method else 'function'} {'symbolic' if symint else 'concrete'}"
             signatures[key] = made.text if symint else made.concrete_text
-            signatures[f"{key} lambda"] = dispatch_lambda(made, function, symint=symint).parameters
+            signatures[f"{key} lambda"] = ", ".join(dispatch_lambda(made, function, symint=symint).parameters)
             with contextlib.suppress(NoPythonType):
                 signatures[f"{key} read"] = [
                     parameter.read(place) if symint else parameter.read_concrete(place)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
 from opwright.convention import public_api, shared_types
 from opwright.convention.caching import per_function
+from opwright.convention.python.parameter import Parameter
 from opwright.convention.python.signature import PythonSignature
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
@@ -113,10 +114,10 @@ def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) ->
 class DispatchLambda(NamedTuple):
     """The lambda of one overload: its parameters, their names, the C++ function that it calls, and the arguments."""
 
-    parameters: str
+    parameters: Sequence[str]
     names: tuple[str, ...]
     target: str
-    passed: str
+    passed: Sequence[str]
 
 
 def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, symint: bool = True) -> DispatchLambda:
@@ -143,7 +144,7 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
     passed = names if signature.passed is None else _deprecated_values(signature.passed, function)
     if function.method:
         passed = [name for name in passed if name != "self"]
-    return DispatchLambda(", ".join(texts), tuple(names), _target(function), ", ".join(passed))
+    return DispatchLambda(texts, tuple(names), dispatch_target(function), passed)
 
 
 def _deprecated_values(passed: tuple[str, ...], function: NativeFunction) -> list[str]:
@@ -151,7 +152,7 @@ def _deprecated_values(passed: tuple[str, ...], function: NativeFunction) -> lis
     return [value for value in passed if value != "out" or function.arguments.out]
 
 
-def _target(function: NativeFunction) -> str:
+def dispatch_target(function: NativeFunction) -> str:
     """The C++ function that the lambda calls: the method if there is one, for PyTorch's factories that of `torch::`."""
     name = public_api.name(function.schema, symint=function.schema.has_symint)
     if function.method:
@@ -168,25 +169,32 @@ class NoTensorOptions(Exception):
 
 
 class CallArguments(NamedTuple):
-    """The lines before the lambda, and the expressions of its arguments.
+    """The statements before the lambda, and the expressions of its arguments.
 
-    `requires_grad` is the expression that the result's flag is set to, or None if the call sets it.
+    A text of several statements ends in an empty line. `requires_grad` is the expression that the result's flag is set
+    to, or None if the call sets it.
     """
 
-    prepared: tuple[str, ...]
-    passed: str
+    prepared: Sequence[str]
+    passed: Sequence[str]
     requires_grad: str | None
 
 
 def call_arguments(
-    signature: PythonSignature, function: NativeFunction, names: tuple[str, ...], *, guards_device: bool
+    signature: PythonSignature,
+    function: NativeFunction,
+    names: Sequence[str],
+    *,
+    guards_device: bool,
+    symint: bool = True,
 ) -> CallArguments:
     """The lambda's arguments, made from the parsed values.
 
     `names` are the names of the lambda's parameters. With `guards_device`, a method initializes the device only if the
-    tensor does not dispatch to Python. Raises NoTensorOptions.
+    tensor does not dispatch to Python. Without `symint`, symbolic integers are plain integers. Raises NoTensorOptions.
     """
-    read = {parameter.name: parameter.read(index) for index, parameter in enumerate(signature.parameters)}
+    read_one = Parameter.read if symint else Parameter.read_concrete
+    read = {parameter.name: read_one(parameter, index) for index, parameter in enumerate(signature.parameters)}
     prepared: list[str] = []
     requires_grad = None
     has_options = function.arguments.options is not None
@@ -198,7 +206,7 @@ def call_arguments(
     out = signature.out
     if out is not None and len(out.outs) > 1 and function.arguments.out:
         prepared.append(f"auto out = {read['out']};")
-        expressions.update((name, f"out[{index}]") for index, name in enumerate(out.outs))
+        expressions.update((each.name, f"out[{index}]") for index, each in enumerate(out.outs))
     for parameter in signature.inputs + signature.keywords:
         if parameter.type is _OPTIONAL_NAMES:
             prepared += _unwrap(parameter.name, read[parameter.name])
@@ -206,14 +214,14 @@ def call_arguments(
     if signature.method:
         expressions["self"] = "self"
     if has_options:
-        prepared += _packed_options(signature, read, function, guards_device)
+        prepared.append(_packed_options(signature, read, function, guards_device))
         expressions["options"] = "options"
     elif signature.options:
-        prepared += _checked_out(signature, read, function)
+        prepared.append(_checked_out(signature, read, function))
     if signature.options and (signature.method or not has_options):
         # `torch::` factories set the flag; here the tensor comes from another function.
         requires_grad = read["requires_grad"]
-    return CallArguments(tuple(prepared), ", ".join([expressions[name] for name in names]), requires_grad)
+    return CallArguments(prepared, [expressions[name] for name in names], requires_grad)
 
 
 _OPTIONAL_NAMES: Final = optional(list_of(base("Dimname"), None))
@@ -230,33 +238,29 @@ def _unwrap(name: str, value: str) -> list[str]:
 
 def _packed_options(
     signature: PythonSignature, read: Mapping[str, str], function: NativeFunction, guards_device: bool
-) -> list[str]:
+) -> str:
     """Packs the tensor options into one object, and initializes the device that they name."""
     if not signature.options:
         raise NoTensorOptions(function.name.text)
-    initialized = ["torch::utils::maybe_initialize_device(options);"]
+    initialized = "torch::utils::maybe_initialize_device(options);"
     if signature.method and guards_device:
-        initialized = ["if (!at::impl::tensor_has_dispatch(self)) {", f"  {initialized[0]}", "}"]
-    return [
-        "const auto options = TensorOptions()",
-        f"    .dtype({read['dtype']})",
-        f"    .device({read['device']})",
-        f"    .layout({read['layout']})",
-        f"    .requires_grad({read['requires_grad']})",
-        f"    .pinned_memory({read['pin_memory']});",
-        *initialized,
-        "",
-    ]
+        initialized = f"if (!at::impl::tensor_has_dispatch(self)) {{\n  {initialized}\n}}"
+    return f"""const auto options = TensorOptions()
+    .dtype({read["dtype"]})
+    .device({read["device"]})
+    .layout({read["layout"]})
+    .requires_grad({read["requires_grad"]})
+    .pinned_memory({read["pin_memory"]});
+{initialized}
+"""
 
 
-def _checked_out(signature: PythonSignature, read: Mapping[str, str], function: NativeFunction) -> list[str]:
+def _checked_out(signature: PythonSignature, read: Mapping[str, str], function: NativeFunction) -> str:
     """Checks that `out` has the tensor options that the caller asks for."""
     if signature.out is None or not function.arguments.out:
         raise NoTensorOptions(function.name.text)
     absent = {parameter.name: f"_r.isNone({index})" for index, parameter in enumerate(signature.parameters)}
-    return [
-        f"check_out_type_matches({read[signature.out.name]}, {read['dtype']},",
-        f"                       {absent['dtype']}, {read['layout']},",
-        f"                       {read['device']}, {absent['device']});",
-        "",
-    ]
+    return f"""check_out_type_matches({read[signature.out.name]}, {read["dtype"]},
+                       {absent["dtype"]}, {read["layout"]},
+                       {read["device"]}, {absent["device"]});
+"""

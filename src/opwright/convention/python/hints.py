@@ -133,7 +133,7 @@ class Hints:
             return f"tuple[{self.result(type.elem)}, ...]"
         return "_device" if type.text == "Device" else self.argument(type)
 
-    def _return_hint(self, signature: PythonSignature) -> str:
+    def returned(self, signature: PythonSignature) -> str:
         """The annotation of what a call returns: None, one value, a tuple, or a class of named results."""
         returns = signature.schema.returns
         if names_of(returns):
@@ -145,20 +145,22 @@ class Hints:
     def _tuple(self, returns: tuple[Return, ...]) -> str:
         return f"tuple[{', '.join([self.result(result.type) for result in returns])}]"
 
-    def _parameter(self, parameter: Parameter, signature: PythonSignature) -> HintedParameter:
-        """A parameter with its annotation and default."""
-        deprecated = signature.deprecated
+    def parameter(self, parameter: Parameter, *, method: bool, deprecated: bool) -> HintedParameter:
+        """A parameter of a method or a function with its annotation and default."""
         name, hint, default = parameter.name, self.argument(parameter.type), parameter.default
-        if name == "self" and hint == "Tensor" and not signature.method and not deprecated:
+        if name == "self" and hint == "Tensor" and not method and not deprecated:
             name = "input"
         elif name == "from":
             name = "from_"
-        elif deprecated and parameter is signature.out:
+        elif deprecated and parameter.outs:
             # Another declaration has no `out`, so here it needs no default.
             default = None
-        elif not deprecated and (name == "out" or parameter is signature.out):
+        elif not deprecated and (name == "out" or parameter.outs):
             hint = _or_none(hint)
         return HintedParameter(name, hint, None if default is None else _default(default, parameter.type))
+
+    def _parameter(self, parameter: Parameter, signature: PythonSignature) -> HintedParameter:
+        return self.parameter(parameter, method=signature.method, deprecated=signature.deprecated)
 
     def _parameters(self, signature: PythonSignature, chosen: Sequence[Parameter]) -> list[str]:
         texts = [self._parameter(parameter, signature).text for parameter in chosen]
@@ -172,7 +174,7 @@ class Hints:
         parameters = self._parameters(signature, chosen)
         if signature.method and not signature.deprecated:
             parameters.insert(0, "self")
-        text = declaration(signature.name, parameters, self._return_hint(signature))
+        text = declaration(signature.name, parameters, self.returned(signature))
         if self._foreach_returns_lists and signature.name.startswith("_foreach_"):
             # The shorter text decides where the declaration is broken into lines.
             text = text.replace(") -> None:", ") -> tuple[Tensor, ...] | list[Tensor]:")
@@ -189,7 +191,7 @@ class Hints:
         '(input: Tensor, by: int | Sequence[int] = 1) -> Tensor'
         """
         parameters = ", ".join(self._parameters(signature, signature.parameters))
-        return _with_plain_names(f"({parameters}) -> {self._return_hint(signature)}")
+        return _with_plain_names(f"({parameters}) -> {self.returned(signature)}")
 
     def call_parameters(self, signature: PythonSignature) -> list[HintedParameter]:
         """The parameters of `call`, one by one. Raises NoPythonType if the type of one has no annotation.
@@ -218,7 +220,7 @@ class Hints:
         rest = [self._parameter(parameter, signature).text for parameter in chosen[1:]]
         parameters = ["self"] if signature.method else []
         parameters += [f"*{first.name}: {self.argument(first.type.elem)}", *rest]
-        return declaration(signature.name, parameters, self._return_hint(signature))
+        return declaration(signature.name, parameters, self.returned(signature))
 
     def result_class(self, signature: PythonSignature) -> str | None:
         """The class of named results, or None if the results have no names."""

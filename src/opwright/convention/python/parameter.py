@@ -71,7 +71,7 @@ def reader(type: Type, *, absent: bool, has_default: bool) -> str:
     """
     if isinstance(type, OptionalType):
         own = _OPTIONAL_READERS.get(type.elem.text)
-        if own is not None:
+        if own is not None and not has_default:
             return own
         inner = reader(type.elem, absent=False, has_default=has_default)
         return f"{inner}Optional" if absent and not has_default else inner
@@ -86,6 +86,19 @@ def reader(type: Type, *, absent: bool, has_default: bool) -> str:
     return f"{form.reader}WithDefault" if has_default else form.reader
 
 
+def with_plain_integers(text: str) -> str:
+    """A type or an expression with plain integers instead of symbolic ones in lists and readers.
+
+    >>> with_plain_integers("SymIntArrayRef[2]"), with_plain_integers("toSymInt"), with_plain_integers("SymInt")
+    ('IntArrayRef[2]', 'toInt64', 'SymInt')
+    """
+    for symbolic, plain in _PLAIN:
+        text = text.replace(symbolic, plain)
+    return text
+
+
+_PLAIN: Final = (("SymIntArrayRef", "IntArrayRef"), ("toSymInt", "toInt64"), ("symintlist", "intlist"))
+
 #: C++ defaults that are None in Python.
 _NONE: Final = frozenset(("::std::nullopt", "{}"))
 
@@ -94,14 +107,14 @@ class Parameter:
     """A parameter of a Python function.
 
     `default` is the default's text, or None. `text` is the parameter of a function in the language of the argument
-    parser, and `method_text` that of a method, where no tensor is renamed to `input`. `outs` are the names of the out
-    arguments that the parameter stands for; empty for other parameters.
+    parser, and `method_text` that of a method, where no tensor is renamed to `input`. `outs` are the out arguments that
+    the parameter stands for; empty for other parameters.
     """
 
     __slots__ = ("_ending", "_reader", "default", "initial", "method_text", "name", "outs", "text", "type")
 
     def __init__(
-        self, name: str, type: Type, default: str | None, *, initial: str | None = None, outs: tuple[str, ...] = ()
+        self, name: str, type: Type, default: str | None, *, initial: str | None = None, outs: tuple[Argument, ...] = ()
     ) -> None:
         self.name: Final = name
         self.type: Final = type
@@ -118,21 +131,21 @@ class Parameter:
     def __repr__(self) -> str:
         return f"<parameter {self.text}{self._ending}>"
 
-    def check_readable(self) -> None:
-        """Raises NoPythonType if the parser cannot read values of the type."""
+    @property
+    def reader(self) -> str:
+        """The parser's method that reads the value. Raises NoPythonType if it cannot read values of the type."""
         if self._reader is None:
             absent = self.default in (None, "None", "::std::nullopt")
             self._reader = reader(self.type, absent=absent, has_default=self.initial is not None)
+        return self._reader
 
     def read(self, index: int) -> str:
         """The C++ expression of the parsed value of the parameter at `index`."""
-        if self._reader is None:
-            self.check_readable()
-        return f"_r.{self._reader}({index}{self._ending})"
+        return f"_r.{self.reader}({index}{self._ending})"
 
     def read_concrete(self, index: int) -> str:
         """The same with plain integers instead of symbolic ones."""
-        return self.read(index).replace("toSymInt", "toInt64").replace("symintlist", "intlist")
+        return with_plain_integers(self.read(index))
 
 
 def python_default(text: str, type: Type) -> str:
@@ -163,10 +176,9 @@ def parameter(argument: Argument) -> Parameter:
 @cache
 def out_parameter(outs: tuple[Argument, ...]) -> Parameter:
     """The parameter for out arguments: a tensor or a list of tensors, and always optional."""
-    names = tuple(out.name for out in outs)
     if len(outs) == 1:
-        return Parameter(outs[0].name, outs[0].type, "None", outs=names)
-    return Parameter("out", list_of(TENSOR, len(outs)), "None", outs=names)
+        return Parameter(outs[0].name, outs[0].type, "None", outs=outs)
+    return Parameter("out", list_of(TENSOR, len(outs)), "None", outs=outs)
 
 
 _OPTIONAL_BOOL: Final = optional(BOOL)

@@ -7,7 +7,14 @@ from functools import cache
 from typing import Final
 
 from opwright.convention import public_api
-from opwright.convention.python.parameter import OPTIONS_OF_INPUT, Parameter, factory_options, out_parameter, parameter
+from opwright.convention.python.parameter import (
+    OPTIONS_OF_INPUT,
+    Parameter,
+    factory_options,
+    out_parameter,
+    parameter,
+    with_plain_integers,
+)
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Arguments, FunctionSchema
 from opwright.source.copyable import Copyable
@@ -68,7 +75,7 @@ class PythonSignature(Copyable):
     @property
     def concrete_text(self) -> str:
         """The same with plain integers instead of symbolic ones in lists."""
-        return self.text.replace("SymIntArrayRef", "IntArrayRef")
+        return with_plain_integers(self.text)
 
     @property
     def text_without_out(self) -> str:

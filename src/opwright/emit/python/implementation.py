@@ -47,7 +47,7 @@ class _Writer:
             signature, function, called.names, guards_device=self.guards_device
         )
         name, result = f"dispatch_{public_api.name(function.schema)}", result_type(function)
-        call, done = f"{name}({passed})", f"{called.target}({called.passed})"
+        call, done = f"{name}({', '.join(passed)})", f"{called.target}({', '.join(called.passed)})"
         if requires_grad is not None:
             call += f".set_requires_grad({requires_grad})"
         if result == "void":
@@ -60,9 +60,10 @@ class _Writer:
         schema = f"{namespace}::{function.schema}"
         if signature.deprecated:
             schema = f"[deprecated] {namespace}::{signature.schema}"
-        before = "".join([f"{indent}{line}\n" if line else "\n" for line in prepared]) or "\n"
+        lines = [line for statement in prepared for line in statement.split("\n")]
+        before = "".join([f"{indent}{line}\n" if line else "\n" for line in lines]) or "\n"
         return f"""{indent}// {schema}
-{before}{indent}auto {name} = []({called.parameters}) -> {result} {{
+{before}{indent}auto {name} = []({", ".join(called.parameters)}) -> {result} {{
 {indent}  pybind11::gil_scoped_release no_gil;
 {indent}  {done};
 {indent}}};

@@ -52,7 +52,7 @@ def _check_parameters(parameters: tuple[Parameter, ...]) -> None:
     Refusals are not cached.
     """
     for parameter in parameters:
-        parameter.check_readable()
+        _ = parameter.reader
         if parameter.name == "requires_grad":
             raise ReservedName
 
