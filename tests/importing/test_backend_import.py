@@ -91,6 +91,8 @@ cpp_namespace: acme
 device_guard: false
 derived_overloads: false
 fallback: cpu
+# The sources register no fallthrough for autocast: operators fail under `torch.autocast`.
+autocast_fallthrough: false
 supported:
 - add.Tensor: {kernel: acme::add}
 - view: {kernel: acme::view}
@@ -164,6 +166,21 @@ def test_fallbacks_under_conditions_stay(sources: Path, capsys: pytest.CaptureFi
     assert main(["import", "registrations.cpp", "--backend", "--out", "acme.yaml"]) == 0
     assert "`fallback` stays in the source" in capsys.readouterr().out
     assert "fallback: cpu" not in (sources / "acme.yaml").read_text()
+
+
+def test_autocast_falls_through_where_the_sources_say_so(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PyTorch takes one fallthrough for a key: generated code has it only in place of one in the sources."""
+    command = ["import", ".", "--backend", "--out", "acme.yaml"]
+    assert main(command) == 0
+    assert "autocast_fallthrough: false" in (sources / "acme.yaml").read_text()
+    block = "TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {\n  m.fallback(torch::CppFunction::makeFallthrough());\n}\n"
+    (sources / "autocast.cpp").write_text(block)
+    assert main([*command, "--check"]) == 1
+    assert "the kernel for all operators of AutocastPrivateUse1 is not generated" in capsys.readouterr().out
+    assert main([*command, "--force"]) == 0
+    assert "autocast_fallthrough" not in (sources / "acme.yaml").read_text()
+    assert "can be deleted: autocast.cpp: 2" in capsys.readouterr().out
+    assert main([*command, "--check"]) == 0
 
 
 def test_comments_define_no_fallback(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,16 +35,18 @@ __all__ = ["BackendImport", "compare_backend", "import_backend"]
 class BackendImport(NamedTuple):
     """The text of a backend file, what its entries register, what they take the place of, and what stays, with reasons.
 
-    Registrations are operators with their dispatch keys.
+    Registrations are operators with their dispatch keys; `fallbacks` are the keys with a kernel for all operators.
     """
 
     text: str
     registered: frozenset[tuple[str, str]]
+    fallbacks: frozenset[str]
     taken: tuple[SourcePlace, ...]
     left: tuple[tuple[SourcePlace, str], ...]
 
 
 _NAMESPACE: Final = "aten"
+_FALLTHROUGH: Final = "torch::CppFunction::makeFallthrough()"
 _CPU_FALLBACK: Final = "at::native::cpu_fallback"
 _BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
 
@@ -62,10 +64,11 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
     importer = _Importer(device, Entries(open_inputs(torch)))
     for row in read.statements:
         importer.add(row)
-    fallback = read.fallbacks.get(device)
-    importer.left += [(place, reason) for place, reason in read.unread if fallback is None or place != fallback[0]]
-    if fallback is not None:
-        importer.add_fallback(*fallback, _runs_cpu_kernels(fallback[1], files))
+    fallbacks = {key: read.fallbacks[key] for key in (device, _autocast_key(device)) if key in read.fallbacks}
+    places = {place for place, _ in fallbacks.values()}
+    importer.left += [(place, reason) for place, reason in read.unread if place not in places]
+    for key, (place, text) in fallbacks.items():
+        importer.add_fallback(key, place, text, files)
     return importer.result([file.path for file in files])
 
 
@@ -74,13 +77,16 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
     with tempfile.TemporaryDirectory() as folder:
         code = update_backend_code([file], folder, sink=sink)
         sources = [SourceFile.read(path) for path in code.sources]
-    rows = [row for row in read_cpp_sources(sources, {}).statements if row.namespace == _NAMESPACE]
-    generated = {(row.name, key) for row in rows for key in row.keys}
+    read = read_cpp_sources(sources, {})
+    generated = {(row.name, key) for row in read.statements if row.namespace == _NAMESPACE for key in row.keys}
     # A fallback that is generated also serves operators for which the CPU's kernels are others.
     stand_ins = STAND_INS.in_release(rules_of(open_inputs("auto")))
     extra = {own for own in generated - imported.registered if own[0] not in stand_ins}
     differences = [f"`{name}` is not generated for {key}" for name, key in sorted(imported.registered - generated)]
     differences += [f"`{name}` is generated for {key}, and not in the sources" for name, key in sorted(extra)]
+    for key in sorted(imported.fallbacks ^ read.fallbacks.keys()):
+        how = "is not generated" if key in imported.fallbacks else "is generated, and not in the sources"
+        differences.append(f"the kernel for all operators of {key} {how}")
     return len(imported.registered & generated), tuple(differences)
 
 
@@ -98,6 +104,10 @@ def _runs_cpu_kernels(kernel: str, files: Sequence[SourceFile]) -> bool:
     ]
     callees = [own.forwards_to for own in defined if own.name.rpartition("::")[2] == boxed[1]]
     return bool(callees) and all(callee.removeprefix("::") == _CPU_FALLBACK for callee in callees)
+
+
+def _autocast_key(device: str) -> str:
+    return f"{SECTIONS['autocast'].prefix}{device}"
 
 
 def _section_of(key: str) -> tuple[SectionKind, str] | None:
@@ -137,7 +147,7 @@ class _Importer:
         self._namespaces: Counter[str] = Counter()
         self._manual: dict[str, str] = {}
         self._symint: dict[str, None] = {}
-        self._has_fallback = False
+        self._fallbacks: set[str] = set()
 
     def add(self, row: RegistrationStatement) -> None:
         """Take a statement as an entry, or leave it with a reason."""
@@ -187,18 +197,24 @@ class _Importer:
         """Whether an operator has a composite kernel, whose gradient a kernel of the backend takes away."""
         return name in self._composites
 
-    def add_fallback(self, place: SourcePlace, text: str, runs_cpu_kernels: bool) -> None:
-        """Take the kernel for all operators, if it is the CPU's, or leave it with a reason."""
-        if runs_cpu_kernels:
-            self._has_fallback = True
+    def add_fallback(self, key: str, place: SourcePlace, text: str, files: Sequence[SourceFile]) -> None:
+        """Take the kernel for all operators, if it is the CPU's or a fallthrough for autocast, or leave it."""
+        is_autocast = key != self._device
+        if text == _FALLTHROUGH if is_autocast else _runs_cpu_kernels(text, files):
+            self._fallbacks.add(key)
             self._taken.append(place)
         else:
-            self.left.append((place, f"`{shorten(text)}` does more than PyTorch's fallback to the CPU"))
+            usual = "a fallthrough" if is_autocast else "PyTorch's fallback to the CPU"
+            self.left.append((place, f"`{shorten(text)}` does more than {usual}"))
 
     def result(self, paths: Sequence[str]) -> BackendImport:
         """The file with all that was taken."""
         return BackendImport(
-            "\n".join([*self._lines(paths), ""]), frozenset(self._registered), tuple(self._taken), tuple(self.left)
+            "\n".join([*self._lines(paths), ""]),
+            frozenset(self._registered),
+            frozenset(self._fallbacks),
+            tuple(self._taken),
+            tuple(self.left),
         )
 
     def _lines(self, paths: Sequence[str]) -> Iterator[str]:
@@ -208,8 +224,11 @@ class _Importer:
         yield f"cpp_namespace: {(*namespaces, f'at::{self._device.lower()}')[0]}"
         yield "# The sources neither check nor set devices, and no overload follows from another."
         yield from ("device_guard: false", "derived_overloads: false")
-        if self._has_fallback:
+        if self._device in self._fallbacks:
             yield "fallback: cpu"
+        if _autocast_key(self._device) not in self._fallbacks:
+            yield "# The sources register no fallthrough for autocast: operators fail under `torch.autocast`."
+            yield "autocast_fallthrough: false"
         for name in SECTIONS:
             if name in self._sections:
                 yield f"{name}:"

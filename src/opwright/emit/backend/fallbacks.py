@@ -134,9 +134,6 @@ def _stand_ins(file: SectionFile, rules: Rules) -> Mapping[str, str]:
     return {name: function for name, function in names.items() if name in fallen}
 
 
-_AUTOCAST_FALLTHROUGH = "torch::CppFunction::makeFallthrough()"
-
-
 def has_policies(file: SectionFile) -> bool:
     """Whether the file has operators with a policy."""
     return any(entry.options.policy for entry in file.section.entries)
@@ -155,7 +152,7 @@ def autocast_registrations(file: SectionFile, job: Job) -> Iterator[Registration
             function = entry.function
             kernel = _kernel(entry, file, job)
             yield Registration(function.namespace, key, function.name.text, kernel, entry.options.register_if)
-    yield Registration("_", key, "", _AUTOCAST_FALLTHROUGH)
+    yield Registration("_", key, "", _FALLTHROUGH)
 
 
 def _kernel(entry: BackendEntry, file: SectionFile, job: Job) -> str:
