@@ -65,3 +65,66 @@ def test_a_module_that_fails_is_a_fault(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "acme.yaml").write_text(FILE)
     assert main(["coverage", "--backend", "acme.yaml", "--runtime", "no_such_module"]) == 1
     assert "No module named 'no_such_module'" in capsys.readouterr().err
+
+
+#: A device whose tensors are those of the CPU, for a list of operators of one sample each.
+SAMPLES = """
+import os, sys, types
+import torch
+torch._C._get_privateuse1_backend_name = lambda: "cpu"
+
+def operator(name, work):
+    def samples(device, dtype, requires_grad):
+        yield types.SimpleNamespace(input=torch.ones(2), args=(), kwargs={})
+    calls = []
+    def op(value):
+        calls.append(value)
+        return work() if len(calls) % 2 == 0 else value
+    return types.SimpleNamespace(
+        name=name, variant_test_name="", dtypes={torch.float32}, sample_inputs=samples, op=op)
+
+def lacks():
+    raise NotImplementedError("Could not run 'aten::sort.values' with arguments from the 'npu' backend.")
+
+def refuses():
+    raise RuntimeError("expected sizes" + chr(10) + "and more")
+
+names = "torch.testing._internal.common_methods_invocations"
+module = types.ModuleType(names)
+module.op_db = [
+    operator("sort", lacks), operator("abs", lambda: None), operator("fft", lambda: os._exit(7)),
+    operator("median", lacks), operator("stack", refuses)]
+sys.modules[names] = module
+"""
+
+
+def test_samples_tell_what_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Operators that fail for the same reason share a line; one that ends its process does not end the run."""
+    pytest.importorskip("torch")
+    (tmp_path / "acme.yaml").write_text(FILE)
+    (tmp_path / "acme_device.py").write_text(SAMPLES)
+    assert main(["coverage", "--backend", "acme.yaml", "--runtime", "acme_device", "--run-samples"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "nothing runs for `sort.values`: 2 fail: sort, median",
+        "the process ended with status 7: one fails: fft",
+        "RuntimeError: expected sizes: one fails: stack",
+        "5 operators have samples, 4 fail",
+    ]
+
+
+def test_samples_need_the_modules_of_the_backend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without `--runtime` there is no device to run them on."""
+    (tmp_path / "acme.yaml").write_text(FILE)
+    assert main(["coverage", "--backend", "acme.yaml", "--run-samples"]) == 2
+    assert "`--run-samples` needs `--runtime`" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_samples_of_pytorch_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a device that is the CPU by another name all of PyTorch's samples run."""
+    pytest.importorskip("expecttest")
+    (tmp_path / "acme.yaml").write_text(FILE)
+    (tmp_path / "acme_device.py").write_text('import torch\ntorch._C._get_privateuse1_backend_name = lambda: "cpu"\n')
+    assert main(["coverage", "--backend", "acme.yaml", "--runtime", "acme_device", "--run-samples"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert int(line.split()[0]) > 600

@@ -5,12 +5,15 @@
   opwright coverage --backend acme.yaml --trap any               mistakes that backend files invite
   opwright coverage --backend acme.yaml --format html --out coverage.html
   opwright coverage --backend acme.yaml --runtime torch_acme     compare with a process that has loaded the backend
+  opwright coverage --backend acme.yaml --runtime torch_acme --run-samples
+                                                                 what fails of the samples that PyTorch tests with
 
 Nothing is compiled, and without --runtime PyTorch need not be installed."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Final
 
 from opwright.cli import console
@@ -63,6 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="import this module in a process of its own, and print where its dispatcher differs from the report; this "
         "runs the code of the module (may be repeated)",
     )
+    parser.add_argument(
+        "--run-samples",
+        action="store_true",
+        help="with --runtime, run the samples of PyTorch's own tests on the device, and print what fails; this takes "
+        "minutes, and needs the package expecttest, as PyTorch's tests do",
+    )
     add_plugin_argument(parser)
     add_allow_path_argument(parser)
     add_input_arguments(parser)
@@ -104,7 +113,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tuple(arguments.meta),
         tuple(arguments.trap),
     )
+    if arguments.run_samples and not arguments.runtime:
+        sys.stderr.write("opwright coverage: error: `--run-samples` needs `--runtime`\n")
+        return console.USAGE
     report = _report(arguments, sink)
+    if arguments.run_samples:
+        return _run_samples(arguments, report)
     if arguments.runtime:
         return _compare_with_process(arguments, report)
     text = _render(
@@ -127,6 +141,15 @@ def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport)
     compared = f"{len(report.records):,} operators compared, {len(differences):,} differences"
     print_or_write("\n".join([*differences, compared, ""]), arguments.out)
     return console.FAULTS if differences else console.SUCCESS
+
+
+def _run_samples(arguments: argparse.Namespace, report: CoverageReport) -> int:
+    """Print what fails of PyTorch's samples, and give the exit status."""
+    from opwright.coverage.samples import run_samples, sample_lines
+
+    results = list(run_samples(report.key, arguments.runtime))
+    print_or_write("\n".join([*sample_lines(results), ""]), arguments.out)
+    return console.FAULTS if any(result.error for result in results) else console.SUCCESS
 
 
 def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is_whole: bool) -> str:

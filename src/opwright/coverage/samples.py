@@ -1,0 +1,136 @@
+"""Runs the samples that PyTorch has for its own tests on a backend's device, and says what those that fail lack."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from opwright.source.codes import MODULE_NOT_READ
+from opwright.source.diagnostic import Fault
+from opwright.source.named_tuple import NamedTuple
+
+__all__ = ["SampleResult", "run_samples", "sample_lines"]
+
+#: What a process runs whose arguments are a dispatch key, the number of the first operator, and the modules to import.
+#: It prints a line for each operator before and after its samples, so that the last line tells which one ended it.
+_PROGRAM: Final = """
+import importlib, itertools, json, sys
+import torch
+for name in sys.argv[3:]:
+    importlib.import_module(name)
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_map
+
+key = sys.argv[1]
+device = torch._C._get_privateuse1_backend_name() if key == "PrivateUse1" else key.lower()
+print("\\nsamples:", len(op_db), flush=True)
+
+def there(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(device).requires_grad_(value.requires_grad)
+    return torch.device(device) if value == "cpu" or value == torch.device("cpu") else value
+
+def failure(operator):
+    dtype = torch.float32 if torch.float32 in operator.dtypes else min(operator.dtypes, key=str, default=None)
+    if dtype is None:
+        return None
+    count = 0
+    for sample in itertools.islice(operator.sample_inputs("cpu", dtype, requires_grad=False), 2):
+        arguments = (sample.input, *sample.args), sample.kwargs
+        copies = tree_map(lambda value: value.clone() if isinstance(value, torch.Tensor) else value, arguments)
+        try:
+            operator.op(*copies[0], **copies[1])
+        except Exception:
+            continue
+        count += 1
+        try:
+            moved = tree_map(there, arguments)
+            operator.op(*moved[0], **moved[1])
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return "" if count else None
+
+for index, operator in enumerate(op_db):
+    if index >= int(sys.argv[2]):
+        name = ".".join(filter(None, [operator.name, operator.variant_test_name]))
+        print("\\nsamples:", json.dumps([index, name]), flush=True)
+        print("\\nsamples:", json.dumps([index, name, failure(operator)]), flush=True)
+"""
+_MARK: Final = "samples: "
+#: What PyTorch says of an operator for which nothing runs.
+_LACKS: Final = re.compile(r"Could not run '(?:aten::)?([\w:.]+)' with arguments from the")
+_SHOWN: Final = 6
+
+
+class SampleResult(NamedTuple):
+    """How the samples of an operator end on the device: `error` is None without samples that the CPU takes, else the
+    first error, or empty.
+    """
+
+    operator: str
+    error: str | None
+
+
+def run_samples(key: str, modules: Sequence[str]) -> Iterator[SampleResult]:
+    """Run the first samples of all operators, which takes minutes, in processes that import the modules.
+
+    If one ends a process, the next process goes on behind it. Raises Fault if the modules or PyTorch's samples cannot
+    be imported.
+    """
+    first, total = 0, 1
+    while first < total:
+        command = [sys.executable, "-c", _PROGRAM, key, str(first), *modules]
+        with (
+            tempfile.TemporaryFile("w+") as complaint,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaint, text=True) as process,
+        ):
+            answers = _answers(process)
+            total = next(answers, 0)
+            if not total:
+                complaint.seek(0)
+                last = (complaint.read().strip().splitlines() or [f"exit status {process.wait()}"])[-1]
+                raise Fault.at(MODULE_NOT_READ, f"the samples of PyTorch's operators cannot be run: {last}")
+            begun = ""
+            for index, operator, *ended in answers:
+                first, begun = index + 1, "" if ended else operator
+                if ended:
+                    yield SampleResult(operator, ended[0])
+        if begun:
+            yield SampleResult(begun, f"the process ended with status {process.returncode}")
+
+
+def _answers(process: subprocess.Popen[str]) -> Iterator[Any]:
+    """What a process prints behind the mark, as it comes."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith(_MARK):
+            yield json.loads(line.removeprefix(_MARK))
+
+
+def sample_lines(results: Iterable[SampleResult]) -> Iterator[str]:
+    """What fails, a line for each reason with the operators that it concerns, most first; last, the numbers.
+
+    >>> lacks = "NotImplementedError: Could not run 'aten::{}' with arguments from the 'npu' backend."
+    >>> results = [SampleResult(name, lacks.format("sort.values")) for name in ("median", "sort")]
+    >>> for line in sample_lines([*results, SampleResult("abs", ""), SampleResult("empty", None)]):
+    ...     print(line)
+    nothing runs for `sort.values`: 2 fail: median, sort
+    3 operators have samples, 2 fail
+    """
+    count = 0
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
+    for operator, error in results:
+        count += error is not None
+        if error:
+            lacks = _LACKS.search(error)
+            reasons[error.splitlines()[0] if lacks is None else f"nothing runs for `{lacks[1]}`"].append(operator)
+    for reason, operators in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        shown = ", ".join(operators[:_SHOWN]) + (", ..." if len(operators) > _SHOWN else "")
+        yield f"{reason}: {f'{len(operators)} fail' if len(operators) > 1 else 'one fails'}: {shown}"
+    yield f"{count:,} operators have samples, {sum(map(len, reasons.values())):,} fail"
