@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run-samples",
         action="store_true",
         help="with --runtime, run the samples of PyTorch's own tests on the device, and print what fails; this takes "
-        "minutes, and needs the package expecttest, as PyTorch's tests do",
+        "a minute, and needs the package expecttest, as PyTorch's tests do",
     )
     add_plugin_argument(parser)
     add_allow_path_argument(parser)

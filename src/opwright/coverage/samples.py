@@ -78,7 +78,7 @@ class SampleResult(NamedTuple):
 
 
 def run_samples(key: str, modules: Sequence[str]) -> Iterator[SampleResult]:
-    """Run the first samples of all operators, which takes minutes, in processes that import the modules.
+    """Run the first samples of all operators, which takes a minute, in processes that import the modules.
 
     If one ends a process, the next process goes on behind it. Raises Fault if the modules or PyTorch's samples cannot
     be imported.
