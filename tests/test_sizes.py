@@ -27,7 +27,10 @@ RECORD_MAKERS = {
     "note",
     "warning",
     "whole_file",
-    # A function of PyTorch's generator.
+    # Functions of PyTorch's generator.
+    "gen_headers",
+    "gen_unboxing",
+    "parse_yaml_files",
     "write_sharded_with_template",
 }
 

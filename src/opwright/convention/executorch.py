@@ -21,7 +21,7 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
-__all__ = ["CONTEXT", "argument_type", "arguments", "name", "returns_type", "signature"]
+__all__ = ["CONTEXT", "argument_type", "arguments", "name", "return_type", "returns_type", "signature"]
 
 #: The first parameter of kernels.
 CONTEXT: Final = "torch::executor::KernelRuntimeContext & context"
@@ -32,14 +32,6 @@ TENSOR_LIST: Final = c_types.base("torch::executor::TensorList")
 
 #: The types that are passed by value.
 _VALUES: Final = {row.name: c_types.base(row.executorch) for row in BASE_TYPE_ROWS if row.executorch}
-
-
-def _optional(elem: CType) -> CType:
-    return c_types.base(f"std::optional<{elem.text}>")
-
-
-def _array_ref(elem: CType) -> CType:
-    return c_types.base(f"torch::executor::ArrayRef<{elem.text}>")
 
 
 def name(function: NativeFunction) -> str:
@@ -57,12 +49,12 @@ def value_type(type: Type) -> CType | None:
             return _VALUES[type.name]
     elif isinstance(type, OptionalType):
         inner = value_type(type.elem)
-        return None if inner is None else _optional(inner)
+        return None if inner is None else c_types.executorch_optional(inner)
     elif isinstance(type, ListType):
         if type.elem.text != "bool":
             return None
         if type.size is not None:
-            return _array_ref(c_types.BOOL)
+            return c_types.executorch_array_ref(c_types.BOOL)
     raise NoCppType(type.text)
 
 
@@ -84,22 +76,23 @@ def argument_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeS
         return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(TENSOR)
     if isinstance(type, OptionalType):
         if type.elem.text == "Tensor":
-            return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(_optional(TENSOR))
+            return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(c_types.executorch_optional(TENSOR))
         if type.elem.text == "Scalar":
-            return c_types.const_ref(_optional(SCALAR))
-        return _optional(argument_type(type.elem, mutable=mutable, style=style))
+            return c_types.const_ref(c_types.executorch_optional(SCALAR))
+        return c_types.executorch_optional(argument_type(type.elem, mutable=mutable, style=style))
     if not isinstance(type, ListType):
         raise NoCppType(type.text)
     match type.elem.text:
         case "Tensor":
             return TENSOR_LIST
         case "Tensor?":
-            return _array_ref(_optional(TENSOR))
-    return _array_ref(argument_type(type.elem, mutable=mutable, style=style))
+            return c_types.executorch_array_ref(c_types.executorch_optional(TENSOR))
+    return c_types.executorch_array_ref(argument_type(type.elem, mutable=mutable, style=style))
 
 
 @cache
-def _return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
+def return_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeStyle.PLAIN) -> CType:
+    """The type of a return. Raises NoCppType if ExecuTorch has none."""
     value = value_type(type)
     if value is not None:
         return value
@@ -110,7 +103,7 @@ def _return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
             return TENSOR
         return c_types.const_ref(TENSOR) if style & TypeStyle.CONST_REF_MUTABLES else c_types.mut_ref(TENSOR)
     if isinstance(type, ListType) and type.size is None and not mutable:
-        return c_types.vector(_return_type(type.elem, False, style))
+        return c_types.vector(return_type(type.elem, style=style))
     raise NoCppType(type.text)
 
 
@@ -119,7 +112,7 @@ def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN
     """The type of all returns: `void`, the single type, or a tuple. Raises NoCppType."""
     if not returns:
         return c_types.VOID
-    types = [_return_type(result.type, result.is_write, style) for result in returns]
+    types = [return_type(result.type, mutable=result.is_write, style=style) for result in returns]
     return types[0] if len(types) == 1 else c_types.tuple_of(tuple(types))
 
 

@@ -19,8 +19,8 @@ class CType:
     """A C++ type.
 
     `text` is the type as C++ spells it, and `bare` the same without the outermost reference. `kind` is the constructor
-    (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`, `dict`, `vectorized`),
-    and `elems` are its arguments.
+    (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`, `dict`, `vectorized`,
+    `executorch_optional`, `executorch_array_ref`), and `elems` are its arguments.
     """
 
     __slots__ = ("bare", "elems", "kind", "text", "value")
@@ -71,6 +71,8 @@ c10_list = _interning("list", "c10::List<{}>".format)
 array_ref = _interning("array_ref", "at::ArrayRef<{}>".format)
 vector = _interning("vector", "::std::vector<{}>".format)
 vectorized = _interning("vectorized", "at::vec::Vectorized<{}>".format)
+executorch_optional = _interning("executorch_optional", "std::optional<{}>".format)
+executorch_array_ref = _interning("executorch_array_ref", "torch::executor::ArrayRef<{}>".format)
 
 _REBUILD: Final = {
     "optional": optional,
@@ -78,6 +80,8 @@ _REBUILD: Final = {
     "array_ref": array_ref,
     "vector": vector,
     "vectorized": vectorized,
+    "executorch_optional": executorch_optional,
+    "executorch_array_ref": executorch_array_ref,
     "tuple": lambda *elems: tuple_of(elems),
     "dict": lambda *elems: dict_of(*elems),
 }

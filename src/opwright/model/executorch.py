@@ -42,12 +42,14 @@ EXECUTORCH_DEFAULTS: Final = ExecutorchOptions()
 class ExecutorchKernel(NamedTuple):
     """A kernel of an operator: its key, and the name and namespace of the C++ function.
 
-    The key is `default`, or `v1/` and the dtypes and dim orders of the tensors that the kernel is for.
+    The key is `default`, or `v1/` and the dtypes and dim orders of the tensors that the kernel is for: those of the
+    `arguments`, in their order.
     """
 
     key: str
     name: str
     namespace: str
+    arguments: tuple[str, ...] = ()
 
     @property
     def is_default(self) -> bool:

@@ -10,7 +10,7 @@ from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_sch
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS as NATIVE_FIELDS
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["DTYPES", "ENTRY_FIELDS", "KERNEL_FIELDS", "TensorSpec", "json_schema", "kernel_keys"]
+__all__ = ["DTYPES", "ENTRY_FIELDS", "KERNEL_FIELDS", "TensorSpec", "json_schema", "kernel_keys", "tensor_key"]
 
 
 #: Name of a dtype -> its number in keys.
@@ -43,13 +43,18 @@ def kernel_keys(
 
 
 def _key(specs: Sequence[TensorSpec], dtypes: Mapping[str, str], as_reference: bool) -> str:
-    tensors = [f"{DTYPES[dtypes[spec.type_alias]]};{_dim_order(spec.dim_order, as_reference)}" for spec in specs]
+    tensors = [tensor_key(dtypes[spec.type_alias], spec.dim_order, as_reference=as_reference) for spec in specs]
     return f"v1/{'|'.join(tensors)}"
 
 
-def _dim_order(order: Sequence[int], as_reference: bool) -> str:
-    text = ",".join(map(str, order))
-    return f"{text}," if as_reference and len(order) == 1 else text
+def tensor_key(dtype: str, dim_order: Sequence[int], *, as_reference: bool = False) -> str:
+    """The part of a key for a tensor. Raises KeyError for a dtype that keys do not have.
+
+    >>> tensor_key("Float", (0, 1))
+    '6;0,1'
+    """
+    text = ",".join(map(str, dim_order))
+    return f"{DTYPES[dtype]};{text}," if as_reference and len(dim_order) == 1 else f"{DTYPES[dtype]};{text}"
 
 
 _PAIR: Final[JsonSchema] = {"type": "array", "prefixItems": [TEXT, TEXT], "minItems": 2, "maxItems": 2}

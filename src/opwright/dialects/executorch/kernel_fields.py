@@ -17,6 +17,7 @@ from opwright.model.native_function import Kernel, UnlinkedFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.nodes import Sequence as SequenceNode
 from opwright.source.span import Span
@@ -145,11 +146,12 @@ def read_kernels(
         if kernel is None or not isinstance(item, Mapping):
             continue
         scalar, namespace, name = kernel
-        for key in _keys(item, aliases, sorts_arguments=sorts_arguments):
+        keys = _keys(item, aliases, sorts_arguments=sorts_arguments)
+        for key in keys.texts:
             earlier = first.get(key)
             if earlier is None:
                 first[key] = scalar.span
-                kernels.append(ExecutorchKernel(key, name, namespace))
+                kernels.append(ExecutorchKernel(key, name, namespace, keys.arguments))
             else:
                 message = f"two kernels of `{function.name}` have the key `{key}`"
                 also = (Label(earlier, "first kernel", primary=False),)
@@ -192,25 +194,32 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
     return scalar, f"{'::'.join(namespaces) or 'at'}::native", name
 
 
-def _keys(item: Mapping, aliases: _Aliases, *, sorts_arguments: bool) -> list[str]:
+class _Keys(NamedTuple):
+    """The keys of a kernel, and the arguments whose dtypes and dim orders they have."""
+
+    texts: Sequence[str]
+    arguments: tuple[str, ...] = ()
+
+
+def _keys(item: Mapping, aliases: _Aliases, *, sorts_arguments: bool) -> _Keys:
     """The keys of a kernel; none if it has a fault, which is reported."""
     node = item.get("arg_meta")
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
-        return [DEFAULT_KEY]
+        return _Keys([DEFAULT_KEY])
     context = aliases.context
     arguments = expect_mapping(node, "`arg_meta`", context.sink)
     if arguments is None:
-        return []
+        return _Keys(())
     check_unique_keys(arguments, context.sink)
     specs: dict[str, TensorSpec] = {}
     for name, value in arguments.entries:
         _check_argument(name, aliases)
         spec = _tensor_spec(name.value, value, aliases)
         if spec is None:
-            return []
+            return _Keys(())
         specs[name.value] = spec
     if any(dtype.value not in DTYPES for spec in specs.values() for dtype in aliases.dtypes[spec.type_alias]):
-        return []
+        return _Keys(())
     return _ordered_keys(specs, arguments, aliases, sorts_arguments=sorts_arguments)
 
 
@@ -256,7 +265,7 @@ def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:
 
 def _ordered_keys(
     specs: dict[str, TensorSpec], arguments: Mapping, aliases: _Aliases, *, sorts_arguments: bool
-) -> list[str]:
+) -> _Keys:
     """The keys, with the arguments in the order of the schema or in that of ExecuTorch's own program."""
     context = aliases.context
     in_schema = [argument.name for argument in aliases.function.schema.arguments.all]
@@ -264,7 +273,7 @@ def _ordered_keys(
     dtypes = {alias: [dtype.value for dtype in items] for alias, items in aliases.dtypes.items()}
     keys = kernel_keys([specs[name] for name in right_order], dtypes)
     if not context.tolerant:
-        return keys
+        return _Keys(keys, tuple(right_order))
     order = sorted(specs) if sorts_arguments else list(specs)
     if set(kernel_keys([specs[name] for name in order], dtypes)) != set(keys):
         wrong = next(name for name, right in zip(order, right_order, strict=True) if name != right)
@@ -274,4 +283,4 @@ def _ordered_keys(
     if any(len(spec.dim_order) == 1 for spec in specs.values()):
         message = "keys have a comma after the only dimension of a tensor"
         context.sink.warning(codes.ONE_DIMENSION, message, arguments.span)
-    return kernel_keys([specs[name] for name in order], dtypes, as_reference=True)
+    return _Keys(kernel_keys([specs[name] for name in order], dtypes, as_reference=True), tuple(order))

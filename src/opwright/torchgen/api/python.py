@@ -23,17 +23,13 @@ from opwright.convention.python.call import (
 from opwright.convention.python.hints import Hints, declaration
 from opwright.convention.python.signature import PythonSignature as ModelSignature
 from opwright.convention.python.signature import python_signature
-from opwright.release.local import from_installed
-from opwright.release.rules import Rules
-from opwright.release.tree import rules_of
-from opwright.release.version import NEWEST
 from opwright.schema.function import Arguments as ModelArguments
 from opwright.schema.function import FunctionSchema as ModelSchema
 from opwright.schema.function import argument_list, make_argument
 from opwright.schema.names import operator_name
 from opwright.schema.types import TENSOR, list_of
-from opwright.source.diagnostic import Fault
 from opwright.torchgen.interface.functions import NativeFunction, model_function
+from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.interface.records import Computed, Record, record
 from opwright.torchgen.interface.schema import (
     Argument,
@@ -68,17 +64,8 @@ def _refusals() -> Iterator[None]:
 
 
 @cache
-def _rules() -> Rules:
-    """The rules of the installed PyTorch, else those of the newest release known."""
-    try:
-        return rules_of(from_installed())
-    except Fault:
-        return Rules(NEWEST)
-
-
-@cache
 def _hints() -> Hints:
-    return Hints(_rules())
+    return Hints(installed_rules())
 
 
 @record()
@@ -480,6 +467,6 @@ def dispatch_lambda_exprs(
     """The arguments of the lambda, made from the values that the parser read. Raises RuntimeError."""
     origin, function = model_signature(ps), model_function(f)
     names = dispatch_lambda(origin, function, symint=symint).names
-    guards = _rules().devices_initialized_only_for_dispatched_calls
+    guards = installed_rules().devices_initialized_only_for_dispatched_calls
     called = call_arguments(origin, function, names, guards_device=guards, symint=symint)
     return DispatchLambdaArgumentExprs(exprs=tuple(called.passed), inits=list(called.prepared))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import enum
 from abc import ABC
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT
@@ -63,7 +63,7 @@ def ctype_of(origin: c_types.CType) -> CType:
     return _CLASSES.get(origin.kind, BaseCType)._of(origin)
 
 
-class _Wrapping(CType):
+class Wrapping(CType):
     """A C++ type around another one."""
 
     elem: CType
@@ -73,61 +73,85 @@ class _Wrapping(CType):
         return _CONSTRUCTORS[type(self)](model_ctype(self.elem))
 
 
+def wrapping(kind: str, constructor: Callable[[c_types.CType], c_types.CType]) -> Callable[[type[Kind]], type[Kind]]:
+    """A decorator for the record of a kind of Opwright's C++ types, which a constructor makes."""
+
+    def register(cls: type[Kind]) -> type[Kind]:
+        _CLASSES[kind] = cls
+        _CONSTRUCTORS[cls] = constructor
+        return cls
+
+    return register
+
+
+Kind = TypeVar("Kind", bound=Wrapping)
+
+_CONSTRUCTORS: Final[dict[type[CType], Callable[[c_types.CType], c_types.CType]]] = {}
+_CLASSES: Final[dict[str, type[CType]]] = {}
+
+
 @record()
 class BaseCType(CType):
     """A named C++ type as a type."""
 
     type: BaseCppType
-    _computed: ClassVar[Computed] = {"type": lambda origin: _cpp_type(origin.text)}
+    _computed: ClassVar[Computed] = {"type": lambda origin: cpp_type_of(origin.text)}
 
     def _build(self) -> c_types.CType:
         return c_types.base(str(self.type))
 
 
+@wrapping("const_ref", c_types.const_ref)
 @record()
-class ConstRefCType(_Wrapping):
+class ConstRefCType(Wrapping):
     """`const T &`."""
 
     elem: CType
 
 
+@wrapping("mut_ref", c_types.mut_ref)
 @record()
-class MutRefCType(_Wrapping):
+class MutRefCType(Wrapping):
     """`T &`."""
 
     elem: CType
 
 
+@wrapping("optional", c_types.optional)
 @record()
-class OptionalCType(_Wrapping):
+class OptionalCType(Wrapping):
     """`::std::optional<T>`."""
 
     elem: CType
 
 
+@wrapping("list", c_types.c10_list)
 @record()
-class ListCType(_Wrapping):
+class ListCType(Wrapping):
     """`c10::List<T>`."""
 
     elem: CType
 
 
+@wrapping("array_ref", c_types.array_ref)
 @record()
-class ArrayRefCType(_Wrapping):
+class ArrayRefCType(Wrapping):
     """`at::ArrayRef<T>`."""
 
     elem: CType
 
 
+@wrapping("vector", c_types.vector)
 @record()
-class VectorCType(_Wrapping):
+class VectorCType(Wrapping):
     """`::std::vector<T>`."""
 
     elem: CType
 
 
+@wrapping("vectorized", c_types.vectorized)
 @record()
-class VectorizedCType(_Wrapping):
+class VectorizedCType(Wrapping):
     """`at::vec::Vectorized<T>`."""
 
     elem: BaseCType
@@ -162,30 +186,10 @@ class TupleCType(CType):
         return hash(("TupleCType", *self.elems))
 
 
-_CONSTRUCTORS: Final = {
-    ConstRefCType: c_types.const_ref,
-    MutRefCType: c_types.mut_ref,
-    OptionalCType: c_types.optional,
-    ListCType: c_types.c10_list,
-    ArrayRefCType: c_types.array_ref,
-    VectorCType: c_types.vector,
-    VectorizedCType: c_types.vectorized,
-}
-_CLASSES: Final[dict[str, type[CType]]] = {
-    "base": BaseCType,
-    "const_ref": ConstRefCType,
-    "mut_ref": MutRefCType,
-    "optional": OptionalCType,
-    "list": ListCType,
-    "array_ref": ArrayRefCType,
-    "vector": VectorCType,
-    "vectorized": VectorizedCType,
-    "array": ArrayCType,
-    "tuple": TupleCType,
-}
+_CLASSES.update(base=BaseCType, array=ArrayCType, tuple=TupleCType)
 
 
-def _cpp_type(text: str) -> BaseCppType:
+def cpp_type_of(text: str) -> BaseCppType:
     """The named type of a text: its namespace is what precedes the last `::` outside of parameters."""
     name, bracket, parameters = text.partition("<")
     namespace, _, name = name.rpartition("::")
@@ -319,11 +323,11 @@ optionalSymIntArrayRefT=at::OptionalSymIntArrayRef tensorOptionsT=at::TensorOpti
 typeAndSizeT=torch::autograd::generated::TypeAndSize tensorGeometryT=at::TensorGeometry SymIntT=c10::SymInt
 SymBoolT=c10::SymBool symIntArrayRefT=c10::SymIntArrayRef scalar_t=scalar_t opmath_t=opmath_t
 """
-NAMED_TYPES: Final = {name: _cpp_type(text) for name, _, text in [pair.partition("=") for pair in _NAMES.split()]}
+NAMED_TYPES: Final = {name: cpp_type_of(text) for name, _, text in [pair.partition("=") for pair in _NAMES.split()]}
 
 #: The C++ type of each base type, and of each dtype.
 BaseTypeToCppMapping: Final = {
-    BaseTy[name]: _cpp_type(ctype.text) for name, ctype in c_types.BASE_TYPES.items() if name in BaseTy.__members__
+    BaseTy[name]: cpp_type_of(ctype.text) for name, ctype in c_types.BASE_TYPES.items() if name in BaseTy.__members__
 }
 ScalarTypeToCppMapping: Final = {
     dtype: NAMED_TYPES["int32T" if dtype.name == "Int" else f"{dtype.name[0].lower()}{dtype.name[1:]}T"]

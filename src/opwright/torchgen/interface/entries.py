@@ -44,7 +44,7 @@ class ParsedYaml(NamedTuple):
     backend_indices: dict[DispatchKey, BackendIndex]
 
 
-def _stop_at_errors(sink: Diagnostics) -> None:
+def stop_at_errors(sink: Diagnostics) -> None:
     """Raise AssertionError with all errors."""
     if sink.has_errors:
         raise Invalid(render_short(sink))
@@ -81,7 +81,7 @@ def tags_of(file: SourceFile) -> set[str]:
     """The tags of a `tags.yaml`. Raises AssertionError with all mistakes."""
     sink = Diagnostics()
     tags = set(load_tags(file, sink, of_tree=True))
-    _stop_at_errors(sink)
+    stop_at_errors(sink)
     return tags
 
 
@@ -129,7 +129,7 @@ def load_functions(file: SourceFile, options: EntryOptions) -> list[UnlinkedFunc
     finally:
         if collects:
             gc.enable()
-    _stop_at_errors(sink)
+    stop_at_errors(sink)
     return list(functions)
 
 
