@@ -103,6 +103,7 @@ example-backend: $(REFERENCE)
 	cp -Rp examples/backend/. $(BACKEND)
 	cd $(BACKEND) && MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet egg_info build_ext --inplace
 	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) -m "opinfo or not opinfo" tests
+	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/opwright coverage --backend acme.yaml --torch auto --runtime torch_acme
 
 lint: $(REFERENCE)
 	$(VENV)/bin/ruff check src tests bench docs/*.py docs/site

@@ -60,6 +60,30 @@ def test_each_difference_has_a_sentence(tmp_path: Path, capsys: pytest.CaptureFi
     assert "`relu`: the process has a kernel that the file does not name; `manual` lists such" in lines
 
 
+SECTIONS = """
+sparse:
+- mm
+- add.out
+autograd:
+- mul.Tensor
+"""
+
+
+def test_kernels_for_further_keys_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sections for sparse tensors and autograd have keys of their own, and some kernels follow from an entry."""
+    kernels = [("mm", "Sparse"), ("add_.Tensor", "Sparse"), ("sub.Tensor", "Autograd"), ("abs", "Autocast")]
+    more = [f'library.impl("{name}", lambda *arguments: None, "{key}PrivateUse1")' for name, key in kernels]
+    (tmp_path / "acme.yaml").write_text(FILE + SECTIONS)
+    (tmp_path / "acme_device.py").write_text(MODULE.format(names=["add.Tensor", "abs.out"]) + "\n".join(more))
+    assert main(["coverage", "--backend", "acme.yaml", "--runtime", "acme_device"]) == 1
+    assert capsys.readouterr().out.splitlines()[:-1] == [
+        "`mul.Tensor`: the file has a kernel for AutogradPrivateUse1, and the process has none",
+        "`sub.Tensor`: the process has a kernel for AutogradPrivateUse1, and the file names none",
+        "`add.out`: the file has a kernel for SparsePrivateUse1, and the process has none",
+        "`abs`: the process has a kernel for AutocastPrivateUse1, and the file names none",
+    ]
+
+
 def test_a_module_that_fails_is_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The error has what Python said."""
     (tmp_path / "acme.yaml").write_text(FILE)

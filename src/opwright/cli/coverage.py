@@ -130,13 +130,16 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport) -> int:
     """Print where the dispatcher of a process differs from the report, and give the exit status."""
-    from opwright.coverage.runtime import DISPATCHER_PROGRAM, DispatcherState, runtime_differences
+    import json
+
+    from opwright.coverage.runtime import DISPATCHER_PROGRAM, DispatcherState, runtime_differences, runtime_keys_of
     from opwright.importing.process import answer_of
 
-    answer = answer_of(DISPATCHER_PROGRAM, report.key, arguments.runtime)
+    answer = answer_of(DISPATCHER_PROGRAM, json.dumps(runtime_keys_of(report)), arguments.runtime)
     assert isinstance(answer, list)
     registered, can_be_called, has_fallback = answer
-    state = DispatcherState(frozenset(registered), frozenset(can_be_called), has_fallback)
+    by_key = {key: frozenset(names) for key, names in registered.items()}
+    state = DispatcherState(by_key, frozenset(can_be_called), has_fallback)
     differences = list(runtime_differences(report, state))
     compared = f"{len(report.records):,} operators compared, {len(differences):,} differences"
     print_or_write("\n".join([*differences, compared, ""]), arguments.out)
