@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-# A program of its own, whose imports of torchgen are for the hook.
-collect_ignore = ["torch_program.py"]
+# Programs of their own, whose imports of torchgen are for the hook.
+collect_ignore = ["torch_program.py", "autograd_program.py"]
 
 
 class Side(NamedTuple):

@@ -111,6 +111,7 @@ def test_files_are_written_alike(tmp_path: Path) -> None:
     templates = tmp_path / "templates"
     (templates / "sub").mkdir(parents=True)
     (templates / "sub" / "T.h").write_text("// ${generated_comment}\nint ${name};\n  ${body}\n")
+    (templates / "sub" / "S.h").write_text("void list${shard_id}() {\n  ${body}\n}\n${name}\n")
     (templates / "P.pyi").write_text('"""\nA\n"""\nclass A: ...\n${name}\n')
     contents = []
     for name, module in (("own", utils), ("reference", reference("utils"))):
@@ -121,7 +122,7 @@ def test_files_are_written_alike(tmp_path: Path) -> None:
         manager.write("P.pyi", lambda: {"name": "x"})
         manager.write_sharded_with_template(
             "Shards.h",
-            "sub/T.h",
+            "sub/S.h",
             ["add", "sub", "mul", "div"],
             key_fn=lambda item: item,
             env_callable=lambda item: {"body": [item]},

@@ -179,7 +179,7 @@ class FileManager:
         """Write a file with all items, which is not remembered, and shards with some of the items each.
 
         The slots in `sharded_keys` take the values of `env_callable` for each item after those of `base_env`, and
-        `key_fn` decides about the shard of an item.
+        `key_fn` decides about the shard of an item. The slot `shard_id` takes what the name of the file has for it.
         """
         base = base_env or {}
         for key in sharded_keys:
@@ -193,11 +193,10 @@ class FileManager:
                     raise AssertionError(f"undeclared sharded key {key}")
                 shards[number][key] += texts
                 shards[-1][key] += texts
-        names = [shard_path(os.fspath(filename), f"_{number}") for number in range(num_shards)]
-        whole = shard_path(os.fspath(filename), EVERYTHING)
-        for name, slots in zip([*names, whole], shards, strict=True):
-            self.write_with_template(name, template_fn, functools.partial(dict[str, Any], slots))
-        self.files.discard(self.install_dir / whole)
+        for shard, slots in zip([*[f"_{number}" for number in range(num_shards)], EVERYTHING], shards, strict=True):
+            name = shard_path(os.fspath(filename), shard)
+            self.write_with_template(name, template_fn, functools.partial(dict[str, Any], slots, shard_id=shard))
+        self.files.discard(self.install_dir / shard_path(os.fspath(filename), EVERYTHING))
 
     def write_outputs(self, variable_name: str, filename: AnyPath) -> None:
         """Write a CMake command that sets a variable to the paths of the files so far."""
