@@ -94,6 +94,20 @@ def test_a_package_in_front(program: Path, tmp_path: Path) -> None:
     assert original.read_text() == "print('original')\n"
 
 
+def test_programs_end_as_without_the_hook(tmp_path: Path) -> None:
+    """A file that the program did not close has all lines, and nothing else is written."""
+    (tmp_path / "program.py").write_text("out = open('out.txt', 'w')\ndef write(): out.write(__name__)\nwrite()\n")
+    for words in (("program.py",), ("-m", "program")):
+        done = subprocess.run(
+            [sys.executable, "-B", "-m", "opwright.torchgen.run", *words], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "out.txt").read_text() == "__main__"
+        (tmp_path / "out.txt").unlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["program.py"]
+    assert "there is no module `absent` that can be run" in run("-m", "opwright.torchgen.run", "-m", "absent").stderr
+
+
 def test_states_of_names() -> None:
     """A name resolves only if its module has it; the list is whole."""
     assert sum(len(names) for names in symbols().values()) == 247

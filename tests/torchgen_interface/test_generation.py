@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -44,6 +45,10 @@ def differentiable(side: Side, function: Any) -> Any:
     )
     with_info = module.NativeFunctionWithDifferentiabilityInfo(function, {"Default": info}, None)
     yield outcome(module.gen_differentiable_outputs, with_info)
+    # Formulas that use the only gradient, of a file that says nothing of the results.
+    silent = dataclasses.replace(info, output_differentiability=None)
+    with_silent = module.NativeFunctionWithDifferentiabilityInfo(function, {"Default": silent}, None)
+    yield outcome(module.gen_differentiable_outputs, with_silent)
     yield [module.dispatch_strategy(with_info), info.has_derivatives]
     python = side.module("api.python")
     yield outcome(python.structseq_fieldnames, function.func.returns)

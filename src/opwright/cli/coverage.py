@@ -75,6 +75,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plugin_argument(parser)
     add_allow_path_argument(parser)
     add_input_arguments(parser)
+    _add_choices(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
+    output.add_argument("--out", metavar="FILE", type=not_empty, help="write the report to this file")
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that choose operators."""
     chosen = parser.add_argument_group("operators", "each may be repeated")
     for flag, members, help in (
         ("only", OperatorStatus, "what runs"),
@@ -99,9 +107,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=kinds,
         help=f"only operators with this trap: {', '.join(kinds)}",
     )
-    output = parser.add_argument_group("output")
-    output.add_argument("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
-    output.add_argument("--out", metavar="FILE", type=not_empty, help="write the report to this file")
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

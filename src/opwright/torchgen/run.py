@@ -5,9 +5,13 @@ Processes that the program starts are not changed: for those, see `python -m opw
 from __future__ import annotations
 
 import os
-import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.abc import InspectLoader
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, ModuleType
 
 from opwright.cli.arguments import Parser
 from opwright.torchgen.forwarding import ForwardingFinder
@@ -34,11 +38,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.argv = [program, *arguments.words]
     if arguments.module:
         sys.path.insert(0, os.getcwd())
-        runpy.run_module(program, run_name="__main__", alter_sys=True)
+        spec = _spec_of(program)
+        code = spec.loader.get_code(spec.name) if spec is not None and isinstance(spec.loader, InspectLoader) else None
+        if spec is None or code is None:
+            parser.error(f"there is no module `{program}` that can be run")
+        sys.argv[0] = str(spec.origin)
+        _run(code, {"__file__": spec.origin, "__spec__": spec, "__loader__": spec.loader, "__package__": spec.parent})
     else:
         sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
-        runpy.run_path(program, run_name="__main__")
+        text = Path(program).read_bytes()
+        _run(compile(text, program, "exec", dont_inherit=True), {"__file__": program, "__package__": None})
     return 0
+
+
+def _spec_of(module: str) -> ModuleSpec | None:
+    """What `python -m` runs for a name; None if there is nothing."""
+    spec = find_spec(module)
+    if spec is not None and spec.submodule_search_locations is not None:
+        return find_spec(f"{module}.__main__")
+    return spec
+
+
+def _run(code: CodeType, names: Mapping[str, object]) -> None:
+    """Run a program as the main module, which lives to the end of the process.
+
+    `runpy` drops the variables before: a file that the program did not close would lose its last lines.
+    """
+    main_module = sys.modules["__main__"] = ModuleType("__main__")
+    vars(main_module).update(names)
+    exec(code, vars(main_module))
 
 
 if __name__ == "__main__":
