@@ -15,7 +15,11 @@ from tests.test_layering import absolute, modules
 EMPTY_WORDS = {"one", "ones", "found", "made", "said", "kept", "known", "thing", "things", "stuff", "foo", "obj", "val"}
 
 # Parameters that callers of PyTorch's generator name.
-PARAMETERS_OF_TORCHGEN = {"opwright.torchgen.utils obj", "opwright.torchgen.gen_schema_utils obj"}
+PARAMETERS_OF_TORCHGEN = {
+    "opwright.torchgen.api.lazy val",
+    "opwright.torchgen.gen_schema_utils obj",
+    "opwright.torchgen.utils obj",
+}
 
 
 def test_locals_say_what_they_hold() -> None:

@@ -48,3 +48,10 @@ def attribute(value: Any, name: str) -> Any:
     """An attribute of a value; of a method without parameters, what it returns."""
     member = getattr(value, name)
     return outcome(member) if callable(member) else member
+
+
+def trimmed(value: Any) -> Any:
+    """A text, or each text of a list, without blanks at the ends of its lines and around it."""
+    if isinstance(value, list | tuple):
+        return [trimmed(item) for item in value]
+    return "\n".join(map(str.rstrip, value.split("\n"))).strip() if isinstance(value, str) else value

@@ -46,7 +46,8 @@ class Options(NamedTuple):
     name; the default is the one that PyTorch's build runs. `disable_autograd` leaves out all kernels of autograd, of
     views and of tracing. `stub_project` is the name of the project that installs the stubs of `torch.ops`, None if pip
     does not install them. `backend_folder` is the folder of an external backend's header in include directives, with a
-    slash at its end; it may be empty, because the header is beside the sources. `lazy` are the names around lazy
+    slash at its end; it may be empty, because the header is beside the sources. `backend_program` is the program that
+    the comments of its files name. `lazy` are the names around lazy
     tensors, and `executorch` the choices of a run for ExecuTorch. `static_runtime_files` are the names of static
     runtime's two files: that with the operators, and that with their tests. With `lean`, sources include the headers of
     their own operators alone, long ones are split, and no file has what others have: files that the reference does not
@@ -67,6 +68,7 @@ class Options(NamedTuple):
     disable_autograd: bool = False
     stub_project: str | None = None
     backend_folder: str = ""
+    backend_program: str = "torchgen/gen_backend_stubs.py"
     lazy: LazyNames = DEFAULT_NAMES
     static_runtime_files: tuple[str, str] = ("generated_ops.cpp", "test_generated_ops.cc")
     executorch: ExecutorchOptions = EXECUTORCH_DEFAULTS

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from opwright.release.rules import Rules
 
 __all__ = [
-    "BACKEND_LAUNCHER",
     "LAUNCHER",
     "PLUGIN_LAUNCHER",
     "STUBS_LAUNCHER",
@@ -332,9 +331,6 @@ def _indented_by_line(items: Sequence[str], indent: str) -> str:
 
 LAUNCHER = "torchgen/gen.py"
 """The program that `generated_comment` names: the reference's own, so that the outputs are the same bytes."""
-
-BACKEND_LAUNCHER = "torchgen/gen_backend_stubs.py"
-"""The same for the files of external backends."""
 
 STUBS_LAUNCHER = "tools/pyi/gen_pyi.py"
 """The same for the stub files of torch."""

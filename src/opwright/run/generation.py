@@ -36,7 +36,7 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
-    from opwright.emit.emitter import Job, Slots
+    from opwright.emit.emitter import AnyEmitter, Job, Slots
     from opwright.files.plain_files import Status
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.files.staging import Journal
@@ -263,10 +263,14 @@ class Generation:
         """Every output with its path; nothing is rendered."""
         return self._engine.plan(self._tasks())
 
-    def write(self, report: Report | None = None) -> Summary:
-        """Write the outputs that differ from what is on disk; no state is kept for later runs."""
+    def write(self, report: Report | None = None, chosen: Iterable[AnyEmitter] | None = None) -> Summary:
+        """Write the outputs that differ from what is on disk; no state is kept for later runs.
+
+        The `chosen` emitters take the place of those of the run's families.
+        """
         remove_old_staging(self.request.folders.values())
-        return self._engine.write(self._tasks(), {}, None, report)
+        tasks = self._tasks() if chosen is None else Build(self.job, self._templates).tasks(chosen)
+        return self._engine.write(tasks, {}, None, report)
 
     def write_after(
         self,

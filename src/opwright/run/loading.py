@@ -37,7 +37,7 @@ from opwright.emit.registry import (
     job_loader,
     serves_libraries,
 )
-from opwright.files.template import BACKEND_LAUNCHER, LAUNCHER, UnitTemplate, template_kind
+from opwright.files.template import LAUNCHER, UnitTemplate, template_kind
 from opwright.model.catalog import Catalog
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -410,7 +410,7 @@ def launcher(request: Request) -> str:
     if LAZY.name in dialects_of(request.families):
         return request.options.lazy.program
     is_external = any(FAMILIES[name].serves_backends for name in request.families)
-    return BACKEND_LAUNCHER if is_external else LAUNCHER
+    return request.options.backend_program if is_external else LAUNCHER
 
 
 def own_stub_paths(inputs: Inputs) -> list[str]:

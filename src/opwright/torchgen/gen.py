@@ -22,6 +22,7 @@ from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.model.dispatch_key import devices
 from opwright.run.session import Session
+from opwright.torchgen.late_names import names_of
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -41,15 +42,9 @@ if TYPE_CHECKING:
 _FAMILIES: Final = program_families("gen")
 
 
-# The names that importers of `torchgen.gen` use are loaded when they are asked for: programs need none of them.
+# Type checkers take a module that has this function for one that has every attribute.
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        from opwright.torchgen.interface import generator
-
-        return getattr(generator, name)
+    __getattr__ = names_of("generator")
 
 
 def _parser() -> Parser:

@@ -8,6 +8,7 @@ import argparse
 
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
+from opwright.torchgen.late_names import names_of
 from opwright.torchgen.one_backend import add_file_arguments, add_input_arguments, run_backend
 
 # Modules that do the work are imported only if there is work.
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from opwright.emit.emitter import Options
     from opwright.run.generation import Generation
     from opwright.source.diagnostic import Diagnostics
+
+
+# Type checkers take a module that has this function for one that has every attribute.
+if not TYPE_CHECKING:
+    __getattr__ = names_of("backends")
 
 
 def _parser() -> Parser:
@@ -33,7 +39,7 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(backend_folder=f"{arguments.output_dir}/")
 
 
-def _check_definitions(path: str, generation: Generation, sink: Diagnostics) -> None:
+def check_kernel_file(path: str, generation: Generation, sink: Diagnostics) -> None:
     """Report kernels that a C++ file does not define. Raises FaultsFound."""
     from opwright.emit.backend.definitions import check_definitions
     from opwright.source.text import SourceFile
@@ -45,7 +51,7 @@ def _check_definitions(path: str, generation: Generation, sink: Diagnostics) -> 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return run_backend("gen_backend_stubs", _parser().parse(argv), _options, _check_definitions)
+    return run_backend("gen_backend_stubs", _parser().parse(argv), _options, check_kernel_file)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import argparse
 
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
+from opwright.torchgen.late_names import names_of
 from opwright.torchgen.lazy_kernels import check_kernel_file
 from opwright.torchgen.one_backend import add_file_arguments, add_input_arguments, run_backend
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
     from opwright.emit.emitter import Options
     from opwright.model.lazy_backend import LazyNames
+
+
+# Type checkers take a module that has this function for one that has every attribute.
+if not TYPE_CHECKING:
+    __getattr__ = names_of("lazy_tensors")
 
 
 def _parser() -> Parser:

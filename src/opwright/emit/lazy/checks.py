@@ -16,16 +16,17 @@ from opwright.model.external_backend import BackendEntry
 from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
+from opwright.schema.names import OperatorName
 from opwright.schema.types import TENSOR
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["check_lazy"]
+__all__ = ["LazyFault", "check_lazy", "faults_of_inputs", "faults_of_kernel", "faults_of_node"]
 
 #: A fault: its code, its message, and the argument that it is about, if it is about one.
-_Fault = tuple[str, str, Argument | None]
+LazyFault = tuple[str, str, Argument | None]
 
 #: The overloads that replace the value of an argument.
 _WRITING: Final = (SchemaKind.inplace, SchemaKind.out, SchemaKind.scratch)
@@ -52,10 +53,10 @@ def _convention(names: LazyNames, *, symint: bool = False, constants: bool = Fal
 
 def _check_node(schema: FunctionSchema, convention: NodeConvention, span: Span, sink: Diagnostics) -> bool:
     """Report arguments that a node cannot have, and tell whether there are any."""
-    return _report(_faults_of_node(schema, convention), span, sink)
+    return _report(faults_of_node(schema, convention), span, sink)
 
 
-def _report(faults: Iterable[_Fault], span: Span, sink: Diagnostics) -> bool:
+def _report(faults: Iterable[LazyFault], span: Span, sink: Diagnostics) -> bool:
     """Report faults, and tell whether there are any. A span with a schema is narrowed to the argument."""
     reported = False
     for code, message, argument in faults:
@@ -69,7 +70,8 @@ def _argument_span(argument: Argument, span: Span) -> Span:
     return Span(span.file, span.start + start, span.start + start + len(argument.text)) if start >= 0 else span
 
 
-def _faults_of_node(schema: FunctionSchema, convention: NodeConvention) -> Iterator[_Fault]:
+def faults_of_node(schema: FunctionSchema, convention: NodeConvention) -> Iterator[LazyFault]:
+    """What keeps a node from being generated."""
     for argument in schema.arguments.all:
         message = f"`{argument.name}` of `{schema.name}` is a `{argument.type}`"
         try:
@@ -93,7 +95,7 @@ def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> b
     if _check_node(schema, convention, entry.span, sink):
         return True
     arguments = lazy.arguments(schema.arguments, convention)
-    is_faulty = _report(_faults_of_kernel(entry.function, arguments, names), entry.span, sink)
+    is_faulty = _report(faults_of_kernel(entry.function, arguments, names), entry.span, sink)
     others = [result.type.text for result in schema.returns if result.type is not TENSOR]
     if others or not schema.returns:
         results = f"a `{others[0]}`" if others else "nothing"
@@ -101,13 +103,19 @@ def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> b
     return is_faulty
 
 
-def _faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names: LazyNames) -> Iterator[_Fault]:
-    name, count = function.name, len(function.schema.returns)
+def faults_of_inputs(name: OperatorName, arguments: NodeArguments) -> Iterator[LazyFault]:
+    """The arguments of a node that its kernel cannot pass to it."""
     for argument in arguments.values:
         inner = argument.type.elem if argument.is_optional else argument.type
         # An optional list of numbers passes as one number does.
         if inner.kind != "base" and not (argument.is_optional and argument.is_number):
             yield codes.INPUT_LIST, f"`{argument.name}` of `{name}` is a `{argument.argument.type}`", None
+
+
+def faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names: LazyNames) -> Iterator[LazyFault]:
+    """What keeps a kernel from being generated whose node has these arguments."""
+    name, count = function.name, len(function.schema.returns)
+    yield from faults_of_inputs(name, arguments)
     tensors = [argument for argument in arguments.values if not argument.is_number]
     if not tensors and not any(argument.argument.type.text == "Device?" for argument in arguments.scalars):
         yield codes.NO_DEVICE, f"`{name}` has neither tensors nor a device", None

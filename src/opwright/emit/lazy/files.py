@@ -10,20 +10,32 @@ The files are the same for all backends. A package with a style of its own regis
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from opwright.emit.backend.headers import native_functions_header
-from opwright.emit.emitter import AnyEmitter, Job
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
 from opwright.emit.lazy import kernel, node
-from opwright.emit.lazy.kernel import KernelStyle
+from opwright.emit.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
 from opwright.emit.lazy.native_functions import native_functions_source
-from opwright.emit.lazy.node import NodeStyle
+from opwright.emit.lazy.node import LazyNode, NodeStyle, node_class
 from opwright.emit.lazy.nodes import nodes_header, non_native_nodes_header
 from opwright.emit.lazy.registrations import registration_sources
 from opwright.model.lazy_backend import LazyBackend
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["PLAIN", "STYLES", "TORCHSCRIPT", "LazyStyle", "emitters", "lazy_emitters"]
+__all__ = ["PLAIN", "STYLES", "TORCHSCRIPT", "LazyPrinter", "LazyStyle", "emitters", "lazy_emitters"]
+
+
+class LazyPrinter(Protocol):
+    """What prints the nodes and kernels of a backend."""
+
+    def print_node(self, own: LazyNode, context: FragmentContext, /) -> str:
+        """The class of a node."""
+        ...
+
+    def print_kernel(self, own: LazyKernel, owner: str, context: FragmentContext, /) -> str:
+        """The definition of a kernel, a member of the class `owner`."""
+        ...
 
 
 class LazyStyle(NamedTuple):
@@ -31,6 +43,14 @@ class LazyStyle(NamedTuple):
 
     nodes: NodeStyle
     kernels: KernelStyle
+
+    def print_node(self, own: LazyNode, context: FragmentContext) -> str:
+        """The class of a node."""
+        return node_class(own, self.nodes, context.options.lazy, context.rules)
+
+    def print_kernel(self, own: LazyKernel, owner: str, context: FragmentContext) -> str:
+        """The definition of a kernel, a member of the class `owner`."""
+        return kernel_definition(own, owner, self.kernels, context.options.lazy)
 
 
 #: Nodes that are never used again, and lowered by the backend.
@@ -42,14 +62,14 @@ TORCHSCRIPT: Final = LazyStyle(node.TORCHSCRIPT, kernel.DEFAULT)
 STYLES: Final = {"plain": PLAIN, "torchscript": TORCHSCRIPT}
 
 
-def lazy_emitters(backend: LazyBackend, style: LazyStyle, family: str) -> list[AnyEmitter]:
+def lazy_emitters(backend: LazyBackend, printer: LazyPrinter, family: str) -> list[AnyEmitter]:
     """The emitters of all files of a backend, whose output folder has the name of their family."""
     return [
         native_functions_header(backend.backend, family),
         *registration_sources(backend, family),
-        native_functions_source(backend, style.kernels, family),
-        nodes_header(backend, style.nodes, family),
-        non_native_nodes_header(backend, style.nodes, family),
+        native_functions_source(backend, printer.print_kernel, family),
+        nodes_header(backend, printer.print_node, family),
+        non_native_nodes_header(backend, printer.print_node, family),
     ]
 
 

@@ -5,7 +5,7 @@ A backend that makes nodes in its own way replaces some of the functions here: s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
@@ -26,8 +26,11 @@ __all__ = [
     "constructor_arguments",
     "has_meta_function",
     "kernel_definition",
+    "node_lookup_with",
+    "result_with",
     "shape_declaration",
     "shapes",
+    "tensor_creation",
 ]
 
 
@@ -201,14 +204,19 @@ def _input_lines(argument: NodeArgument, names: LazyNames) -> list[str]:
 
 def node_lookup(parts: KernelParts) -> Sequence[str]:
     """Finds the node of before, or makes one with shapes."""
+    kernel = parts.kernel
+    return node_lookup_with(parts, shapes(kernel.function, kernel.signature, kernel.name, symint=kernel.symint))
+
+
+def node_lookup_with(parts: KernelParts, shape_lines: Iterable[str]) -> Sequence[str]:
+    """The same with these statements that compute the shapes."""
     node = parts.node
     inputs = constructor_arguments(node)
     with_shapes = ", ".join([inputs, "std::move(shapes)"] if inputs else ["std::move(shapes)"])
-    kernel = parts.kernel
     return [
         f"        torch::lazy::NodePtr node = torch::lazy::ReuseNode<{node.name}>({inputs});",
         "        if (!node) {",
-        *shapes(kernel.function, kernel.signature, kernel.name, symint=kernel.symint),
+        *shape_lines,
         f"            node = torch::lazy::MakeNode<{node.name}>({with_shapes});",
         "            CacheNode(node);",
         "        }",
@@ -250,10 +258,18 @@ def _scalar_input(argument: NodeArgument) -> str:
 
 def result(parts: KernelParts) -> Sequence[str]:
     """Returns tensors whose values the node gives."""
-    schema, names = parts.kernel.function.schema, parts.names
     first = parts.tensors[0] if parts.tensors else ""
-    create = f"{first}." if names.create_from_tensor else f"{names.namespace}::"
-    create += names.create_tensor
+    return result_with(parts, first, tensor_creation(first, parts.names))
+
+
+def tensor_creation(first: str, names: LazyNames) -> str:
+    """The function that makes a tensor, which may be a member of the first tensor."""
+    return f"{first}.{names.create_tensor}" if names.create_from_tensor else f"{names.namespace}::{names.create_tensor}"
+
+
+def result_with(parts: KernelParts, first: str, create: str) -> Sequence[str]:
+    """The same with the first tensor, and with the function that makes tensors."""
+    schema, names = parts.kernel.function.schema, parts.names
     count = len(schema.returns)
     if schema.kind in (SchemaKind.inplace, SchemaKind.out, SchemaKind.scratch):
         lines = [f"        lazy_{first}->SetInPlaceIrValue(node);", f"        auto& result = {first};"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
+from opwright.emit.lazy.kernel import LazyKernel
 from opwright.emit.lazy.units import ordered_functions
 from opwright.model.lazy_backend import LazyBackend
 from opwright.syntax.cpp import include_line
@@ -71,7 +71,11 @@ std::vector<at::Tensor> to_meta(at::ITensorListRef t_list) {{
 """
 
 
-def native_functions_source(backend: LazyBackend, style: KernelStyle, family: str) -> AnyEmitter:
+#: Prints a kernel, a member of a class.
+PrintKernel: TypeAlias = Callable[[LazyKernel, str, FragmentContext], str]
+
+
+def native_functions_source(backend: LazyBackend, print_kernel: PrintKernel, family: str) -> AnyEmitter:
     """The emitter of the kernels."""
     name = backend.backend.display_name
     return Emitter(
@@ -80,7 +84,7 @@ def native_functions_source(backend: LazyBackend, style: KernelStyle, family: st
         template="lazy/DispatchKeyNativeFunctions.cpp",
         folder=family,
         units=partial(_kernels, backend),
-        fragment=partial(_fragment, backend.backend.class_name, style),
+        fragment=partial(_fragment, backend.backend.class_name, print_kernel),
         file_slots=partial(_file_slots, backend),
         layout=OneFile(f"{name}NativeFunctions.cpp"),
     )
@@ -92,8 +96,8 @@ def _kernels(backend: LazyBackend, job: Job) -> Sequence[LazyKernel]:
     return [LazyKernel(function, kernels[function].name, kernels[function].symint) for function in functions]
 
 
-def _fragment(owner: str, style: KernelStyle, kernel: LazyKernel, context: FragmentContext) -> Slots:
-    return {"native_function_definitions": [kernel_definition(kernel, owner, style, context.options.lazy)]}
+def _fragment(owner: str, print_kernel: PrintKernel, kernel: LazyKernel, context: FragmentContext) -> Slots:
+    return {"native_function_definitions": [print_kernel(kernel, owner, context)]}
 
 
 def _file_slots(backend: LazyBackend, job: Job) -> Slots:

@@ -41,7 +41,7 @@ __all__ = [
 class LazyNode(HasFingerprintKey):
     """A node: the name of its class, its kind as a C++ expression, what it takes, and what its class contains."""
 
-    __slots__ = ("arguments", "name", "op_kind", "properties", "schema")
+    __slots__ = ("arguments", "convention", "name", "op_kind", "properties", "schema")
 
     def __init__(
         self, schema: FunctionSchema, op_kind: str, convention: NodeConvention, properties: NodeProperties
@@ -49,6 +49,7 @@ class LazyNode(HasFingerprintKey):
         self.name: Final = lazy.name(schema.name)
         self.schema: Final = schema
         self.op_kind: Final = op_kind
+        self.convention: Final = convention
         self.arguments: Final[NodeArguments] = lazy.arguments(schema.arguments, convention)
         self.properties: Final = properties
 

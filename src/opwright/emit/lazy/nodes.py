@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
+from opwright.emit.lazy.node import LazyNode, node_of, non_native_node
 from opwright.emit.lazy.units import ordered_functions
 from opwright.model.lazy_backend import LazyBackend
 from opwright.syntax.cpp import include_line, quoted_include_line
@@ -33,7 +33,11 @@ _INCLUDED_NON_NATIVE: Final = (
 )
 
 
-def nodes_header(backend: LazyBackend, style: NodeStyle, family: str) -> AnyEmitter:
+#: Prints the class of a node.
+PrintNode: TypeAlias = Callable[[LazyNode, FragmentContext], str]
+
+
+def nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
     """The emitter of the nodes of operators."""
     return Emitter(
         name="nodes_header",
@@ -41,13 +45,13 @@ def nodes_header(backend: LazyBackend, style: NodeStyle, family: str) -> AnyEmit
         template="lazy/LazyIr.h",
         folder=family,
         units=partial(_nodes, backend),
-        fragment=partial(_node_fragment, style),
+        fragment=partial(_node_fragment, print_node),
         file_slots=partial(_node_slots, backend),
         layout=OneFile("LazyIr.h"),
     )
 
 
-def non_native_nodes_header(backend: LazyBackend, style: NodeStyle, family: str) -> AnyEmitter:
+def non_native_nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
     """The emitter of the nodes without an operator."""
     return Emitter(
         name="non_native_nodes_header",
@@ -55,7 +59,7 @@ def non_native_nodes_header(backend: LazyBackend, style: NodeStyle, family: str)
         template="lazy/LazyNonNativeIr.h",
         folder=family,
         units=partial(_non_native_nodes, backend),
-        fragment=partial(_non_native_fragment, style),
+        fragment=partial(_non_native_fragment, print_node),
         file_slots=partial(_non_native_slots, backend),
         layout=OneFile("LazyNonNativeIr.h"),
     )
@@ -72,12 +76,12 @@ def _non_native_nodes(backend: LazyBackend, job: Job) -> Sequence[LazyNode]:
     return [non_native_node(node, job.options.lazy.value) for node in backend.non_native]
 
 
-def _node_fragment(style: NodeStyle, node: LazyNode, context: FragmentContext) -> Slots:
-    return {"ir_declarations": [node_class(node, style, context.options.lazy, context.rules)]}
+def _node_fragment(print_node: PrintNode, node: LazyNode, context: FragmentContext) -> Slots:
+    return {"ir_declarations": [print_node(node, context)]}
 
 
-def _non_native_fragment(style: NodeStyle, node: LazyNode, context: FragmentContext) -> Slots:
-    return {"non_native_ir_nodes": [node_class(node, style, context.options.lazy, context.rules)]}
+def _non_native_fragment(print_node: PrintNode, node: LazyNode, context: FragmentContext) -> Slots:
+    return {"non_native_ir_nodes": [print_node(node, context)]}
 
 
 def _node_slots(backend: LazyBackend, job: Job) -> Slots:

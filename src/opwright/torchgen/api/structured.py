@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from opwright.convention import structured
-from opwright.model.native_function import NativeFunctionsGroup as ModelGroup
 from opwright.torchgen.interface.cpp_types import ArgName, Binding, NamedCType, Part, bindings_of, ctype_of
 from opwright.torchgen.interface.faults import Invalid
-from opwright.torchgen.interface.functions import NativeFunctionsGroup, model_function
+from opwright.torchgen.interface.functions import NativeFunctionsGroup, model_group
 from opwright.torchgen.interface.schema import Argument, SelfArgument, TensorOptionsArguments, model_argument
 from opwright.torchgen.interface.types import Type, model_type
-
-
-def model_group(g: NativeFunctionsGroup) -> ModelGroup:
-    """Opwright's group of a record."""
-    inplace = None if g.inplace is None else model_function(g.inplace)
-    mutable = None if g.mutable is None else model_function(g.mutable)
-    return ModelGroup(model_function(g.functional), model_function(g.out), inplace, mutable)
 
 
 def argumenttype_type(t: Type, *, mutable: bool, binds: ArgName) -> NamedCType:

@@ -369,6 +369,27 @@ class NativeFunctionsGroup(Record):
         return NativeFunctionsGroup(out=out, functional=functional, inplace=inplace, mutable=mutable)
 
 
+def model_group(g: NativeFunctionsGroup) -> model.NativeFunctionsGroup:
+    """Opwright's group of a record. Its members are those of the records, or copies of these that know the group."""
+    return g._made_from(lambda: _linked_group(g))
+
+
+def _linked_group(g: NativeFunctionsGroup) -> model.NativeFunctionsGroup:
+    members = list(map(model_function, g.functions()))
+    group = members[0].group
+    if group is not None and group.functions() == members:
+        return group
+    fresh = [None if f is None else _linked_copy(f) for f in (g.inplace, g.mutable)]
+    group = model.NativeFunctionsGroup(_linked_copy(g.functional), _linked_copy(g.out), *fresh)
+    for member in group.functions():
+        object.__setattr__(member, "group", group)
+    return group
+
+
+def _linked_copy(f: NativeFunction) -> model.NativeFunction:
+    return model.link_functions([_unlinked(f)], (), ())[0]
+
+
 @record("view view_copy view_inplace")
 class NativeFunctionsViewGroup(Record):
     """A view with its copying form and its in-place form."""

@@ -1,0 +1,3 @@
+"""Versions of operators: the names of `torchgen.operator_versions`."""
+
+from __future__ import annotations
