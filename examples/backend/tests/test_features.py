@@ -183,7 +183,7 @@ FEATURES: dict[str, Callable[[str], Found]] = {
         torch.linalg.solve(torch.eye(3, device=d) + 0.1, numbers(d, 3)), torch.linalg.svdvals(numbers(d, 3, 4))
     ),
     "Fourier transforms": lambda d: torch.fft.irfft(torch.fft.rfft(numbers(d, 8))),
-    "complex numbers": lambda d: (torch.complex(numbers(d, 3), numbers(d, 3)).conj() * 1j).abs(),
+    "complex numbers": lambda d: (torch.complex(numbers(d, 3), numbers(d, 3)).conj_physical_().conj() * 1j).abs(),
     "types are promoted": lambda d: torch.arange(3, device=d) * 0.5,
     "a number of the CPU": lambda d: numbers(d, 3) + torch.tensor(2.0),
     "views": lambda d: (numbers(d, 4, 6).view(2, 12), numbers(d, 4, 6).t(), numbers(d, 4).expand(2, 4)),

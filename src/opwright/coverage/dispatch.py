@@ -27,7 +27,13 @@ from opwright.model.dispatch_key import (
 from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
-from opwright.release.operator_names.backends import CALLED_ON_OTHER_DEVICES, NEEDED, RAISING_COMPOSITES, STAND_INS
+from opwright.release.operator_names.backends import (
+    CALLED_ON_OTHER_DEVICES,
+    COMPOSITES_OF_OWN_DEVICES,
+    NEEDED,
+    RAISING_COMPOSITES,
+    STAND_INS,
+)
 from opwright.release.rules import Rules
 from opwright.source.named_tuple import NamedTuple
 
@@ -106,7 +112,7 @@ class Dispatch:
     def __init__(self, kernels: DeviceKernels, catalog: Catalog, rules: Rules) -> None:
         self.kernels: Final = kernels
         self._catalog: Final = catalog
-        self._raising: Final = RAISING_COMPOSITES.in_release(rules)
+        self._raising: Final = RAISING_COMPOSITES.in_release(rules) | COMPOSITES_OF_OWN_DEVICES.in_release(rules)
         self._called: Final = CALLED_ON_OTHER_DEVICES.in_release(rules)
         self._needed: Final = NEEDED.in_release(rules)
         self._stand_ins: Final = STAND_INS.in_release(rules)

@@ -9,6 +9,7 @@ from opwright.release.name_table import NameMap, Names, NameTable
 __all__ = [
     "BROKEN_BY_FALLBACK",
     "CALLED_ON_OTHER_DEVICES",
+    "COMPOSITES_OF_OWN_DEVICES",
     "INTEGRAL_COMPOSITES",
     "META_WITH_CUDA",
     "NEEDED",
@@ -140,6 +141,12 @@ RAISING_COMPOSITES: Final = NameTable(
     form="overload",
 )
 
+COMPOSITES_OF_OWN_DEVICES: Final = NameTable(
+    "Operators whose composite kernel raises an error on devices outside PyTorch.",
+    Names("conj_physical_", "It looks for a kernel in a table by device, without the dispatcher."),
+    form="overload",
+)
+
 CALLED_ON_OTHER_DEVICES: Final = NameMap(
     "Composite operators that call another one on devices outside PyTorch, each with that operator.",
     Names(
@@ -164,6 +171,7 @@ STAND_INS: Final = NameMap(
         "The CPU computes them under another name, which the function for all operators finds.",
         value="run_on_cpu",
     ),
+    Names("conj_physical_", "Its composite kernel works on the CPU alone.", value="run_on_cpu"),
     Names("_thnn_fused_lstm_cell", "The CPU makes the cell of other operators.", value="fused_lstm_cell"),
     Names("_thnn_fused_lstm_cell_backward_impl", "It belongs to the cell.", value="fused_lstm_cell_backward"),
     Names("_thnn_fused_gru_cell", "The CPU makes the cell of other operators.", value="fused_gru_cell"),
