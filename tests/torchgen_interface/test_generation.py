@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.torchgen_interface.conftest import Side
-from tests.torchgen_interface.equality import difference, outcome
+from tests.torchgen_interface.equality import difference, outcome, trimmed
 from tests.torchgen_interface.test_conventions import compare
 
 
@@ -56,7 +56,61 @@ def differentiable(side: Side, function: Any) -> Any:
     yield [module.uses_retain_variables(info), module.uses_single_grad(info), module.uses_single_grad(None)]
 
 
-@pytest.mark.parametrize("facts", [out_forms, unboxed, differentiable])
+def functionalized(side: Side, function: Any) -> Any:
+    """The parts of the kernel of a function under functionalization."""
+    module, signatures = side.module("gen_functionalization_type"), side.module("api.types").DispatcherSignature
+    for symint in (True, False):
+        signature = signatures.from_schema(function.func, symint=symint)
+        parts = [module.unwrap_tensor_args(signature, is_view_op=is_view) for is_view in (True, False)]
+        for text, bindings in (*parts, module.convert_to_meta_tensors(signature)):
+            yield trimmed(text)
+            yield bindings
+    yield [module.maybe_create_output(function, "output"), module.wrapper_name(function.func)]
+    yield module.modifies_arguments(function)
+    yield outcome(module.get_mutable_redispatch_return_names, function, "output")
+    yield outcome(module.return_from_mutable_noop_redispatch, function, "output")
+    yield [outcome(module.return_str, function.func.returns, list("abc"[:count])) for count in range(4)]
+
+
+#: What tables say of a shim, right and wrong; `last` stands for the last argument of the function.
+SHIMS: list[dict[str, Any]] = [
+    {"since": "TORCH_VERSION_2_10_0", "v2": {"new_args": ["last"], "since": "TORCH_VERSION_2_11_0"}},
+    {"v2": {"new_args": []}},
+    {"since": "2.10"},
+    {"w2": {"new_args": []}},
+    {"v2": ["last"]},
+]
+
+
+def shims(side: Side, function: Any) -> Any:
+    """The C shim of a function, and what it calls."""
+    module, keys = side.module("gen_aoti_c_shim"), side.module("model").DispatchKey
+    yield module.get_fallback_op_name(function)
+    yield module.gen_static_dispatch_backend_call_signature(function)
+    called = module.gen_static_dispatch_backend_call(function, side.parsed.backend_indices[keys["CPU"]])
+    yield [called, module.gen_static_dispatch_backend_call(function)]
+    arguments = [argument.name for argument in function.func.arguments.flat_all]
+    cases = [{}, *SHIMS] if shim(side, function, called, {}) != "NotImplementedError" else [{}]
+    for case in cases:
+        last = arguments[-1:] or [""]
+        versions = {
+            name: {**value, "new_args": [*last[: len(value["new_args"])]]} if isinstance(value, dict) else value
+            for name, value in case.items()
+        }
+        yield trimmed(shim(side, function, called, versions))
+
+
+def shim(side: Side, function: Any, called: str, case: dict[str, Any]) -> Any:
+    """The declarations and the definitions of a shim. PyTorch's generator remembers those of each name."""
+    module = side.module("gen_aoti_c_shim")
+    getattr(module, "declaration_definition_cache", {}).clear()
+    try:
+        return outcome(module.gen_declaration_and_definition, function.func, "cpu", called, case)
+    except NotImplementedError:
+        return "NotImplementedError"
+
+
+@pytest.mark.parametrize("facts", [out_forms, unboxed, differentiable, functionalized, shims])
 def test_facts_are_equal(reference: Side, own: Side, facts: Any) -> None:
     """They are equal for every function."""
     compare(reference, own, facts)

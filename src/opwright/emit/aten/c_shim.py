@@ -26,6 +26,7 @@ from opwright.model.external_backend import ExternalBackend
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.release.tables import ShimOperator
+from opwright.schema.function import FunctionSchema
 from opwright.source.codes import NO_C_FORM, UNKNOWN_SHIM
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
@@ -87,7 +88,8 @@ class ShimUnit(HasFingerprintKey):
     def shim(self) -> Shim:
         """The shim."""
         try:
-            return Shim(_versions(self.function, self.row, self.target, shim_callee(self.function, self.key)))
+            called = shim_callee(self.function, self.key)
+            return Shim(shim_versions(self.function.schema, self.row, self.target, called))
         except c_shim.NoCForm as refusal:
             return Shim((), refusal)
 
@@ -121,16 +123,16 @@ def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, ow
     return None if key is None else ShimUnit(function, row, target, key)
 
 
-def _versions(function: NativeFunction, row: ShimOperator, target: Target, called: str) -> list[ShimFunction]:
-    """The functions of a shim. Raises NoCForm where a type has no form in C."""
+def shim_versions(schema: FunctionSchema, row: ShimOperator, target: Target, called: str) -> list[ShimFunction]:
+    """The functions of a shim that calls a C++ function. Raises NoCForm where a type has no form in C."""
     newest_first = sorted(row.versions, key=lambda version: int(version.name[1:]), reverse=True)
     versions = [(f"_{version.name}", version.new_arguments, version.guard) for version in newest_first]
     missing: set[str] = set()
     functions = []
     for suffix, new_arguments, guard in [*versions, ("", (), row.guard)]:
-        name = f"aoti_torch_{target.name}_{function.name.unambiguous}{suffix}"
-        shim = shim_function(name, called, function.schema, missing, guard)
-        functions.append(shim._replace(results=c_shim.results(function.schema, target.nullable)))
+        name = f"aoti_torch_{target.name}_{schema.name.unambiguous}{suffix}"
+        shim = shim_function(name, called, schema, missing, guard)
+        functions.append(shim._replace(results=c_shim.results(schema, target.nullable)))
         missing.update(new_arguments)
     return functions
 

@@ -1,0 +1,84 @@
+"""C shims for AOTInductor: the names of `torchgen.gen_aoti_c_shim`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from opwright.convention.c_shim import NoCForm, operator_key
+from opwright.emit.aten.c_shim import Target, shim_callee, shim_declaration, shim_definition, shim_versions
+from opwright.release.operator_names.kernels import NULLABLE_RESULTS
+from opwright.release.tables import ShimOperator, ShimVersion
+from opwright.torchgen.api.types.signatures import CppSignature, CppSignatureGroup
+from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.functions import BackendIndex, NativeFunction, model_function
+from opwright.torchgen.interface.installed import installed_rules
+from opwright.torchgen.interface.keys import model_key
+from opwright.torchgen.interface.schema import FunctionSchema, model_schema
+
+__all__ = [
+    "gen_declaration_and_definition",
+    "gen_static_dispatch_backend_call",
+    "gen_static_dispatch_backend_call_signature",
+    "get_fallback_op_name",
+]
+
+#: What tables say of the shim of an operator: its guard, and for each further version arguments and guard.
+Metadata = dict[str, "str | dict[str, list[str] | str]"]
+
+
+def get_fallback_op_name(func: NativeFunction) -> str:
+    """The name by which tables of shims know an overload."""
+    return operator_key(model_function(func))
+
+
+def gen_static_dispatch_backend_call_signature(f: NativeFunction) -> CppSignature:
+    """The signature of the function that a shim calls: the one with symbolic integers if there is one."""
+    signatures = CppSignatureGroup.from_native_function(f, method=False)
+    return signatures.symint_signature or signatures.signature
+
+
+def gen_static_dispatch_backend_call(f: NativeFunction, backend_index: BackendIndex | None = None) -> str:
+    """The C++ function that a shim calls: of a dispatch key, or of the public API."""
+    key = None if backend_index is None else model_key(backend_index.dispatch_key)
+    return shim_callee(model_function(f), key)
+
+
+def gen_declaration_and_definition(
+    schema: FunctionSchema, device: str, backend_call: str, op_metadata: Metadata
+) -> tuple[str, str]:
+    """The declarations and the definitions of all versions of a shim.
+
+    Raises AssertionError for a mistake in the metadata, and NotImplementedError if a type has no form in C.
+    """
+    origin = model_schema(schema)
+    target = Target(device, None, NULLABLE_RESULTS.in_release(installed_rules()))
+    try:
+        functions = shim_versions(origin, _row(origin.name.text, op_metadata), target, backend_call)
+    except NoCForm as refusal:
+        raise NotImplementedError(f"{refusal.what} of `{origin.name}` has no form in C: {refusal.type}") from None
+    return "\n".join(map(shim_declaration, functions)), "\n".join(map(shim_definition, functions))
+
+
+def _row(name: str, metadata: Mapping[str, object]) -> ShimOperator:
+    """The row of an operator in Opwright's tables."""
+    versions = [_version(name, version, value) for version, value in metadata.items() if version != "since"]
+    return ShimOperator(_guard(name, metadata), tuple(versions))
+
+
+def _version(name: str, version: str, value: object) -> ShimVersion:
+    if not re.fullmatch(r"v[0-9]+", version):
+        raise Invalid(f"`{version}` is no version of the C shim of `{name}`: write `v2`, `v3`, ...")
+    if not isinstance(value, Mapping) or not isinstance(value.get("new_args"), Sequence):
+        raise Invalid(f"`{version}` of the C shim of `{name}` is a mapping with `new_args`, not {value!r}")
+    return ShimVersion(version, tuple(value["new_args"]), _guard(name, value))
+
+
+def _guard(name: str, metadata: Mapping[str, object]) -> str | None:
+    """The macro of the release since which a version exists."""
+    macro = metadata.get("since")
+    if macro is None:
+        return None
+    if not isinstance(macro, str) or not re.fullmatch(r"TORCH_VERSION_[0-9]+_[0-9]+_[0-9]+", macro):
+        raise Invalid(f"`since` of the C shim of `{name}` is {macro!r}, not a macro such as `TORCH_VERSION_2_10_0`")
+    return macro
