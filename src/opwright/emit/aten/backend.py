@@ -270,14 +270,14 @@ class Backend:
             return None
         if group.functional not in self.kernels:
             return None
-        if not _copies_results(function):
+        if not copies_results(function):
             functional = group.functional.name
             message = f"`{function.name}` has no kernel for {self.key}, and cannot copy the result of `{functional}`"
             raise Fault.at(codes.COPIED_RESULT, message, function.entry)
         return WrapperKind.functional
 
 
-def _copies_results(function: NativeFunction) -> bool:
+def copies_results(function: NativeFunction) -> bool:
     """Whether a wrapper can copy the results of the functional overload into the arguments that the function writes."""
     if function.kind is SchemaKind.inplace:
         return bool(function.schema.returns)

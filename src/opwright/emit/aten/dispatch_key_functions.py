@@ -25,9 +25,14 @@ def signatures(function: NativeFunction, *, symint: bool = True) -> list[tuple[s
 
 @per_function
 def _declarations(function: NativeFunction) -> tuple[str, ...]:
-    return tuple([signature.declaration(name) for name, signature in signatures(function)])
+    return _declared(function, symint=True)
 
 
-def declarations(function: NativeFunction, macro: str) -> str:
+def _declared(function: NativeFunction, *, symint: bool) -> tuple[str, ...]:
+    return tuple([signature.declaration(name) for name, signature in signatures(function, symint=symint)])
+
+
+def declarations(function: NativeFunction, macro: str, *, symint: bool = True) -> str:
     """The declarations of an overload's dispatch-key functions, which the macro exports."""
-    return "\n".join([f"{macro} {declared};" for declared in _declarations(function)])
+    declared = _declarations(function) if symint else _declared(function, symint=False)
+    return "\n".join([f"{macro} {text};" for text in declared])

@@ -101,9 +101,9 @@ def _add(block: _Block, head: str, body: str, rules: Rules, *, replaces: bool) -
         block[name] = whole
 
 
-def structured_class(group: NativeFunctionsGroup, kernel: Kernel, context: FragmentContext) -> str:
+def structured_class(group: NativeFunctionsGroup, kernel: Kernel, rules: Rules) -> str:
     """The declaration of a structured kernel: a class with the method `impl`, derived from the class with `meta`."""
-    return f"struct {exports.class_macro(kernel, context.rules, group.library)} {structured_class_body(group, kernel)}"
+    return f"struct {exports.class_macro(kernel, rules, group.library)} {structured_class_body(group, kernel)}"
 
 
 def structured_class_body(group: NativeFunctionsGroup, kernel: Kernel, own: str = "") -> str:

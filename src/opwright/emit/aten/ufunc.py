@@ -272,7 +272,7 @@ def _class_slots(group: NativeFunctionsGroup, key: DispatchKey, context: Fragmen
     """
     return {
         "meta_declaration": meta_class(group),
-        "native_declaration": structured_class(group, group.out.kernels[key], context),
+        "native_declaration": structured_class(group, group.out.kernels[key], context.rules),
     }
 
 

@@ -79,7 +79,7 @@ def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping
         for group in structured_groups(own.units):
             for kernel in group.out.kernels.values():
                 if kernel.structured:
-                    text = native_headers.structured_class(group, kernel, context)
+                    text = native_headers.structured_class(group, kernel, context.rules)
                     declare(kernel.namespace, text, joined_conditions((own.condition, kernel.condition)))
         for function, kernel in () if part.includes else author_kernels(own):
             declaration = kernel_signature(function, kernel).declaration(kernel.name)

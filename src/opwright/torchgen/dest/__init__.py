@@ -8,10 +8,20 @@ from opwright.torchgen.dest.lazy_ir import (
     GenLazyShapeInferenceDefinition,
     generate_non_native_lazy_ir_nodes,
 )
+from opwright.torchgen.dest.native_functions import compute_native_function_declaration
+from opwright.torchgen.dest.register_dispatch_key import (
+    RegisterDispatchKey,
+    gen_registration_headers,
+    gen_registration_helpers,
+)
 
 __all__ = [
     "GenLazyIR",
     "GenLazyNativeFuncDefinition",
     "GenLazyShapeInferenceDefinition",
+    "RegisterDispatchKey",
+    "compute_native_function_declaration",
+    "gen_registration_headers",
+    "gen_registration_helpers",
     "generate_non_native_lazy_ir_nodes",
 ]

@@ -458,6 +458,11 @@ def metadata_of(kernel: model.Kernel) -> BackendMetadata:
     return BackendMetadata(cpp_namespace=kernel.namespace, structured=kernel.structured, kernel=kernel.name)
 
 
+def model_kernel(metadata: BackendMetadata, key: ModelKey) -> model.Kernel:
+    """Opwright's kernel of a record."""
+    return model.Kernel(key, metadata.kernel, metadata.cpp_namespace, metadata.structured)
+
+
 def kernels_of(functions: list[model.UnlinkedFunction], key: ModelKey) -> dict[OperatorName, BackendMetadata]:
     """The kernels under a key of the functions that have one."""
     return {name_of(function.name): metadata_of(function.kernels[key]) for function in functions}

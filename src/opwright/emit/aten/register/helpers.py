@@ -80,7 +80,7 @@ def registration_helpers(backend: Backend, rules: Rules) -> list[str]:
     helpers = [
         create_out,
         # This key has only functional overloads, which never resize, and compilers report unused functions as errors.
-        "" if backend.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and backend.kernels else _RESIZE_OUT,
+        "" if backend.key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL and backend.generates_kernels else _RESIZE_OUT,
         _CHECK_INPLACE,
         create_proxy,
     ]

@@ -1,0 +1,213 @@
+"""Wrappers of kernels and their registrations: the names of `torchgen.dest.register_dispatch_key`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from opwright.emit.aten import dispatch_key_functions, exports
+from opwright.emit.aten.backend import Backend, KernelUnit, WrapperKind, copies_results
+from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
+from opwright.emit.aten.register import helpers
+from opwright.emit.aten.register.registration import (
+    dispatch_key_definitions,
+    registration,
+    wrapper_definition,
+    wrapper_of,
+)
+from opwright.emit.emitter import FragmentContext, Job, Options
+from opwright.model.catalog import Catalog
+from opwright.model.native_function import NativeFunction as ModelFunction
+from opwright.source.diagnostic import Fault
+from opwright.torchgen.api.types.signatures import DispatcherSignature, NativeSignature
+from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.functions import (
+    BackendIndex,
+    NativeFunction,
+    NativeFunctionsGroup,
+    model_function,
+    model_group,
+    model_kernel,
+)
+from opwright.torchgen.interface.installed import installed_rules
+from opwright.torchgen.interface.keys import model_key
+from opwright.torchgen.interface.records import Record, record
+from opwright.torchgen.utils import Target
+
+if TYPE_CHECKING:
+    from opwright.torchgen.selective_build.selector import SelectiveBuilder
+
+__all__ = [
+    "RegisterDispatchKey",
+    "StructuredRegisterDispatchKey",
+    "gen_registration_headers",
+    "gen_registration_helpers",
+    "model_backend",
+    "model_unit",
+]
+
+
+def model_backend(
+    index: BackendIndex,
+    unit: NativeFunction | NativeFunctionsGroup,
+    *,
+    symint: bool = True,
+    class_name: str | None = None,
+) -> Backend:
+    """Opwright's backend with the kernels of a function or of a group."""
+    key = model_key(index.dispatch_key)
+    pairs = [(function, index.get_kernel(f)) for f, function in _members(unit)]
+    return Backend(
+        key,
+        {function: model_kernel(kernel, key) for function, kernel in pairs if kernel is not None},
+        out_is_primary=index.use_out_as_primary,
+        external=index.external,
+        device_guard=index.device_guard,
+        symint=symint,
+        class_name=class_name,
+        generates_kernels=True,
+    )
+
+
+def model_unit(unit: NativeFunction | NativeFunctionsGroup) -> KernelUnit:
+    """Opwright's function or group of a record."""
+    return model_function(unit) if isinstance(unit, NativeFunction) else model_group(unit)
+
+
+def _members(unit: NativeFunction | NativeFunctionsGroup) -> list[tuple[NativeFunction, ModelFunction]]:
+    """The overloads of a unit, and what Opwright has for each."""
+    if isinstance(unit, NativeFunction):
+        return [(unit, model_function(unit))]
+    return list(zip(unit.functions(), model_group(unit).functions(), strict=True))
+
+
+def _model_member(f: NativeFunction, unit: NativeFunction | NativeFunctionsGroup) -> ModelFunction:
+    """What Opwright has for an overload of a unit."""
+    return dict(_members(unit))[f]
+
+
+@record("backend_index target selector rocm symint class_method_name skip_dispatcher_op_registration")
+class RegisterDispatchKey(Record):
+    """Prints one of the texts about the wrappers of a dispatch key, which the target chooses.
+
+    It is the definitions of wrappers, their registrations, or the declarations or definitions of the functions that
+    call them without the dispatcher.
+    """
+
+    target: Target
+    backend_index: BackendIndex
+    class_method_name: str | None
+    selector: SelectiveBuilder
+    skip_dispatcher_op_registration: bool
+    symint: bool
+    rocm: bool
+
+    def __call__(self, f: NativeFunctionsGroup | NativeFunction) -> list[str]:
+        """The text for each overload that has a wrapper."""
+        if isinstance(f, NativeFunctionsGroup):
+            if f.structured and WrapperKind.structured in self._kinds(f).values():
+                return self.gen_structured(f)
+            texts = [self.gen_unstructured(member, f) for member in f.functions()]
+        else:
+            texts = [self.gen_unstructured(f)]
+        return [text for text in texts if text is not None]
+
+    def gen_structured(self, g: NativeFunctionsGroup) -> list[str]:
+        """The text for each overload of a structured group."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(RegisterDispatchKey)}
+        structured = StructuredRegisterDispatchKey(**fields, g=g)
+        return [text for member in g.functions() if (text := structured.gen_one(member)) is not None]
+
+    def gen_unstructured(self, f: NativeFunction, g: NativeFunctionsGroup | None = None) -> str | None:
+        """The text for an overload, which may be a member of a group; None if it has no wrapper."""
+        return self._text(f, g)
+
+    def gen_out_inplace_wrapper(self, f: NativeFunction, g: NativeFunctionsGroup | None) -> str | None:
+        """The wrapper of an overload that copies the result of the functional one; None without a group.
+
+        Raises AssertionError for an overload that has nothing to copy to.
+        """
+        if g is None:
+            return None
+        if not copies_results(_model_member(f, g)):
+            raise Invalid(f"`{f.func.name}` has no argument to which a result can be copied")
+        return self._definition(f, g, WrapperKind.functional)
+
+    def wrapper_kernel_sig(self, f: NativeFunction) -> NativeSignature | DispatcherSignature:
+        """The signature of the wrapper of an overload."""
+        name = self._backend(f).display_name
+        prefix = f"wrapper_{name}_{f.func.name.overload_name}_"
+        return DispatcherSignature.from_schema(f.func, prefix=prefix, symint=self.symint)
+
+    def _backend(self, unit: NativeFunction | NativeFunctionsGroup) -> Backend:
+        return model_backend(self.backend_index, unit, symint=self.symint, class_name=self.class_method_name)
+
+    def _kinds(self, unit: NativeFunction | NativeFunctionsGroup) -> dict[NativeFunction, WrapperKind | None]:
+        """The kind of the wrapper of each overload of a unit. Raises AssertionError for what cannot be wrapped."""
+        try:
+            kinds = dict(self._backend(unit).wrapped_overloads(model_unit(unit)))
+        except Fault as fault:
+            raise Invalid(str(fault)) from None
+        return {f: kinds.get(function) for f, function in _members(unit)}
+
+    def _text(self, f: NativeFunction, g: NativeFunctionsGroup | None) -> str | None:
+        """The text of the target for an overload; None if it has no wrapper.
+
+        Raises AssertionError for another target.
+        """
+        unit = f if g is None else g
+        kind = self._kinds(unit)[f]
+        if kind is None:
+            return None
+        if self.target is Target.ANONYMOUS_DEFINITION:
+            return self._definition(f, unit, kind)
+        backend, function = self._backend(unit), _model_member(f, unit)
+        wrapper = wrapper_of(function, kind, backend)
+        if self.target is Target.NAMESPACED_DEFINITION:
+            return dispatch_key_definitions(wrapper, backend)
+        if self.target is Target.NAMESPACED_DECLARATION:
+            macro = exports.key_macro(backend.key, installed_rules(), function.library)
+            return dispatch_key_functions.declarations(function, macro, symint=self.symint)
+        if self.target is not Target.REGISTRATION:
+            raise Invalid(f"wrappers have no text for {self.target}")
+        is_chosen = not self.skip_dispatcher_op_registration and self.selector.is_native_function_selected(f)
+        return registration(wrapper) if is_chosen else None
+
+    def _definition(self, f: NativeFunction, unit: NativeFunction | NativeFunctionsGroup, kind: WrapperKind) -> str:
+        backend = self._backend(unit)
+        try:
+            wrapper = wrapper_of(_model_member(f, unit), kind, backend)
+            return wrapper_definition(wrapper, model_unit(unit), backend, self._context())
+        except Fault as fault:
+            raise Invalid(str(fault)) from None
+
+    def _context(self) -> FragmentContext:
+        options = Options(rocm=self.rocm)
+        return Job(Catalog((), (), (), (), {}), installed_rules(), options).context((NATIVE_AOT_KERNELS,))
+
+
+@record()
+class StructuredRegisterDispatchKey(RegisterDispatchKey):
+    """Prints the same for the overloads of one structured group."""
+
+    g: NativeFunctionsGroup
+
+    def gen_one(self, f: NativeFunction) -> str | None:
+        """The text for an overload of the group; None if it has no wrapper."""
+        return self._text(f, self.g)
+
+
+def gen_registration_headers(backend_index: BackendIndex, per_operator_headers: bool, rocm: bool) -> list[str]:
+    """The includes that wrappers of a dispatch key need."""
+    return helpers.registration_headers(
+        _empty_backend(backend_index), per_operator_headers=per_operator_headers, rocm=rocm, rules=installed_rules()
+    )
+
+
+def gen_registration_helpers(backend_index: BackendIndex) -> list[str]:
+    """The functions that allocate and check outputs of structured kernels."""
+    return helpers.registration_helpers(_empty_backend(backend_index), installed_rules())
+
+
+def _empty_backend(index: BackendIndex) -> Backend:
+    return Backend(model_key(index.dispatch_key), {}, generates_kernels=True)
