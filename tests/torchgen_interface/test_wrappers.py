@@ -89,7 +89,31 @@ def backend_wrappers(side: Side, unit: Any) -> Iterator[Any]:
                 yield lines(outcome(printer.gen_out_inplace_wrapper, function, unit))
 
 
-@pytest.mark.parametrize("texts", [own_wrappers, backend_wrappers])
+def output_classes(side: Side, unit: Any) -> Iterator[Any]:
+    """The classes of the outputs of a structured group, and their parts."""
+    if not hasattr(unit, "functional") or not unit.structured:
+        return
+    for key in ("CPU", "CUDA", "Meta"):
+        index = side.parsed.backend_indices[side.module("model").DispatchKey[key]]
+        if key != "Meta" and not index.has_kernel(unit):
+            continue
+        printer = generator(side, index, "ANONYMOUS_DEFINITION")
+        choices = {field.name: getattr(printer, field.name) for field in dataclasses.fields(printer)}
+        structured = side.module("dest.register_dispatch_key").StructuredRegisterDispatchKey(**choices, g=unit)
+        for function in unit.functions():
+            kind, count = function.func.kind(), len(function.func.returns)
+            yield lines(structured.gen_one(function))
+            yield structured.gen_class_ctor(kind, "Class", count)
+            for flag in (True, False):
+                names = {"class_name": "Class", "parent_class": "Parent"}
+                yield lines(structured.gen_class(function, kind, **names, generate_super=flag))
+                yield lines(structured.gen_class_set_output_functions(kind, "Parent", flag))
+                yield lines(structured.gen_class_set_output_body(kind, flag))
+            for check in side.module("model").DeviceCheckType:
+                yield lines(structured.gen_device_check(check, list(function.func.arguments.flat_all), "name"))
+
+
+@pytest.mark.parametrize("texts", [own_wrappers, backend_wrappers, output_classes])
 def test_texts_are_equal(reference: Side, own: Side, texts: Callable[[Side, Any], Iterator[Any]]) -> None:
     """The texts of every group are equal but for blank lines."""
     groups = [
@@ -128,6 +152,17 @@ def test_targets_and_selections(own: Side) -> None:
     selector = own.module("selective_build.selector").SelectiveBuilder
     none = selector.from_legacy_op_registration_allow_list(set(), True, False)
     assert not dataclasses.replace(generator(own, index, "REGISTRATION"), selector=none)(function)
+
+
+def test_backends_may_replace_parts(own: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a backend puts in place of a method of the class of structured kernels is in the wrappers."""
+    structured = own.module("dest.register_dispatch_key").StructuredRegisterDispatchKey
+    monkeypatch.setattr(structured, "gen_class_set_output_body", lambda _, __, replaces: f"provide({replaces});")
+    groups = own.module("gen").get_grouped_native_functions(own.parsed.native_functions)
+    group = next(group for group in groups if str(members(group)[0].func.name) == "add.Tensor")
+    index = own.parsed.backend_indices[own.module("model").DispatchKey["CPU"]]
+    for text in generator(own, index, "ANONYMOUS_DEFINITION")(group):
+        assert text.count("        provide(True);\n") == text.count("        provide(False);\n") == 1
 
 
 def test_groups_may_be_made_of_single_functions(own: Side) -> None:

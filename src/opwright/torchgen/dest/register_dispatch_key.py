@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from textwrap import dedent, indent
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.emit.aten import dispatch_key_functions, exports
 from opwright.emit.aten.backend import Backend, KernelUnit, WrapperKind, copies_results
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
-from opwright.emit.aten.register import helpers
+from opwright.emit.aten.register import devices, helpers, structured_kernels
 from opwright.emit.aten.register.registration import (
     dispatch_key_definitions,
     registration,
     wrapper_definition,
     wrapper_of,
 )
+from opwright.emit.aten.register.structured_kernels import OutputClass
 from opwright.emit.emitter import FragmentContext, Job, Options
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction as ModelFunction
+from opwright.schema.function import SchemaKind as ModelKind
 from opwright.source.diagnostic import Fault
 from opwright.torchgen.api.types.signatures import DispatcherSignature, NativeSignature
 from opwright.torchgen.interface.faults import Invalid
@@ -30,8 +33,9 @@ from opwright.torchgen.interface.functions import (
     model_kernel,
 )
 from opwright.torchgen.interface.installed import installed_rules
-from opwright.torchgen.interface.keys import model_key
+from opwright.torchgen.interface.keys import DeviceCheckType, SchemaKind, model_key
 from opwright.torchgen.interface.records import Record, record
+from opwright.torchgen.interface.schema import Argument, model_argument
 from opwright.torchgen.utils import Target
 
 if TYPE_CHECKING:
@@ -45,6 +49,10 @@ __all__ = [
     "model_backend",
     "model_unit",
 ]
+
+
+#: The columns of members of classes.
+_MEMBER: Final = " " * 4
 
 
 def model_backend(
@@ -133,6 +141,14 @@ class RegisterDispatchKey(Record):
             raise Invalid(f"`{f.func.name}` has no argument to which a result can be copied")
         return self._definition(f, g, WrapperKind.functional)
 
+    @staticmethod
+    def gen_device_check(type: DeviceCheckType, args: list[Argument], method_name: str) -> str:
+        """The check that all tensors among arguments are on one device."""
+        if type is DeviceCheckType.NoCheck:
+            return f"{devices.NO_CHECK}\n"
+        tensors = [argument for argument in map(model_argument, args) if argument.type.is_tensor_like]
+        return devices.check_of(tensors, method_name)
+
     def wrapper_kernel_sig(self, f: NativeFunction) -> NativeSignature | DispatcherSignature:
         """The signature of the wrapper of an overload."""
         name = self._backend(f).display_name
@@ -195,6 +211,50 @@ class StructuredRegisterDispatchKey(RegisterDispatchKey):
     def gen_one(self, f: NativeFunction) -> str | None:
         """The text for an overload of the group; None if it has no wrapper."""
         return self._text(f, self.g)
+
+    def _definition(self, f: NativeFunction, unit: NativeFunction | NativeFunctionsGroup, kind: WrapperKind) -> str:
+        if kind is not WrapperKind.structured:
+            return super()._definition(f, unit, kind)
+        backend = self._backend(self.g)
+        wrapper = wrapper_of(_model_member(f, self.g), kind, backend)
+
+        def print_output(output: OutputClass) -> str:
+            names = {"class_name": output.name, "parent_class": output.parent}
+            return self.gen_class(f, f.func.kind(), **names, generate_super=output.inherits)
+
+        return structured_kernels.definition(wrapper, model_group(self.g), backend, self._context(), print_output)
+
+    def gen_class(
+        self, f: NativeFunction, k: SchemaKind, *, class_name: str, parent_class: str, generate_super: bool
+    ) -> str:
+        """The class that provides the outputs of an overload."""
+        count = len(f.func.returns)
+        constructor = self.gen_class_ctor(k, class_name, count)
+        setters = self.gen_class_set_output_functions(k, parent_class, generate_super)
+        output = self._output(k, name=class_name, parent=parent_class, outputs=count)
+        return structured_kernels.class_with(
+            output, indent(f"{constructor}\n", _MEMBER) if constructor else "", indent(setters, _MEMBER)
+        )
+
+    def gen_class_ctor(self, k: SchemaKind, class_name: str, returns: int) -> str:
+        """The constructor of the class; nothing if there is nothing to construct from."""
+        return structured_kernels.constructor(self._output(k, name=class_name, outputs=returns)).strip()
+
+    def gen_class_set_output_functions(self, k: SchemaKind, parent_class: str, generate_super: bool) -> str:
+        """The methods that the shape function calls with the sizes and options of an output."""
+        bodies = [f"{indent(self.gen_class_set_output_body(k, replaces), 2 * _MEMBER)}\n" for replaces in (True, False)]
+        output = self._output(k, parent=parent_class, inherits=generate_super)
+        return dedent(structured_kernels.setters(output, *bodies))
+
+    def gen_class_set_output_body(self, k: SchemaKind, maybe_create_proxy: bool) -> str:
+        """The statements that provide an output, of which a proxy may take the place."""
+        return dedent(structured_kernels.provision(self._output(k), replaces=maybe_create_proxy)).rstrip()
+
+    def _output(self, k: SchemaKind, **fields: Any) -> OutputClass:  # noqa: ANN401
+        """The class of an overload of a kind, with these fields."""
+        group = model_group(self.g)
+        output = structured_kernels.output_class(group.functional, group, self._backend(self.g), self._context())
+        return output._replace(kind=ModelKind[k.name], **fields)
 
 
 def gen_registration_headers(backend_index: BackendIndex, per_operator_headers: bool, rocm: bool) -> list[str]:

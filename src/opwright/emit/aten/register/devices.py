@@ -14,9 +14,9 @@ from opwright.schema.function import Argument
 from opwright.schema.types import ListType, OptionalType
 from opwright.syntax.cpp import include_line
 
-_NO_CHECK: Final = "  // No device check"
+NO_CHECK: Final = "  // No device check"
 _NO_GUARD: Final = "  // DeviceGuard omitted"
-_NO_DEVICE_LINES: Final = f"  {_NO_CHECK}\n{_NO_GUARD}"
+_NO_DEVICE_LINES: Final = f"  {NO_CHECK}\n{_NO_GUARD}"
 _COMMON_DEVICE: Final = """\
 std::optional<Device> common_device = std::nullopt;
 (void)common_device; // Suppress unused variable warning"""
@@ -24,16 +24,20 @@ std::optional<Device> common_device = std::nullopt;
 
 def device_check(function: NativeFunction, wrapper: str, backend: Backend) -> str:
     """The check that all written tensors and all positional tensors are on one device."""
-    return _check_text(function, wrapper) if backend.device_handling(function).check else _NO_CHECK
+    return _check_text(function, wrapper) if backend.device_handling(function).check else NO_CHECK
 
 
 def _check_text(function: NativeFunction, wrapper: str) -> str:
+    arguments = function.arguments.out + function.arguments.positional
+    return check_of([argument for argument in arguments if _has_device(argument, function)], wrapper)
+
+
+def check_of(arguments: Iterable[Argument], wrapper: str) -> str:
+    """The check that arguments are on one device, in a wrapper of that name."""
     lines = [_COMMON_DEVICE]
-    arguments = function.arguments
-    for argument in arguments.out + arguments.positional:
-        if _has_device(argument, function):
-            checked = f'common_device, {argument.name}, "{wrapper}", "{argument.name}"'
-            lines.append(f"  c10::impl::check_and_update_common_device({checked});")
+    for argument in arguments:
+        checked = f'common_device, {argument.name}, "{wrapper}", "{argument.name}"'
+        lines.append(f"  c10::impl::check_and_update_common_device({checked});")
     return "\n".join(lines)
 
 
@@ -50,7 +54,7 @@ def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> st
     if not backend.device_guard and backend.choices is NO_CHOICES:
         return _NO_DEVICE_LINES
     handling = backend.device_handling(function)
-    check = _check_text(function, wrapper) if handling.check else _NO_CHECK
+    check = _check_text(function, wrapper) if handling.check else NO_CHECK
     guard = _guard(function, backend) if handling.guard else _NO_GUARD
     return f"  {check}\n{_initialization(function, backend)}{guard}"
 

@@ -8,7 +8,7 @@ instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
@@ -158,26 +158,30 @@ _PROVIDES: Final = {
 }
 
 
-def print_class(out_class: OutputClass) -> str:
+def print_class(output: OutputClass) -> str:
     """The class's definition."""
-    functional = out_class.kind is SchemaKind.functional
-    output = "outputs_[output_idx]"
-    if not functional:
-        output = f"proxy_outputs_[output_idx].has_value() ? *proxy_outputs_[output_idx] : {output}.get()"
+    bodies = provision(output, replaces=True), provision(output, replaces=False)
+    return class_with(output, constructor(output), setters(output, *bodies))
+
+
+def class_with(output: OutputClass, constructor: str, setters: str) -> str:
+    """The same with this constructor, and with these methods that `meta` calls."""
+    result = "outputs_[output_idx]"
+    if output.kind is not SchemaKind.functional:
+        result = f"proxy_outputs_[output_idx].has_value() ? *proxy_outputs_[output_idx] : {result}.get()"
     return (
-        f"struct {out_class.name} final : public {out_class.parent} {{\n"
-        f"{_constructor(out_class)}"
-        f"{_setter(out_class, 'strided', '' if functional else _PROXY)}"
-        f"{_setter(out_class, 'raw_strided', '')}"
+        f"struct {output.name} final : public {output.parent} {{\n"
+        f"{constructor}{setters}"
         "    const Tensor& maybe_get_output(int64_t output_idx) override {\n"
-        f"      return {output};\n"
+        f"      return {result};\n"
         "    }\n"
-        f"{_fields(out_class)}"
+        f"{_fields(output)}"
         "};"
     )
 
 
-def _constructor(output: OutputClass) -> str:
+def constructor(output: OutputClass) -> str:
+    """The constructor of the class, with its line break; nothing if there is nothing to construct from."""
     if output.kind is SchemaKind.functional:
         return ""
     if output.kind is SchemaKind.inplace:
@@ -188,8 +192,19 @@ def _constructor(output: OutputClass) -> str:
     return f"    {output.name}({parameters}) : outputs_{{ {references} }} {{}}\n"
 
 
-def _setter(output: OutputClass, strides: str, proxy: str) -> str:
-    """The method that `meta` calls with the sizes and options of an output. `strides` is the end of its name."""
+def provision(output: OutputClass, *, replaces: bool) -> str:
+    """The statements that provide an output; with `replaces`, a proxy replaces one whose strides do not fit."""
+    proxy = _PROXY if replaces and output.kind is not SchemaKind.functional else ""
+    return f"{_MOVE_GUARD if output.moves_guard else ''}{_PROVIDES[output.kind]}{proxy}"
+
+
+def setters(output: OutputClass, strided: str, raw_strided: str) -> str:
+    """The methods that `meta` calls with the sizes and options of an output, with the statements that provide it."""
+    return f"{_setter(output, 'strided', strided)}{_setter(output, 'raw_strided', raw_strided)}"
+
+
+def _setter(output: OutputClass, strides: str, body: str) -> str:
+    """One of these methods. `strides` is the end of its name."""
     names, passed = (", DimnameList names", ", names") if output.names else ("", "")
     parent = f"{output.parent}::set_output_raw_strided(output_idx, sizes, strides, options{passed});"
     return (
@@ -197,8 +212,7 @@ def _setter(output: OutputClass, strides: str, proxy: str) -> str:
         "        int64_t output_idx, IntArrayRef sizes, IntArrayRef strides,\n"
         f"        TensorOptions options{names}\n"
         "    ) override {\n"
-        f"{_MOVE_GUARD if output.moves_guard else ''}"
-        f"{_PROVIDES[output.kind]}{proxy}"
+        f"{body}"
         f"{_PROPAGATE_NAMES if output.names else ''}{_PARENT_LAST}"
         f"{f'        {parent}{chr(10)}' if output.inherits else ''}"
         "    }\n"
@@ -215,14 +229,20 @@ def _fields(output: OutputClass) -> str:
     )
 
 
-def definition(wrapper: KernelWrapper, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext) -> str:
+def definition(
+    wrapper: KernelWrapper,
+    group: NativeFunctionsGroup,
+    backend: Backend,
+    context: FragmentContext,
+    print_output: Callable[[OutputClass], str] = print_class,
+) -> str:
     """The class of the overload and the wrapper that uses it."""
     output = output_class(wrapper.function, group, backend, context)
     checks = backend.device_guard or backend.device_handling(wrapper.function).check
     check = f"{device_check(wrapper.function, wrapper.name, backend)}\n" if checks else ""
     body = structured_body(wrapper, output, group, backend.key, context)
     return (
-        f"{print_class(output)}\n"
+        f"{print_output(output)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{first_statements(wrapper, backend)}{check}{hooked_body(wrapper, backend, body)}\n"
         "}"
