@@ -26,10 +26,11 @@ _MODULES: Final = (
     "api.native", "api.python", "api.structured", "api.translate", "api.types", "api.types.signatures",
     "api.types.types", "api.types.types_base", "api.ufunc", "api.unboxing", "code_template", "context", "dest.lazy_ir",
     "dest.native_functions", "dest.register_dispatch_key", "executorch.api.custom_ops", "executorch.api.et_cpp",
-    "executorch.api.types", "executorch.api.unboxing", "executorch.model", "gen", "gen_aoti_c_shim", "gen_backend_stubs", "gen_executorch",
-    "gen_functionalization_type", "gen_lazy_tensor", "gen_schema_utils", "gen_vmap_plumbing", "local", "model",
-    "native_aot_decl", "native_aot_spec_grid", "native_function_generation", "operator_versions.gen_mobile_upgraders",
-    "selective_build.operator", "selective_build.selector", "utils", "yaml_utils",
+    "executorch.api.types", "executorch.api.unboxing", "executorch.model", "gen", "gen_aoti_c_shim",
+    "gen_backend_stubs", "gen_executorch", "gen_functionalization_type", "gen_lazy_tensor", "gen_schema_utils",
+    "gen_vmap_plumbing", "local", "model", "native_aot_decl", "native_aot_spec_grid", "native_function_generation",
+    "operator_versions.gen_mobile_upgraders", "selective_build.operator", "selective_build.selector", "utils",
+    "yaml_utils",
 )  # fmt: skip
 
 
