@@ -29,7 +29,10 @@ _MODULES: Final = (
     "executorch.api.types", "executorch.api.unboxing", "executorch.model", "gen", "gen_aoti_c_shim",
     "gen_backend_stubs", "gen_executorch", "gen_functionalization_type", "gen_lazy_tensor", "gen_schema_utils",
     "gen_vmap_plumbing", "local", "model", "native_aot_decl", "native_aot_spec_grid", "native_function_generation",
-    "operator_versions.gen_mobile_upgraders", "selective_build.operator", "selective_build.selector", "utils",
+    "operator_versions.gen_mobile_upgraders", "packaged.autograd.gen_autograd_functions",
+    "packaged.autograd.gen_inplace_or_view_type", "packaged.autograd.gen_trace_type",
+    "packaged.autograd.gen_variable_factories", "packaged.autograd.gen_variable_type",
+    "packaged.autograd.load_derivatives", "selective_build.operator", "selective_build.selector", "utils",
     "yaml_utils",
 )  # fmt: skip
 

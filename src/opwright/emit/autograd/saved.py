@@ -52,6 +52,14 @@ def saved_type(saved: SavedAttribute, info: DifferentiabilityInfo) -> CType:
     return shared_types.return_type(source, style).value
 
 
+def kind_of_fact(type: CType) -> SavedKind:
+    """A kind of facts that have this C++ type. Raises ValueError if there is none."""
+    for kind, fact in _FACTS.items():
+        if fact is type:
+            return kind
+    raise ValueError(f"no fact of type `{type.text}` can be saved")
+
+
 class _FieldForm(NamedTuple):
     """How a node holds values of a type: the type of its field, and the parts of the Python property.
 

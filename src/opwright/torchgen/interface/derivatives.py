@@ -1,14 +1,26 @@
-"""Derivatives of functions, as records."""
+"""Derivatives of functions, as records over Opwright's."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
-from opwright.torchgen.interface.cpp_types import Binding, NamedCType
-from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsViewGroup
-from opwright.torchgen.interface.records import Record, record
-from opwright.torchgen.interface.types import Type
+from opwright.convention import public_api
+from opwright.dialects.derivatives.entry import scope_of
+from opwright.emit.autograd.saved import kind_of_fact, saved_type
+from opwright.model.derivatives import Derivative as ModelDerivative
+from opwright.model.derivatives import DifferentiabilityInfo as ModelInfo
+from opwright.model.derivatives import DifferentiableFunction, SavedKind
+from opwright.model.derivatives import ForwardDerivative as ModelForward
+from opwright.model.derivatives import SavedAttribute as ModelSaved
+from opwright.model.native_function import NativeFunction as ModelFunction
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+from opwright.torchgen.interface.cpp_types import Binding, NamedCType, bindings_of, ctype_of, model_ctype, role_of
+from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsViewGroup, model_function
+from opwright.torchgen.interface.records import Computed, Record, record
+from opwright.torchgen.interface.types import Type, model_type, type_of
 
 
 @record("nctype expr")
@@ -50,6 +62,61 @@ class ForwardDerivative(Record):
     formula: str
 
 
+def saved_records(attributes: Iterable[ModelSaved], info: ModelInfo) -> list[SavedAttribute]:
+    """The records of what formulas save."""
+    return [
+        SavedAttribute(nctype=NamedCType(saved.name, ctype_of(saved_type(saved, info))), expr=saved.expression)
+        for saved in attributes
+    ]
+
+
+def _derivative(origin: ModelDerivative, info: ModelInfo) -> Derivative:
+    return Derivative(
+        formula=origin.formula,
+        original_formula=origin.original_formula,
+        var_names=origin.var_names,
+        saved_inputs=tuple(saved_records(origin.saved_inputs, info)),
+        saved_outputs=tuple(saved_records(origin.saved_outputs, info)),
+        named_gradients=set(origin.named_gradients),
+    )
+
+
+def forward_records(origins: Iterable[ModelForward]) -> list[ForwardDerivative]:
+    """The records of forward formulas."""
+    return [
+        ForwardDerivative(
+            formula=origin.formula,
+            var_names=origin.var_names,
+            var_types=tuple(map(type_of, origin.var_types)),
+            required_inputs_fw_grad=origin.tangents,
+            required_inputs_primal=origin.primals,
+            required_original_self_value=origin.needs_original_self,
+            is_reusing_outplace_formula=origin.from_functional,
+        )
+        for origin in origins
+    ]
+
+
+def _differentiated(info: ModelInfo) -> list[Binding]:
+    # Derivatives of the copying form of a view keep the arguments of the view.
+    function = info.function
+    parameters = [
+        public_api.binding(
+            argument,
+            symint=True,
+            style=function.style,
+            keeps_default=argument.name not in function.cpp_no_default_args,
+            beside_options=False,
+        )
+        for argument in info.differentiable_arguments
+    ]
+    return bindings_of(parameters)
+
+
+def _list_or_none(values: Iterable[bool] | None) -> list[bool] | None:
+    return None if values is None else list(values)
+
+
 @record(
     "name func op derivatives forward_derivatives all_saved_inputs all_saved_outputs available_named_gradients"
     " used_named_gradients args_with_derivatives non_differentiable_arg_names output_differentiability"
@@ -71,6 +138,21 @@ class DifferentiabilityInfo(Record):
     output_differentiability_conditions: list[str] | None
     all_saved_outputs: Sequence[SavedAttribute]
     all_saved_inputs: Sequence[SavedAttribute]
+
+    _computed: ClassVar[Computed] = {
+        "op": lambda origin: origin.node_name,
+        "name": lambda origin: origin.name,
+        "args_with_derivatives": _differentiated,
+        "non_differentiable_arg_names": lambda origin: list(origin.non_differentiable),
+        "derivatives": lambda origin: [_derivative(derivative, origin) for derivative in origin.derivatives],
+        "forward_derivatives": lambda origin: forward_records(origin.forward_derivatives),
+        "used_named_gradients": lambda origin: set(origin.used_gradients),
+        "available_named_gradients": lambda origin: list(origin.available_gradients),
+        "output_differentiability": lambda origin: _list_or_none(origin.output_differentiability),
+        "output_differentiability_conditions": lambda origin: origin.output_condition and [origin.output_condition],
+        "all_saved_outputs": lambda origin: saved_records(origin.saved_outputs, origin),
+        "all_saved_inputs": lambda origin: saved_records(origin.saved_inputs, origin),
+    }
 
     def __hash__(self) -> int:
         return hash((self.name, self.op))
@@ -118,3 +200,83 @@ class DifferentiableOutput(Record):
     cpp_type: str
     type: Type
     name: str
+
+
+def _place(f: NativeFunction) -> Span:
+    """What messages about derivatives that a caller made point at: the start of the function's file."""
+    return SourceFile(f.loc.file, "").span(0, 0)
+
+
+def _model_saved(saved: SavedAttribute, function: ModelFunction) -> ModelSaved:
+    scope, name = scope_of(function), role_of(saved.nctype)
+    values = {value.name: value.source for value in (*scope.results, *scope.arguments)}
+    if saved.expr == name and name in values:
+        return ModelSaved(name, saved.expr, SavedKind.VALUE, values[name])
+    return ModelSaved(name, saved.expr, kind_of_fact(model_ctype(saved.nctype.type)), None)
+
+
+def _model_derivative(derivative: Derivative, f: NativeFunction) -> ModelDerivative:
+    function = model_function(f)
+    return ModelDerivative(
+        derivative.formula,
+        derivative.original_formula,
+        tuple(derivative.var_names),
+        tuple([_model_saved(saved, function) for saved in derivative.saved_inputs]),
+        tuple([_model_saved(saved, function) for saved in derivative.saved_outputs]),
+        frozenset(derivative.named_gradients),
+        _place(f),
+    )
+
+
+def _model_forward(derivatives: Iterable[ForwardDerivative], f: NativeFunction) -> tuple[ModelForward, ...]:
+    return tuple(
+        [
+            ModelForward(
+                derivative.formula,
+                tuple(derivative.var_names),
+                tuple(map(model_type, derivative.var_types)),
+                tuple(derivative.required_inputs_fw_grad or ()),
+                tuple(derivative.required_inputs_primal or ()),
+                derivative.required_original_self_value,
+                derivative.is_reusing_outplace_formula,
+                _place(f),
+            )
+            for derivative in derivatives
+        ]
+    )
+
+
+def _build_info(info: DifferentiabilityInfo) -> ModelInfo:
+    function = model_function(info.func)
+    differentiated = {binding.name for binding in info.args_with_derivatives}
+    differentiability, conditions = info.output_differentiability, info.output_differentiability_conditions
+    return ModelInfo(
+        name=info.name,
+        function=function,
+        node_name=info.op,
+        derivatives=tuple([_model_derivative(derivative, info.func) for derivative in info.derivatives]),
+        forward_derivatives=_model_forward(info.forward_derivatives, info.func),
+        differentiable_arguments=tuple(
+            [argument for argument in function.arguments.all if argument.name in differentiated]
+        ),
+        non_differentiable=tuple(info.non_differentiable_arg_names),
+        available_gradients=tuple(info.available_named_gradients),
+        output_differentiability=None if differentiability is None else tuple(differentiability),
+        output_condition=conditions[0] if conditions else None,
+    )
+
+
+def model_info(info: DifferentiabilityInfo) -> ModelInfo:
+    """Opwright's derivatives of a record."""
+    return info._made_from(lambda: _build_info(info))
+
+
+def model_differentiable(fn: NativeFunctionWithDifferentiabilityInfo) -> DifferentiableFunction:
+    """Opwright's function with its derivatives of a record."""
+    return fn._made_from(
+        lambda: DifferentiableFunction(
+            model_function(fn.func),
+            {key: model_info(info) for key, info in (fn.info or {}).items()},
+            {key: _model_forward(listed, fn.func) for key, listed in (fn.fw_derivatives or {}).items()},
+        )
+    )

@@ -1,0 +1,3 @@
+"""Derivatives and the files of autograd."""
+
+from __future__ import annotations
