@@ -180,6 +180,7 @@ NAMING_DEVICES = {
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.
     "opwright.dialects.executorch.kernel_fields": {"CPU"},
     "opwright.emit.executorch.units": {"CPU"},
+    "opwright.torchgen.executorch.model": {"CPU"},
     # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
     "opwright.torchgen.interface.keys": {"CPU", "CUDA", "MPS", "MTIA", "Meta", "MkldnnCPU", "XPU"},
     # This key tells two releases apart.
