@@ -94,19 +94,19 @@ def _fragment(unit: NativeFunction | NamespaceOverloads, context: FragmentContex
 
 def library_slots(name: str, functions: Sequence[NativeFunction]) -> Slots:
     """The slots with the schemas of the overloads of one namespace."""
-    body = registrations(functions)
     if name == PYTORCH.namespace:
-        return {"aten_schema_registrations": body}
+        return {"aten_schema_registrations": registrations(functions)}
+    return {"schema_registrations": [library(name, functions)]}
+
+
+def library(name: str, functions: Sequence[NativeFunction]) -> str:
+    """The library of one namespace, with the schemas of its overloads."""
     macro = "TORCH_LIBRARY_FRAGMENT" if name in _OPENED_ELSEWHERE else "TORCH_LIBRARY"
-    statements = "\t".join(body)
-    return {
-        "schema_registrations": [
-            f"""\
+    statements = "\t".join(registrations(functions))
+    return f"""\
 {macro}({name}, m) {{
   {statements}
 }};"""
-        ]
-    }
 
 
 def file_slots(job: Job) -> Slots:

@@ -5,11 +5,11 @@ It serves builds with only these backends, in which the linker can remove every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher, public_api
-from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Expression
+from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Expression, WantedBinding
 from opwright.cpp.translation import AvailableValue, translate
 from opwright.emit.aten.backend import public_namespace
 from opwright.emit.aten.units import include
@@ -21,7 +21,8 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     DispatchKey,
 )
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import Kernel, NativeFunction
+from opwright.source.named_tuple import NamedTuple
 
 Backends = Sequence[DispatchKey]
 
@@ -66,69 +67,97 @@ def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
     return headers
 
 
-def static_call(function: NativeFunction, backends: Backends) -> str:
-    """The body of the operator's `call`: a call of the kernel, or a switch if several backends have one."""
+class Caller(NamedTuple):
+    """The function that a call is written into: its parameters, and whether they are symbolic integers."""
+
+    bindings: tuple[AvailableValue, ...]
+    symint: bool = True
+
+
+def static_call(
+    function: NativeFunction,
+    backends: Backends,
+    caller: Caller | None = None,
+    kernels: Mapping[DispatchKey, Kernel] | None = None,
+) -> str:
+    """The body of a function of the operator: a call of the kernel, or a switch if several backends have one.
+
+    It is the body of the operator's `call` unless another function is given; `kernels` are the operator's own unless
+    others are given.
+    """
     if function.manual_kernel_registration:
         return ""
+    caller = Caller(dispatcher.signature(function).bindings) if caller is None else caller
+    kernels = function.kernels if kernels is None else kernels
     structured = function.structured_delegate is not None
-    keys = [key for key in backends if key in function.kernels or (structured and key.has_structured)]
-    name, arguments = _call(function)
+    keys = [key for key in backends if key in kernels or (structured and key.has_structured)]
     if not keys:
-        return _fallback_call(function, backends, name, arguments)
-    library, kernels = function.library, function.kernels
-    calls = [f"return {public_namespace(kernels.get(key), library)}::{key.lower}::{name}({arguments});" for key in keys]
+        return fallback_call(function, backends, caller)
+    calls = [kernel_call(function, key, kernels.get(key), caller) for key in keys]
     if len(keys) == 1:
         return calls[0]
     cases = "\n\t\t".join(
         [f"case DispatchKey::{key.name}:\n\t\t\t{call};" for key, call in zip(keys, calls, strict=True)]
     )
     return f"""
-    DispatchKeySet _dk_set = {" | ".join(_key_sets(function))};
+    DispatchKeySet _dk_set = {" | ".join(_key_sets(function, caller))};
 \t\tDispatchKey _dk = c10::highestPriorityBackendTypeId(_dk_set);
     switch (_dk) {{
         {cases}
         default:
-            {_fallback_call(function, backends, name, arguments)}
+            {fallback_call(function, backends, caller)}
     }}
     """
+
+
+def kernel_call(function: NativeFunction, key: DispatchKey, kernel: Kernel | None, caller: Caller) -> str:
+    """The call of the function of a dispatch key, in the namespace of its kernel."""
+    return _call(function, f"{public_namespace(kernel, function.library)}::{key.lower}", caller)
+
+
+def fallback_call(function: NativeFunction, backends: Backends, caller: Caller) -> str:
+    """The call of the kernel that serves all backends; without one, a statement that raises an error."""
+    key = _fallback(function)
+    if key is not None:
+        return _call(function, f"{function.library.api}::{key.lower}", caller, symint=caller.symint)
+    name = public_api.name(function.schema, symint=function.schema.has_symint and caller.symint)
+    shown = ", ".join([backend.name for backend in backends])
+    return f'TORCH_CHECK(false, "Static dispatch does not support {name} for{shown} ");'
 
 
 def _fallback(function: NativeFunction) -> DispatchKey | None:
     return next((key for key in _FALLBACKS if key in function.kernels), None)
 
 
-def _call(function: NativeFunction) -> tuple[str, str]:
-    """The name of the public function to call, and its arguments, made from the dispatcher's."""
-    symint = function.schema.has_symint
+def _call(function: NativeFunction, namespace: str, caller: Caller, *, symint: bool = True) -> str:
+    """The call of a public function in a namespace; the one for symbolic integers if there is one and it may be."""
+    symint = symint and function.schema.has_symint
     signatures = public_api.function_signatures(function)
-    wanted = (signatures.friendly_symint or signatures.friendly).bindings
-    available = dispatcher.signature(function).bindings
+    called = signatures.friendly_symint if symint and signatures.friendly_symint else signatures.friendly
+    name = public_api.name(function.schema, symint=symint)
+    return f"return {namespace}::{name}({arguments(caller.bindings, called.bindings)});"
+
+
+def arguments(available: tuple[AvailableValue, ...], wanted: tuple[Binding | WantedBinding, ...]) -> str:
+    """The arguments of a public function, made from the parameters of the one that calls it."""
     redundant = any(binding.role == POSSIBLY_REDUNDANT_MEMORY_FORMAT for binding in wanted)
-    sources = tuple([_as_redundant(binding) for binding in available]) if redundant else available
-    return public_api.name(function.schema, symint=symint), ", ".join(translate(sources, wanted))
+    sources = tuple(map(_as_redundant, available)) if redundant else available
+    return ", ".join(translate(sources, wanted))
 
 
-def _as_redundant(binding: Binding) -> AvailableValue:
-    """The binding. A memory format has the role that it has beside tensor options."""
-    if binding.name != "memory_format":
-        return binding
-    return Expression(binding.name, POSSIBLY_REDUNDANT_MEMORY_FORMAT, binding.type)
+def _as_redundant(value: AvailableValue) -> AvailableValue:
+    """The value. A memory format has the role that it has beside tensor options."""
+    text = value.name if isinstance(value, Binding) else value.text
+    return Expression(text, POSSIBLY_REDUNDANT_MEMORY_FORMAT, value.type) if text == "memory_format" else value
 
 
-def _fallback_call(function: NativeFunction, backends: Backends, name: str, arguments: str) -> str:
-    key = _fallback(function)
-    if key is not None:
-        return f"return {function.library.api}::{key.lower}::{name}({arguments});"
-    shown = ", ".join([backend.name for backend in backends])
-    return f'TORCH_CHECK(false, "Static dispatch does not support {name} for{shown} ");'
-
-
-def _key_sets(function: NativeFunction) -> list[str]:
+def _key_sets(function: NativeFunction, caller: Caller) -> list[str]:
     """The expressions for the dispatch keys of the options and of the tensors. Their union chooses the backend."""
     sets = []
     if function.arguments.options is not None:
         sets.append("DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))")
-    tensors = [argument.name for argument in function.arguments.all if argument.type.is_tensor_like]
+    names = {argument.name for argument in function.arguments.all if argument.type.is_tensor_like}
+    tensors = [binding.role for binding in caller.bindings if binding.role in names]
     if tensors:
         sets.append(f"c10::detail::multi_dispatch_key_set({', '.join(tensors)})")
     return sets

@@ -13,9 +13,15 @@ class UnsatError(RuntimeError):
     """No conversion makes a wanted value from the values in scope."""
 
 
-def _given(value: Expr | Binding) -> Expression:
+def model_given(value: Expr | Binding) -> Expression:
+    """What Opwright has for a given value."""
     text, named = (value.expr, value.type) if isinstance(value, Expr) else (value.name, value.nctype)
     return Expression(text, role_of(named), model_ctype(named.type))
+
+
+def model_wanted(goal: NamedCType) -> WantedBinding:
+    """What Opwright has for a wanted value."""
+    return WantedBinding(role_of(goal), model_ctype(goal.type))
 
 
 def translate(
@@ -27,10 +33,10 @@ def translate(
 ) -> list[Expr]:
     """The expressions of the wanted values, made from the given ones. Raises UnsatError if one cannot be made."""
     named = [goal.nctype if isinstance(goal, Binding) else goal for goal in goals]
-    wanted = tuple([WantedBinding(role_of(goal), model_ctype(goal.type)) for goal in named])
+    wanted = tuple(map(model_wanted, named))
     try:
         texts = translation.translate(
-            tuple(map(_given, bindings)), wanted, method=method, copies=allow_expensive_conversions
+            tuple(map(model_given, bindings)), wanted, method=method, copies=allow_expensive_conversions
         )
     except translation.Untranslatable as error:
         raise UnsatError(str(error)) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import yaml
 
@@ -21,6 +21,7 @@ from opwright.torchgen.interface.entries import (
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsGroup, NativeFunctionsViewGroup
 from opwright.torchgen.interface.keys import DispatchKey
+from opwright.torchgen.late_names import names_of
 from opwright.torchgen.selective_build.selector import SelectiveBuilder
 from opwright.torchgen.utils import FileManager, make_file_manager
 from opwright.torchgen.yaml_utils import YamlLoader
@@ -40,6 +41,9 @@ __all__ = [
     "parse_tags_yaml",
     "parse_tags_yaml_struct",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__ = names_of("generator_texts")
 
 #: What was read from a path, which a second call for the same path returns.
 _GLOBAL_PARSE_NATIVE_YAML_CACHE: Final[dict[str, ParsedYaml]] = {}
