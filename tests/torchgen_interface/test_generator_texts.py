@@ -72,12 +72,14 @@ def test_builds_without_static_calls_have_no_body(own: Side) -> None:
 def texts(side: Side, parsed: Any) -> Iterator[Any]:
     """The declarations of the kernels and the registrations of the schemas of functions."""
     gen, selector = side.module("gen"), side.module("selective_build.selector").SelectiveBuilder
+    groups = gen.get_grouped_native_functions(parsed.native_functions)
     declared = gen.get_native_function_declarations(
-        grouped_native_functions=gen.get_grouped_native_functions(parsed.native_functions),
+        grouped_native_functions=groups,
         backend_indices=parsed.backend_indices,
         native_function_decl_gen=side.module("dest").compute_native_function_declaration,
     )
     yield lines("\n".join(declared))
+    yield [lines(gen.compute_meta_function_declaration(group)) for group in groups if hasattr(group, "functional")]
     chosen = {"aten::foo", "acme::bar", "aten::add.Tensor"}
     for selection in (
         selector.get_nop_selector(),
@@ -87,6 +89,48 @@ def texts(side: Side, parsed: Any) -> Iterator[Any]:
             native_functions=parsed.native_functions, schema_selector=selection
         )
         yield [own, lines(libraries)]
+
+
+def element_kernels(side: Side, entry: str) -> Iterator[Any]:
+    """The kernels that are made from a function of one element."""
+    model, dest, api = side.module("model"), side.module("dest"), side.module("api.ufunc")
+    parsed = entries(side, entry) if entry else side.parsed
+    key, types = model.DispatchKey, side.module("api.types")
+    for group in side.module("gen").get_grouped_native_functions(parsed.native_functions):
+        if hasattr(group, "functional") and group.out.ufunc_inner_loop:
+            for make in (dest.compute_ufunc_cpu, dest.compute_ufunc_cpu_kernel, dest.compute_ufunc_cuda):
+                yield lines(outcome(make, group))
+            yield [api.kernel_name(group, key.CPU), api.kernel_name(group, key.CUDA)]
+            for bindings in (
+                api.stub_arguments(group),
+                api.ufunc_arguments(group, compute_t=types.BaseCType(types.longT)),
+            ):
+                yield [binding.decl() for binding in bindings]
+
+
+TERNARY = """\
+- func: add3(Tensor self, Tensor other, Scalar alpha) -> Tensor
+  structured_delegate: add3.out
+- func: add3.out(Tensor self, Tensor other, Scalar alpha, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  ufunc_inner_loop:
+    ScalarOnly: add3 (Bool)
+    Generic: add3 (AllAndComplex, BFloat16)
+"""
+
+
+@pytest.mark.parametrize("entry", ["", TERNARY], ids=["PyTorch", "entry"])
+def test_element_kernels_are_equal(reference: Side, own: Side, entry: str) -> None:
+    """Those of PyTorch's group with loops, and of an entry."""
+    expected, actual = list(element_kernels(reference, entry)), list(element_kernels(own, entry))
+    assert len(actual) == 6
+    assert not difference(expected, actual)
+
+
+def test_loops_that_make_no_kernel_are_refused(own: Side) -> None:
+    """Functions of two names are refused, for CPU and CUDA alike."""
+    expected = ["AssertionError"]
+    assert list(element_kernels(own, TERNARY.replace("Generic: add3", "Generic: add4")))[:3] == [expected] * 3
 
 
 def entries(side: Side, text: str) -> Any:
@@ -101,7 +145,7 @@ def test_declarations_and_registrations_are_equal(reference: Side, own: Side) ->
     assert not difference(list(texts(reference, reference.parsed)), list(texts(own, own.parsed)), "PyTorch")
     expected, actual = [list(texts(side, entries(side, ENTRIES))) for side in (reference, own)]
     assert not difference(expected, actual, "entries")
-    assert "TORCH_LIBRARY_FRAGMENT(quantized, m) {" in actual[1][1]
+    assert "TORCH_LIBRARY_FRAGMENT(quantized, m) {" in actual[2][1]
 
 
 def test_kernels_of_a_unit_are_in_one_namespace(own: Side) -> None:

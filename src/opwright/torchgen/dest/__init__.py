@@ -14,6 +14,7 @@ from opwright.torchgen.dest.register_dispatch_key import (
     gen_registration_headers,
     gen_registration_helpers,
 )
+from opwright.torchgen.dest.ufunc import compute_ufunc_cpu, compute_ufunc_cpu_kernel, compute_ufunc_cuda
 
 __all__ = [
     "GenLazyIR",
@@ -21,6 +22,9 @@ __all__ = [
     "GenLazyShapeInferenceDefinition",
     "RegisterDispatchKey",
     "compute_native_function_declaration",
+    "compute_ufunc_cpu",
+    "compute_ufunc_cpu_kernel",
+    "compute_ufunc_cuda",
     "gen_registration_headers",
     "gen_registration_helpers",
     "generate_non_native_lazy_ir_nodes",

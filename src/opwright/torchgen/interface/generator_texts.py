@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.aten import schemas
 from opwright.emit.aten import static_dispatch as static_calls
+from opwright.emit.aten.meta_headers import meta_class
 from opwright.model.dispatch_key import DispatchKey as ModelKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel
@@ -20,12 +21,14 @@ from opwright.torchgen.interface.functions import (
     NativeFunction,
     NativeFunctionsGroup,
     model_function,
+    model_group,
     model_kernel,
 )
 from opwright.torchgen.interface.keys import DispatchKey, model_key
 from opwright.torchgen.selective_build.selector import SelectiveBuilder
 
 __all__ = [
+    "compute_meta_function_declaration",
     "generate_static_dispatch_backend_call",
     "generate_static_dispatch_fallback_call",
     "get_native_function_declarations",
@@ -71,13 +74,20 @@ def get_native_function_declarations_from_ns_grouped_kernels(*, ns_grouped_kerne
     """The lines of declarations inside their namespaces, each declaration once.
 
     >>> lines = get_native_function_declarations_from_ns_grouped_kernels(ns_grouped_kernels={"at": ["f();", "f();"]})
-    >>> lines
-    ['namespace at {', 'f();', '} // namespace at', '']
+    >>> lines[:-1]
+    ['', 'namespace at {', 'f();', '} // namespace at']
     """
     lines: list[str] = []
     for namespace, declared in ns_grouped_kernels.items():
-        lines += [*opening(namespace).split("\n"), *dict.fromkeys(declared), *closing(namespace).split("\n"), ""]
+        lines += ["", *opening(namespace).split("\n"), *dict.fromkeys(declared), *closing(namespace).split("\n")]
+        # Callers compare these lines with those of PyTorch's generator.
+        lines.append(" " * 8)
     return lines
+
+
+def compute_meta_function_declaration(g: NativeFunctionsGroup) -> str | None:
+    """The class with the shape function of a structured group; None for another group."""
+    return meta_class(model_group(g)) if g.structured else None
 
 
 def get_native_function_schema_registrations(
