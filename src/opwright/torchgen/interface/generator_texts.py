@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.aten import schemas
-from opwright.emit.aten import static_dispatch as static_calls
 from opwright.emit.aten.meta_headers import meta_class
+from opwright.emit.aten.static_dispatch import Caller, arguments, fallback_call, kernel_call, static_call
 from opwright.model.dispatch_key import DispatchKey as ModelKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel
@@ -108,13 +108,13 @@ def static_dispatch(sig: Signature, f: NativeFunction, backend_indices: list[Bac
     if not backend_indices:
         return ""
     backends, kernels = _static_backends(f, backend_indices)
-    return static_calls.static_call(model_function(f), backends, _caller(sig), kernels)
+    return static_call(model_function(f), backends, _caller(sig), kernels)
 
 
 def generate_static_dispatch_backend_call(sig: Signature, f: NativeFunction, backend_index: BackendIndex) -> str:
     """The call of the function of a dispatch key."""
     [key], kernels = _static_backends(f, [backend_index])
-    return static_calls.kernel_call(model_function(f), key, kernels.get(key), _caller(sig))
+    return kernel_call(model_function(f), key, kernels.get(key), _caller(sig))
 
 
 def generate_static_dispatch_fallback_call(
@@ -122,17 +122,17 @@ def generate_static_dispatch_fallback_call(
 ) -> str:
     """The call of the kernel that serves all keys; without one, a statement that raises an error."""
     backends, _ = _static_backends(f, backend_indices)
-    return static_calls.fallback_call(model_function(f), backends, _caller(sig))
+    return fallback_call(model_function(f), backends, _caller(sig))
 
 
 def translate_args(sig: Signature, cpp_sig: CppSignature) -> str:
     """The arguments of a call of a public function in the body of a function with a signature."""
     wanted = [model_wanted(binding.nctype) for binding in cpp_sig.arguments()]
-    return static_calls.arguments(_caller(sig).bindings, tuple(wanted))
+    return arguments(_caller(sig).bindings, tuple(wanted))
 
 
-def _caller(sig: Signature) -> static_calls.Caller:
-    return static_calls.Caller(tuple(map(model_given, sig.arguments())), symint=sig.symint)
+def _caller(sig: Signature) -> Caller:
+    return Caller(tuple(map(model_given, sig.arguments())), symint=sig.symint)
 
 
 def _static_backends(
