@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.emit.aten import ufunc
+from opwright.emit.aten.ufunc import check_ufunc, cpu_definitions, cpu_kernel, cuda_definitions
 from opwright.model.native_function import NativeFunctionsGroup as ModelGroup
 from opwright.source.diagnostic import Fault
 from opwright.torchgen.interface.faults import Invalid
@@ -13,23 +13,23 @@ __all__ = ["compute_ufunc_cpu", "compute_ufunc_cpu_kernel", "compute_ufunc_cuda"
 
 def compute_ufunc_cpu(g: NativeFunctionsGroup) -> str:
     """The stub of a group and the kernel for CPU that calls it. Raises AssertionError if its loops make no kernel."""
-    return ufunc.cpu_definitions(_checked(g))
+    return cpu_definitions(_checked(g))
 
 
 def compute_ufunc_cpu_kernel(g: NativeFunctionsGroup) -> str:
     """The function behind the stub for CPU, with its loops. Raises AssertionError if its loops make no kernel."""
-    return ufunc.cpu_kernel(_checked(g))
+    return cpu_kernel(_checked(g))
 
 
 def compute_ufunc_cuda(g: NativeFunctionsGroup) -> str:
     """The functors and the kernel for CUDA. Raises AssertionError if its loops make no kernel."""
-    return ufunc.cuda_definitions(_checked(g))
+    return cuda_definitions(_checked(g))
 
 
 def _checked(g: NativeFunctionsGroup) -> ModelGroup:
     group = model_group(g)
     try:
-        ufunc.check_ufunc(group)
+        check_ufunc(group)
     except Fault as fault:
         raise Invalid(str(fault)) from None
     return group
