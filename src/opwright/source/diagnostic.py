@@ -8,7 +8,6 @@ calls `raise_if_errors`, the gate: no stage works on input that is known to be w
 from __future__ import annotations
 
 import enum
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -29,9 +28,6 @@ __all__ = [
     "first_shown",
     "shorten",
 ]
-
-
-_LONGEST_WORD = 200
 
 
 class Severity(enum.Enum):
@@ -303,7 +299,9 @@ class Suggestion:
 
     def __str__(self) -> str:
         if self._text is None:
-            near = _nearest(self._word, self._candidates)
+            from opwright.source.spelling import nearest_name  # Only a run that has a fault needs it.
+
+            near = nearest_name(self._word, self._candidates)
             self._text = f"did you mean `{self._prefix}{near}`?" if near else self._otherwise
         return self._text
 
@@ -333,60 +331,6 @@ def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "", *, p
     ''
     """
     return Suggestion(word, candidates, otherwise, prefix)
-
-
-def _nearest(word: str, candidates: Iterable[str]) -> str:
-    """The candidate most like the word, or ""; "" too for more than 200 characters or too many names."""
-    if len(word) > _LONGEST_WORD:
-        return ""
-    import difflib  # Only a run that has a fault needs it.
-
-    pool = sorted({candidate for candidate in candidates if len(candidate) <= _LONGEST_WORD})
-    if len(pool) > limits.NAMES:
-        return ""
-    folded = word.casefold()
-    for candidate in pool:
-        if candidate.casefold() == folded and candidate != word:
-            return candidate
-    similar = difflib.get_close_matches(word, pool, n=8, cutoff=0.6)
-    near = [candidate for candidate in similar if candidate != word and _may_be_misspelt(word, candidate)]
-    # Of names that are as near, that which begins alike: more mistakes are made late in a word.
-    return min(near, key=lambda name: (_edits(word, name), -_first_difference(word, name)), default="")
-
-
-def _first_difference(left: str, right: str) -> int:
-    """How many letters two texts begin with alike."""
-    shorter = min(len(left), len(right))
-    return next((place for place in range(shorter) if left[place] != right[place]), shorter)
-
-
-def _may_be_misspelt(word: str, candidate: str) -> bool:
-    """Whether a few letters make the difference, in each part of a name by itself.
-
-    Many names end alike: `abs_bakward` is only four letters away from `sum_backward`, and another name all the same.
-    """
-    parts, others = (re.split("[-_.]", text) for text in (word, candidate))
-    pairs = zip(parts, others, strict=True) if len(parts) == len(others) else [(word, candidate)]
-    return all(_edits(part, other) <= max(1, min(len(part), len(other)) // 3) for part, other in pairs)
-
-
-def _edits(left: str, right: str) -> int:
-    """How many letters to add, drop, replace or swap with their neighbour to turn one text into the other.
-
-    >>> _edits("headrs", "headers"), _edits("genrate", "generate"), _edits("snad", "sand")
-    (1, 1, 1)
-    """
-    before: list[int] = []
-    above = list(range(len(right) + 1))
-    for row, letter in enumerate(left, 1):
-        line = [row]
-        for column, other in enumerate(right, 1):
-            edits = min(above[column] + 1, line[-1] + 1, above[column - 1] + (letter != other))
-            if row > 1 and column > 1 and letter == right[column - 2] and left[row - 2] == other:
-                edits = min(edits, before[column - 2] + 1)
-            line.append(edits)
-        before, above = above, line
-    return above[-1]
 
 
 def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], str]:

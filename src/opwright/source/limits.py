@@ -44,5 +44,5 @@ REMARKS: Final = 1_000
 #: Diagnostics that a report shows.
 SHOWN: Final = 100
 
-#: Names that a suggestion compares with a word. A comparison may take 50 microseconds. PyTorch has 3,100 overloads.
+#: Names that a suggestion compares with a word. PyTorch has 3,100 overloads.
 NAMES: Final = 5_000

@@ -1,0 +1,47 @@
+"""The nearest name is found among a few that are compared, as if all were."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+
+from opwright.release.inputs import open_inputs
+from opwright.source.spelling import nearest_name
+
+
+@pytest.fixture(scope="module")
+def names() -> list[str]:
+    """The names of PyTorch's overloads."""
+    text = open_inputs("auto").read_text("native/native_functions.yaml").text
+    return sorted(set(re.findall(r"^- func: ([\w.]+)\(", text, re.MULTILINE)))
+
+
+def _misspelt(name: str, chance: random.Random) -> str:
+    """A name with one letter changed, dropped, added or swapped."""
+    place = chance.randrange(1, len(name) - 1)
+    before, letter, after = name[:place], name[place], name[place + 1 :]
+    return chance.choice([before + "q" + after, before + after, before + "q" + letter + after, name[::-1]])
+
+
+def test_what_is_found_among_all_names_is_nearest_among_each_few(names: list[str]) -> None:
+    """No name is left out: the nearest of all is the nearest of it and any other name."""
+    chance = random.Random(7)
+    for name in chance.sample([name for name in names if len(name) > 4], 25):
+        word = _misspelt(name, chance)
+        nearest = nearest_name(word, names)
+        others = {nearest_name(word, [other]) for other in names} - {""}
+        assert nearest in others or not others, word
+        assert all(nearest_name(word, [nearest, other]) == nearest for other in others), word
+
+
+def test_many_unknown_words_take_no_time_worth_mentioning(names: list[str]) -> None:
+    """A file with a thousand unknown operators is checked in seconds: a search takes some milliseconds at the most."""
+    chance = random.Random(1)
+    words = [_misspelt(chance.choice([name for name in names if len(name) > 4]), chance) for _ in range(300)]
+    start = time.process_time()
+    for word in words:
+        nearest_name(word, names)
+    assert time.process_time() - start < 300 * 0.005
