@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Final
 
 from opwright.model.dispatch_key import META
@@ -17,6 +18,8 @@ from opwright.model.runtime_keys import KeyKind, RuntimeKey
 from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp_source import CppSource, parse_cpp
+from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, arguments, closing_index, text_of
 
 __all__ = ["HandPlace", "HandRegistrations"]
 
@@ -31,19 +34,15 @@ class HandPlace(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_DEFINITION: Final = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([\w., \\\n]*)\))?((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE
-)
-_BLOCK: Final = re.compile(r"TORCH_LIBRARY_IMPL\s*\(\s*aten\s*,\s*(\w+)\s*,\s*m\s*\)\s*\{")
-_CALL: Final = re.compile(r"\b(m\.impl|[A-Za-z_]\w*)\s*\(")
 _INCLUDE: Final = re.compile(r"#include <((?:ATen|c10)/[\w/]+\.h)>")
-#: A text in parts, as macros leave it: `"add" "." "Tensor"`.
-_TEXT: Final = re.compile(r'^\s*(?:TORCH_SELECTIVE_NAME\(\s*)?((?:\s*"[^"]*")+)')
+#: What opens a block of registrations, and the namespace and the variable of such a block.
+_BLOCK: Final = "TORCH_LIBRARY_IMPL"
+_NAMESPACE: Final = "aten"
+_VARIABLE: Final = "m"
+#: What may stand around the name of an operator.
+_SELECTIVE: Final = "TORCH_SELECTIVE_NAME"
 #: Headers that nearly all sources include through others, with macros that join words.
 _EVERYWHERE: Final = ("c10/macros/Macros.h", "torch/headeronly/macros/Macros.h", "c10/util/Exception.h")
-#: How often a text is read again: a macro that calls itself does so without end.
-_DEEPEST: Final = 12
 #: Keys that C++ has a second name for.
 _SAME_KEYS: Final = {"Autocast": "AutocastCUDA"}
 #: A key whose kernels serve another one that has none.
@@ -52,32 +51,7 @@ _REGISTER_META: Final = re.compile(r"^@register_meta\(", re.MULTILINE)
 _OPERATOR: Final = re.compile(r"\baten\.(\w+)(?:\.(\w+))?")
 #: What stands for all overloads of an operator in Python.
 _ALL: Final = ".*"
-_BRACKET: Final = re.compile(r"[()\[\]{},]")
-#: A word in a macro, with what stands before and behind it: `#`, or `##`.
-_PARAMETER: Final = re.compile(r"(?:(##?)\s*)?\b([A-Za-z_]\w*)\b(\s*##)?")
-
-
-class _Macro(NamedTuple):
-    """A macro with its place: the file, and the offset of its body in the text of the file."""
-
-    parameters: Sequence[str]
-    body: str
-    file: str
-    text: str
-    offset: int
-
-    def place(self, offset: int) -> HandPlace:
-        """The line of an offset in the body."""
-        return HandPlace(self.file, self.text.count("\n", 0, self.offset + offset) + 1)
-
-
-class _Call(NamedTuple):
-    """A call in a text: the function, its arguments, the whole of it, and its offset."""
-
-    function: str
-    arguments: Sequence[str]
-    text: str
-    offset: int
+_BRACKET: Final = re.compile(r"[()]")
 
 
 class HandRegistrations:
@@ -97,7 +71,7 @@ class HandRegistrations:
     def __init__(self, inputs: Inputs) -> None:
         self._inputs: Final = inputs
         self._places: Final[dict[tuple[str, str], HandPlace]] = {}
-        self._headers: Final[dict[str, dict[str, _Macro]]] = {}
+        self._headers: Final[dict[str, dict[str, Macro]]] = {}
         self._read: Final[dict[str, bool]] = {}
 
     def covers(self, key: RuntimeKey) -> bool:
@@ -141,147 +115,110 @@ class HandRegistrations:
             return ""
 
     def _registered_in_cpp(self, name: str, text: str) -> Iterator[tuple[str, str, HandPlace]]:
-        macros: dict[str, _Macro] = {}
+        macros: dict[str, Macro] = {}
         for header in (*_EVERYWHERE, *_INCLUDE.findall(text)):
             macros |= self._header_macros(f"aten/src/{header}" if header.startswith("ATen/") else header)
-        uncommented = _blank(_COMMENT, text)
-        macros |= _macros(name, uncommented)
-        code = _blank(_DEFINITION, uncommented)
-        for key, call in _registering_calls(code, macros):
-            place = HandPlace(name, code.count("\n", 0, call.offset) + 1)
-            for operator, own in _registered_by(call, place, macros):
-                yield operator, key, own
+        source = parse_cpp(name, text)
+        return _Registrations(name, macros | _with_parameters(source)).of(source.tokens)
 
-    def _header_macros(self, header: str) -> dict[str, _Macro]:
+    def _header_macros(self, header: str) -> dict[str, Macro]:
         macros = self._headers.get(header)
         if macros is None:
-            macros = self._headers[header] = _macros(header, _blank(_COMMENT, self._text(header)))
+            macros = self._headers[header] = _with_parameters(parse_cpp(header, self._text(header)))
         return macros
 
 
-def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """A text of the same lines, without what the pattern matches."""
-    return pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
+def _with_parameters(source: CppSource) -> dict[str, Macro]:
+    """The macros with parameters that a source defines; the last of several definitions."""
+    return {macro.name: macro for macro in source.macros if macro.parameters is not None}
 
 
-def _macros(file: str, text: str) -> dict[str, _Macro]:
-    """The macros with parameters that a text defines; the last of several definitions."""
-    return {
-        match[1]: _Macro(
-            [name.strip(" \\\n").replace("...", "__VA_ARGS__") for name in match[2].split(",")],
-            match[3].replace("\\\n", " \n"),
-            file,
-            text,
-            match.start(3),
-        )
-        for match in _DEFINITION.finditer(text)
-        if match[2] is not None
-    }
+class _Registrations:
+    """What the code of a file registers."""
+
+    def __init__(self, file: str, macros: Mapping[str, Macro]) -> None:
+        self._file: Final = file
+        self._macros: Final = macros
+        self._expander: Final = MacroExpander(macros)
+        self._blocks: Final = MacroExpander({name: own for name, own in macros.items() if _BLOCK in own.text})
+
+    def of(self, code: Sequence[Token]) -> Iterator[tuple[str, str, HandPlace]]:
+        """The operators in blocks of registrations, with the key and the place. Macros may stand for whole blocks."""
+        for block in _calls(self._blocks.expanded(code), (_BLOCK,)):
+            given = [text_of(argument) for argument in block.arguments]
+            if len(given) == 3 and (given[0], given[2]) == (_NAMESPACE, _VARIABLE):
+                key = _SAME_KEYS.get(given[1], given[1])
+                for name, place in self._in_block(block.body):
+                    yield name, key, place
+
+    def _in_block(self, body: Sequence[Token]) -> Iterator[tuple[str, HandPlace]]:
+        """The operators of a block. Those of a list, a macro that calls its own parameter for each, have a place there.
+
+        All others have the place of the statement in the block.
+        """
+        end = 0
+        for call in _calls(body, self._macros):
+            macro = self._macros[call.function.text]
+            items = self._items(macro)
+            if items:
+                yield from self._named(body[end : call.start], self._file)
+                end = call.end
+            for item in items:
+                own = self._expander.substituted(item, macro, call.arguments, item[0])
+                yield from self._named(own, macro.path)
+        yield from self._named(body[end:], self._file)
+
+    def _items(self, macro: Macro) -> list[Sequence[Token]]:
+        """The calls of its own parameters in a macro."""
+        body = self._expander.body(macro)
+        return [body[call.start : call.end] for call in _calls(body, macro.parameters or ())]
+
+    def _named(self, code: Sequence[Token], file: str) -> Iterator[tuple[str, HandPlace]]:
+        """The operators that the calls of `m.impl` name, with their places in a file."""
+        expanded = self._expander.expanded(code)
+        for call in _calls(expanded, ("impl",)):
+            if [token.text for token in expanded[max(call.start - 2, 0) : call.start]] == [_VARIABLE, "."]:
+                texts = [token for token in call.arguments[0] if token.text not in (_SELECTIVE, "(", ")")]
+                if texts and all(token.kind == "text" for token in texts):
+                    name = "".join([token.text.strip('"') for token in texts]).removeprefix("aten::")
+                    yield name, HandPlace(file, call.function.line)
 
 
-def _registering_calls(code: str, macros: Mapping[str, _Macro]) -> Iterator[tuple[str, _Call]]:
-    """The calls in blocks that register kernels, with the key; of macros that stand for blocks, what is in these."""
-    blocks = [name for name, macro in macros.items() if _BLOCK.search(macro.body)]
-    for call in _calls(code, {"TORCH_LIBRARY_IMPL", *blocks}):
-        is_macro = call.function in macros
-        text = _expanded(call.text, macros) if is_macro else code
-        block = _BLOCK.search(text) if is_macro else _BLOCK.match(code, call.offset)
-        if block is None:
-            continue
-        inside = text[block.end() : _arguments(text, block.end())[1]]
-        for own in _calls(inside, {*macros, "m.impl"}):
-            offset = call.offset if is_macro else block.end() + own.offset
-            yield _SAME_KEYS.get(block[1], block[1]), own._replace(offset=offset)
+class _Call(NamedTuple):
+    """A call in code: the function, its arguments, what follows in braces, and the indices of it all."""
+
+    function: Token
+    arguments: Sequence[Sequence[Token]]
+    body: Sequence[Token]
+    start: int
+    end: int
 
 
-def _calls(text: str, functions: Container[str]) -> Iterator[_Call]:
-    """The outermost calls of some functions in a text."""
+def _calls(code: Sequence[Token], functions: Container[str]) -> Iterator[_Call]:
+    """The outermost calls of some functions in code."""
     end = 0
-    for call in _CALL.finditer(text):
-        if call.start() >= end and call[1] in functions:
-            arguments, end = _arguments(text, call.end())
-            yield _Call(call[1], arguments, text[call.start() : end], call.start())
-
-
-def _arguments(text: str, start: int) -> tuple[list[str], int]:
-    """The arguments of a call from behind its bracket, and the offset behind its end."""
-    arguments, depth, first = [], 0, start
-    for bracket in _BRACKET.finditer(text, start):
-        character, index = bracket[0], bracket.start()
-        if character == "," and not depth:
-            arguments.append(text[first:index].strip())
-            first = index + 1
-        elif character in "([{":
-            depth += 1
-        elif character in ")]}":
-            if not depth:
-                return [*arguments, text[first:index].strip()], index + 1
-            depth -= 1
-    return arguments, len(text)
-
-
-def _registered_by(call: _Call, place: HandPlace, macros: Mapping[str, _Macro]) -> Iterator[tuple[str, HandPlace]]:
-    """The operators that a call registers kernels for, with the places that name them.
-
-    In a list of operators, a macro that calls its own parameter for each of them, that is the place in the list.
-    """
-    macro = macros.get(call.function)
-    listed = [] if macro is None else list(_calls(macro.body, macro.parameters))
-    if macro is not None and listed:
-        for own in listed:
-            text = _substituted(own.text, macro.parameters, call.arguments, call.arguments)
-            yield from [(name, macro.place(own.offset)) for name in _names(_expanded(text, macros))]
-    else:
-        yield from [(name, place) for name in _names(_expanded(call.text, macros))]
-
-
-def _names(text: str) -> Iterator[str]:
-    """The operators in the calls of `m.impl` in a text without macros."""
-    for call in _calls(text, ("m.impl",)):
-        name = _TEXT.match(call.arguments[0])
-        if name is not None:
-            yield "".join(re.findall(r'"([^"]*)"', name[1])).removeprefix("aten::")
-
-
-def _expanded(text: str, macros: Mapping[str, _Macro], depth: int = 0) -> str:
-    """A text with what calls of macros stand for. What results is read again: it may call macros with what follows."""
-    parts, end = [], 0
-    for call in _calls(text, macros):
-        macro = macros[call.function]
-        values = [_expanded(argument, macros, depth + 1) for argument in call.arguments]
-        parts += [text[end : call.offset], _substituted(macro.body, macro.parameters, call.arguments, values)]
-        end = call.offset + len(call.text)
-    if not parts or depth > _DEEPEST:
-        return text
-    return _expanded("".join([*parts, text[end:]]), macros, depth + 1)
-
-
-def _substituted(text: str, parameters: Sequence[str], arguments: Sequence[str], values: Sequence[str]) -> str:
-    """A text of a macro with its arguments: as texts behind `#`, as they are beside `##`, else their `values`."""
-    written, expanded = (_named_values(parameters, texts) for texts in (arguments, values))
-
-    def value(match: re.Match[str]) -> str:
-        name = match[2]
-        if name not in written:
-            return match[0]
-        if match[1] == "#":
-            return f'"{written[name]}"'
-        return f"{match[1] or ''}{written[name] if match[1] or match[3] else expanded[name]}{match[3] or ''}"
-
-    return re.sub(r"\s*##\s*", "", _PARAMETER.sub(value, text))
-
-
-def _named_values(parameters: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
-    values = dict(zip(parameters, arguments, strict=False))
-    if parameters[-1] == "__VA_ARGS__":
-        values["__VA_ARGS__"] = ", ".join(arguments[len(parameters) - 1 :])
-    return values
+    for index, (token, following) in enumerate(pairwise(code)):
+        if index >= end and following.text == "(" and token.text in functions:
+            end = closing_index(code, index + 1) + 1
+            body: Sequence[Token] = ()
+            if end < len(code) and code[end].text == "{":
+                body = code[end + 1 : closing_index(code, end)]
+            yield _Call(token, arguments(code, index + 1), body, index, end)
 
 
 def _registered_in_python(name: str, text: str) -> Iterator[tuple[str, str, HandPlace]]:
     """What functions under `@register_meta` compute the shapes of."""
     for decorator in _REGISTER_META.finditer(text):
         place = HandPlace(name, text.count("\n", 0, decorator.start()) + 1)
-        arguments = text[decorator.end() : _arguments(text, decorator.end())[1]]
-        for base, overload in _OPERATOR.findall(arguments):
+        for base, overload in _OPERATOR.findall(text, decorator.end(), _closing_bracket(text, decorator.end())):
             yield base + ("" if overload == "default" else f".{overload}" if overload else _ALL), META.name, place
+
+
+def _closing_bracket(text: str, start: int) -> int:
+    """The offset of the bracket that closes the one before an offset."""
+    depth = 1
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket[0] == "(" else -1
+        if not depth:
+            return bracket.start()
+    return len(text)

@@ -18,7 +18,6 @@ from opwright.explain.resolution import Entries, resolve
 from opwright.extension.generated import update_backend_code
 from opwright.importing.cpp_functions import function_of, statements
 from opwright.importing.cpp_reader import read_cpp_sources
-from opwright.importing.cpp_tokens import read_cpp
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.release.inputs import open_inputs
@@ -28,6 +27,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_source import read_cpp
 
 __all__ = ["BackendImport", "compare_backend", "import_backend"]
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_index, text_of
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
+from opwright.syntax.cpp_source import CppSource
+from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
 __all__ = [
     "CppFunction",

@@ -17,13 +17,14 @@ from opwright.importing.cpp_functions import (
     inferred_schema,
     statements,
 )
-from opwright.importing.cpp_tokens import CppSource, Token, arguments, closing_index, read_cpp, text_of
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.runtime_keys import runtime_keys
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_source import CppSource, read_cpp
+from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of
 
 __all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "read_cpp_sources"]
 
@@ -122,7 +123,7 @@ class _Reader:
         self._sources = sources
         seen = {os.path.realpath(source.path) for source in headers_too}
         self._more_headers = [file for file in more_headers if os.path.realpath(file.path) not in seen]
-        self._macros = {name: text for source in reversed(headers_too) for name, text in source.macros.items()}
+        self._macros = {name: text for source in reversed(headers_too) for name, text in source.words.items()}
         self._macros.update(macros)
         self._functions: dict[str, list[CppFunction]] = {}
         self._headers: dict[str, None] = {}
@@ -384,7 +385,7 @@ def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | Non
         given = arguments(tokens, opening)
         tokens = given[0] if given else ()
     if any(token.kind == "name" for token in tokens):
-        pieces = [read_cpp("", macros[own.text]).tokens if own.text in macros else (own,) for own in tokens]
+        pieces = [cpp_tokens(macros[own.text]) if own.text in macros else (own,) for own in tokens]
         tokens = [token for piece in pieces for token in piece]
     if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
         return None
