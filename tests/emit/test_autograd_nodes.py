@@ -117,7 +117,7 @@ def test_python_reads_what_is_kept() -> None:
     assert '  {(char*)"_saved_at", (getter)THPBlendBackward0_at_getter, nullptr, nullptr, nullptr},\n' in text
     assert '  {(char*)"_raw_saved_other", (getter)THPBlendBackward0_other_raw_getter' in text
     assert "_raw_saved_at" not in text
-    assert initializer(made).startswith("static PyTypeObject BlendBackward0Class;\n")
+    assert initializer(made.name).startswith("static PyTypeObject BlendBackward0Class;\n")
 
 
 def test_node_without_anything_kept_has_no_properties() -> None:

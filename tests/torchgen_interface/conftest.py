@@ -40,3 +40,28 @@ def reference(reference_inputs: Path) -> Side:
 def own(reference_inputs: Path) -> Side:
     """Opwright's interface."""
     return side("opwright.torchgen", reference_inputs)
+
+
+class Loaded(NamedTuple):
+    """The derivatives of the release, and its functions with those that they use."""
+
+    infos: dict[Any, Any]
+    keys: set[str]
+    functions: list[Any]
+
+
+def load(side: Side, aten: Path) -> Loaded:
+    """What one of the two loads and matches."""
+    native, file = aten / "native", aten.parent / "autograd" / "derivatives.yaml"
+    module = side.module("packaged.autograd.load_derivatives")
+    paths = (str(file), str(native / "native_functions.yaml"), str(native / "tags.yaml"))
+    infos, keys = module.load_derivatives(*paths)
+    infos = dict(infos)
+    functions = side.module("api.autograd").match_differentiability_info(side.parsed.native_functions, infos)
+    return Loaded(infos, keys, functions)
+
+
+@pytest.fixture(scope="session")
+def loaded(reference: Side, own: Side, reference_inputs: Path) -> tuple[Loaded, Loaded]:
+    """What PyTorch's generator loads, and what Opwright's interface does."""
+    return load(reference, reference_inputs), load(own, reference_inputs)

@@ -257,16 +257,16 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
 
 
 #: The slots of the two templates.
-_DECLARATIONS: Final = "autograd_function_declarations"
-_DEFINITIONS: Final = "autograd_function_definitions"
+DECLARATIONS: Final = "autograd_function_declarations"
+DEFINITIONS: Final = "autograd_function_definitions"
 
 
 def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {_DECLARATIONS: (declaration(unit.node),)}
+    return {DECLARATIONS: (declaration(unit.node),)}
 
 
 def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {_DEFINITIONS: (definition(unit.node),)}
+    return {DEFINITIONS: (definition(unit.node),)}
 
 
 def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:
@@ -285,6 +285,6 @@ def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, Frag
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the two files."""
     return [
-        _emitter("autograd_functions_header", "Functions.h", _DECLARATIONS, _declaration_slots),
-        _emitter("autograd_functions_source", "Functions.cpp", _DEFINITIONS, _definition_slots),
+        _emitter("autograd_functions_header", "Functions.h", DECLARATIONS, _declaration_slots),
+        _emitter("autograd_functions_source", "Functions.cpp", DEFINITIONS, _definition_slots),
     ]

@@ -6,12 +6,12 @@ of its base, with the way to make it again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher, public_api
 from opwright.convention.functionalization import inverse_name
 from opwright.cpp import c_types
-from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.autograd.kernels import (
     changes_arguments,
     class_name,
@@ -21,6 +21,7 @@ from opwright.emit.autograd.kernels import (
     gives_list,
     is_differentiable_view,
     kernel_head,
+    kernel_text,
     name_in_messages,
     operator_header,
     redispatch,
@@ -29,13 +30,16 @@ from opwright.emit.autograd.kernels import (
     view_base,
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
 from opwright.source.codes import UNHELD_ARGUMENT
 from opwright.source.diagnostic import Fault
+
+#: The name of the template, and with a number before its ending that of each file.
+FILE: Final = "ADInplaceOrViewType.cpp"
 
 _KEYS: Final = "c10::after_ADInplaceOrView_keyset"
 
@@ -195,28 +199,29 @@ def kernel(differentiable_function: DifferentiableFunction) -> str | None:
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
     body = "\n".join([f"  {line}" for line in lines])
-    return f"{kernel_head(function)} {{\n{body}\n}}\n"
+    return kernel_text(kernel_head(function), body)
 
 
-def _fragment(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
+#: The slots of the template, of which each kernel fills all.
+SLOTS: Final = (
+    "ops_headers",
+    "inplace_or_view_method_definitions",
+    "inplace_or_view_wrapper_registrations",
+)
+
+
+def kernel_slots(differentiable_function: DifferentiableFunction) -> Mapping[str, Sequence[str]]:
+    """What a function's kernel fills the template with; nothing for a function without one."""
     text = kernel(differentiable_function)
     if text is None:
-        return NO_SLOTS
+        return {}
     function = differentiable_function.function
-    return {
-        "ops_headers": (operator_header(function),),
-        "inplace_or_view_method_definitions": (text,),
-        "inplace_or_view_wrapper_registrations": (registration(function, "ADInplaceOrView"),),
-    }
+    texts = (operator_header(function), text, registration(function, "ADInplaceOrView"))
+    return {slot: (text,) for slot, text in zip(SLOTS, texts, strict=True)}
 
 
 def _file_slots(job: Job) -> Slots:
-    return {
-        "generated_comment": generated_comment("ADInplaceOrViewType.cpp", job),
-        "ops_headers": (),
-        "inplace_or_view_method_definitions": (),
-        "inplace_or_view_wrapper_registrations": (),
-    }
+    return {"generated_comment": generated_comment(FILE, job), **dict.fromkeys(SLOTS, ())}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -227,13 +232,11 @@ def emitters(job: Job) -> list[AnyEmitter]:
         Emitter(
             name="inplace_or_view_type_source",
             family="autograd",
-            template="autograd/ADInplaceOrViewType.cpp",
+            template=f"autograd/{FILE}",
             folder="autograd",
             units=functions_with_kernels,
-            fragment=_fragment,
-            layout=Sharded(
-                "ADInplaceOrViewType.cpp", job.rules.inplace_or_view_shards, lambda unit: unit.function.root_name
-            ),
+            fragment=lambda differentiable_function, context: kernel_slots(differentiable_function),
+            layout=Sharded(FILE, job.rules.inplace_or_view_shards, lambda unit: unit.function.root_name),
             file_slots=_file_slots,
         )
     ]

@@ -94,8 +94,13 @@ def is_differentiable_view(differentiable_function: DifferentiableFunction) -> b
 
 def generated_comment(file: str, context: FragmentContext) -> str:
     """The comment that names the template of one of autograd's files."""
+    return template_comment(file, context.options.autograd_templates)
+
+
+def template_comment(file: str, folder: str) -> str:
+    """The comment that names a template in a folder."""
     # In two pieces, so that no tool takes this file for a generated one.
-    return "@" + f"generated from {context.options.autograd_templates}/{file}"
+    return "@" + f"generated from {folder}/{file}"
 
 
 @per_function
@@ -147,9 +152,14 @@ def key_set(function: NativeFunction) -> str:
     return own_name(function, "ks")
 
 
-def registration(function: NativeFunction, namespace: str) -> str:
-    """The statement that registers the kernel, which stands in a C++ namespace."""
-    kernel = kernel_argument(f"{namespace}::{kernel_name(function)}", function.library)
+def kernel_text(head: str, body: str) -> str:
+    """The definition of a kernel from its first line and its statements, which are indented."""
+    return f"{head} {{\n{body}\n}}\n"
+
+
+def registration(function: NativeFunction, namespace: str, name: str = "") -> str:
+    """The statement that registers the kernel, or one of another name, which stands in a C++ namespace."""
+    kernel = kernel_argument(f"{namespace}::{name or kernel_name(function)}", function.library)
     return f'm.impl("{function.name.text}",\n       {kernel}\n);\n'
 
 

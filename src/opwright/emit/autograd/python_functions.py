@@ -168,24 +168,35 @@ def _getters(op: str, field: SavedField) -> list[str]:
     return getters
 
 
-def _properties(op: str, field: SavedField) -> list[str]:
+def _entries(op: str, field: SavedField) -> list[str]:
     """The entries of one attribute in the table of properties. An attribute without a function has none."""
     name = field.name
-    properties: list[str] = []
+    entries: list[str] = []
     if field.getter:
-        properties.append(f'  {{(char*)"_saved_{name}", (getter)THP{op}_{name}_getter, nullptr, nullptr, nullptr}},\n')
+        entries.append(f'{{(char*)"_saved_{name}", (getter)THP{op}_{name}_getter, nullptr, nullptr, nullptr}},')
     if field.is_output is not None:
-        properties.append(
-            f'  {{(char*)"_raw_saved_{name}", (getter)THP{op}_{name}_raw_getter, nullptr, nullptr, nullptr}},\n'
-        )
-    return properties
+        entries.append(f'{{(char*)"_raw_saved_{name}", (getter)THP{op}_{name}_raw_getter, nullptr, nullptr, nullptr}},')
+    return entries
+
+
+def property_getters(node: GraphNode) -> str:
+    """The functions behind the properties of a node's Python type."""
+    return "\n".join([getter for field in node.saved for getter in _getters(node.name, field)]).rstrip()
+
+
+def property_entries(node: GraphNode) -> list[str]:
+    """The lines of the table of properties."""
+    return [entry for field in node.saved for entry in _entries(node.name, field)]
 
 
 def properties(node: GraphNode) -> str:
     """The properties of a node's Python type, with the functions behind them."""
-    op = node.name
-    getters = "\n".join([getter for field in node.saved for getter in _getters(op, field)]).rstrip()
-    entries = "".join([entry for field in node.saved for entry in _properties(op, field)]) or "\n"
+    entries = "".join([f"  {entry}\n" for entry in property_entries(node)]) or "\n"
+    return property_table(node.name, property_getters(node), entries)
+
+
+def property_table(op: str, getters: str, entries: str) -> str:
+    """The table of properties of the type of a node's class, with its lines, and the functions before it."""
     return f"""\
 {getters}
 
@@ -197,15 +208,14 @@ static struct PyGetSetDef {op}_properties[] = {{
 """
 
 
-def initializer(node: GraphNode) -> str:
-    """The statements that make a node's Python type."""
-    op = node.name
+def initializer(op: str) -> str:
+    """The statements that make the Python type of a node's class."""
     return f'static PyTypeObject {op}Class;\naddClass<{op}>(module, {op}Class, "{op}", {op}_properties);\n'
 
 
 def _fragment(unit: NodeUnit, context: FragmentContext) -> Slots:
     node = unit.node
-    return {"py_function_initializers": (initializer(node),), "py_function_props_and_getters": (properties(node),)}
+    return {"py_function_initializers": (initializer(node.name),), "py_function_props_and_getters": (properties(node),)}
 
 
 def _header_file_slots(job: Job) -> Slots:

@@ -11,20 +11,23 @@ from typing import Final
 
 from opwright.convention import public_api, shared_types
 from opwright.cpp import c_types
-from opwright.emit.aten.units import kernel_argument, whole_file
+from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import (
     generated_comment,
     kernel_head,
     kernel_name,
+    kernel_text,
     name_in_messages,
     named_head,
+    registration,
     returned_value,
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.autograd.wrapper_call import (
+    UnpackedArguments,
     call_text,
     indent,
-    unpack,
+    unpack_all,
 )
 from opwright.emit.autograd.wrapper_forward import (
     flag_statements,
@@ -55,6 +58,9 @@ from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 from opwright.source.codes import NEEDS_DISPATCH
 from opwright.source.diagnostic import Fault
+
+#: The C++ namespace of the kernels.
+NAMESPACE: Final = "VariableType"
 
 _TEMPLATE: Final = "autograd/VariableType.cpp"
 
@@ -285,17 +291,20 @@ def _is_reshaped(function: NativeFunction, context: FragmentContext) -> bool:
 def definition(wrapper: Wrapper, context: FragmentContext) -> str:
     """The wrapper of one function under one dispatch key."""
     head = kernel_head(wrapper.function) if wrapper.key == DEFAULT_KEY else named_head(wrapper.function, wrapper.name)
-    passed = [unpack(argument, position) for position, argument in enumerate(wrapper.function.arguments.all)]
-    before = [statement for _, statement in passed if statement]
+    return kernel_text(head, body(wrapper, unpack_all(wrapper.function), context))
+
+
+def body(wrapper: Wrapper, unpacked: UnpackedArguments, context: FragmentContext) -> str:
+    """The statements of a wrapper, indented, which unpacks its parameters as told."""
+    before = list(unpacked.statements)
     if wrapper.records:
         before += _before_statements(wrapper, context)
     after = _after_statements(wrapper, context)
     parts = [indent("\n".join(before))] if before else []
-    parts.append(call_text(wrapper, tuple([parameter for parameter, _ in passed]), context))
+    parts.append(call_text(wrapper, unpacked.parameters, context))
     if after:
         parts.append(indent("\n".join(after)))
-    body = "\n".join(parts)
-    return f"{head} {{\n{body}\n}}\n"
+    return "\n".join(parts)
 
 
 def falls_back(differentiable_function: DifferentiableFunction) -> bool:
@@ -333,9 +342,8 @@ def registrations_slot(key: str) -> str:
 def kernel_slots(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
     """The kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
     function = differentiable_function.function
-    operator = function.name.text
     if falls_back(differentiable_function):
-        fallback = f'm.impl("{operator}", torch::autograd::autogradNotImplementedFallback());\n'
+        fallback = f'm.impl("{function.name.text}", torch::autograd::autogradNotImplementedFallback());\n'
         return {registrations_slot(DEFAULT_KEY): (fallback,)}
     if not function.needs_derivative:
         message = f"`{function.name}` has derivatives, but is made of differentiable functions"
@@ -344,9 +352,7 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
     for key in differentiable_function.infos or (DEFAULT_KEY,):
         kernel_wrapper = wrapper(differentiable_function, key)
         slots[definitions_slot(key)] = (definition(kernel_wrapper, context),)
-        kernel = kernel_argument(f"VariableType::{kernel_wrapper.name}", function.library)
-        registered = f'm.impl("{operator}",\n       {kernel}\n);\n'
-        slots[registrations_slot(key)] = (registered,)
+        slots[registrations_slot(key)] = (registration(function, NAMESPACE, kernel_wrapper.name),)
     return slots
 
 

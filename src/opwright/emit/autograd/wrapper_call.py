@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -40,6 +41,13 @@ class Unpacked(NamedTuple):
     """What debug builds check of it: `tensor`, `list`, `optional_list`, or nothing."""
 
 
+class UnpackedArguments(NamedTuple):
+    """All parameters of a wrapper as they are passed on, and the statements that unpack them."""
+
+    parameters: tuple[Unpacked, ...]
+    statements: Sequence[str]
+
+
 def _kind(type: Type) -> str:
     if not type.is_tensor_like:
         return ""
@@ -54,10 +62,25 @@ def unpack(argument: Argument, position: int) -> tuple[Unpacked, str]:
     """A parameter as it is passed on, and the statement that unpacks it (empty where nothing needs to be)."""
     name, statement = argument.name, ""
     if argument.type.is_tensor_like and not argument.type.is_nullable:
-        name = f"{name}_"
+        name = unpacked_name(name)
         reference = "" if argument.type.list_like is not None else "&"
         statement = f'auto{reference} {name} = unpack({argument.name}, "{argument.name}", {position});'
     return Unpacked(name, _kind(argument.type)), statement
+
+
+def unpacked_name(name: str) -> str:
+    """The variable of an unpacked tensor.
+
+    >>> unpacked_name("self")
+    'self_'
+    """
+    return f"{name}_"
+
+
+def unpack_all(function: NativeFunction) -> UnpackedArguments:
+    """The parameters of a function's wrapper, unpacked."""
+    passed = [unpack(argument, position) for position, argument in enumerate(function.arguments.all)]
+    return UnpackedArguments(tuple([unpacked for unpacked, _ in passed]), [text for _, text in passed if text])
 
 
 #: The indentation of statements in a wrapper.

@@ -148,7 +148,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     decisions = Wrapper(
         function=function,
         key=key,
-        name=kernel_name(function) if key == DEFAULT_KEY else f"{kernel_name(function)}_{key}",
+        name=wrapper_name(function, key),
         info=info,
         inputs=inputs,
         differentiated=_differentiated_inputs(inputs, info),
@@ -163,6 +163,11 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     )
     _check_derivatives(decisions)
     return decisions
+
+
+def wrapper_name(function: NativeFunction, key: str) -> str:
+    """The C++ name of the wrapper of a function under a dispatch key."""
+    return kernel_name(function) if key == DEFAULT_KEY else f"{kernel_name(function)}_{key}"
 
 
 def written_arguments(differentiable_function: DifferentiableFunction) -> tuple[str, ...]:

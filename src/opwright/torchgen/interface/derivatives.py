@@ -15,10 +15,13 @@ from opwright.model.derivatives import DifferentiableFunction, SavedKind
 from opwright.model.derivatives import ForwardDerivative as ModelForward
 from opwright.model.derivatives import SavedAttribute as ModelSaved
 from opwright.model.native_function import NativeFunction as ModelFunction
-from opwright.source.span import Span
-from opwright.source.text import SourceFile
 from opwright.torchgen.interface.cpp_types import Binding, NamedCType, bindings_of, ctype_of, model_ctype, role_of
-from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsViewGroup, model_function
+from opwright.torchgen.interface.functions import (
+    NativeFunction,
+    NativeFunctionsViewGroup,
+    model_function,
+    start_of_file,
+)
 from opwright.torchgen.interface.records import Computed, Record, record
 from opwright.torchgen.interface.types import Type, model_type, type_of
 
@@ -202,11 +205,6 @@ class DifferentiableOutput(Record):
     name: str
 
 
-def _place(f: NativeFunction) -> Span:
-    """What messages about derivatives that a caller made point at: the start of the function's file."""
-    return SourceFile(f.loc.file, "").span(0, 0)
-
-
 def _model_saved(saved: SavedAttribute, function: ModelFunction) -> ModelSaved:
     scope, name = scope_of(function), role_of(saved.nctype)
     values = {value.name: value.source for value in (*scope.results, *scope.arguments)}
@@ -224,7 +222,7 @@ def _model_derivative(derivative: Derivative, f: NativeFunction) -> ModelDerivat
         tuple([_model_saved(saved, function) for saved in derivative.saved_inputs]),
         tuple([_model_saved(saved, function) for saved in derivative.saved_outputs]),
         frozenset(derivative.named_gradients),
-        _place(f),
+        start_of_file(f),
     )
 
 
@@ -239,7 +237,7 @@ def _model_forward(derivatives: Iterable[ForwardDerivative], f: NativeFunction) 
                 tuple(derivative.required_inputs_primal or ()),
                 derivative.required_original_self_value,
                 derivative.is_reusing_outplace_formula,
-                _place(f),
+                start_of_file(f),
             )
             for derivative in derivatives
         ]

@@ -28,6 +28,7 @@ from opwright.torchgen.interface.functions import (
     NativeFunction,
     NativeFunctionsGroup,
     NativeFunctionsViewGroup,
+    file_of,
     function_of,
     index_of,
     metadata_of,
@@ -183,7 +184,7 @@ def function_of_entry(
 ) -> tuple[NativeFunction, dict[DispatchKey, dict[OperatorName, BackendMetadata]]]:
     """The function of one entry, and its kernels."""
     options = entry_options(tags, ignored, only_written=True)
-    (function,) = load_functions(_as_file([entry], place.file), options)
+    (function,) = load_functions(_as_file([entry], file_of(place)), options)
     name = name_of(function.name)
     kernels = {DispatchKey[key.name]: {name: metadata_of(kernel)} for key, kernel in function.kernels.items()}
     return function_of(function, loc=place), kernels

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from opwright.schema.fault import SchemaFault
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostic
+from opwright.source.diagnostic import Diagnostic, Fault
 
 #: The exception for what PyTorch's generator states in assertions.
 Invalid = AssertionError
@@ -15,6 +18,15 @@ def described(diagnostic: Diagnostic) -> str:
     place = f"{diagnostic.labels[0].span.file.path}:{diagnostic.labels[0].span.line}: " if diagnostic.labels else ""
     help = f" ({diagnostic.help})" if str(diagnostic.help) else ""
     return f"{place}{diagnostic.message} [{diagnostic.code}]{help}"
+
+
+@contextmanager
+def faults_as_assertions() -> Iterator[None]:
+    """Raise AssertionError for a mistake that Opwright finds in the block."""
+    try:
+        yield
+    except Fault as fault:
+        raise Invalid(described(fault.diagnostic)) from None
 
 
 def raised(fault: SchemaFault, text: str) -> Exception:

@@ -12,6 +12,7 @@ from opwright.model.dispatch_key import DispatchKey as ModelKey
 from opwright.schema.function import Argument as ModelArgument
 from opwright.schema.names import OperatorName as ModelName
 from opwright.schema.signature import signature_key
+from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.keys import (
@@ -47,6 +48,11 @@ class Location(Record):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+
+def file_of(place: object) -> str:
+    """The file of a place; programs also give a mere text for it."""
+    return place.file if isinstance(place, Location) else str(place)
 
 
 def location_of(origin: model.UnlinkedFunction) -> Location:
@@ -263,6 +269,11 @@ def _model_delegate(f: NativeFunction) -> ModelName | None:
     return None if f.structured_delegate is None else model_name(f.structured_delegate)
 
 
+def start_of_file(f: NativeFunction) -> Span:
+    """What messages about a function point at whose place in its file is not known."""
+    return SourceFile(file_of(f.loc), "").span(0, 0)
+
+
 def _unlinked(f: NativeFunction) -> model.UnlinkedFunction:
     kernels = {
         key: model.Kernel(key, str(f.func.name.name), "at::native", False)
@@ -272,7 +283,7 @@ def _unlinked(f: NativeFunction) -> model.UnlinkedFunction:
     return model.UnlinkedFunction(
         schema=model_schema(f.func),
         namespace=f.namespace,
-        entry=SourceFile(f.loc.file, "").span(0, 0),
+        entry=start_of_file(f),
         function=Variant.function in f.variants,
         method=Variant.method in f.variants,
         kernels=kernels,

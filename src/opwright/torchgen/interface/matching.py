@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 
-from opwright.dialects.derivatives.loader import load_derivatives as load_model
+from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, Derivatives, DifferentiableFunction
@@ -22,7 +21,6 @@ from opwright.torchgen.interface.derivatives import (
 )
 from opwright.torchgen.interface.entries import read_text, stop_at_errors
 from opwright.torchgen.interface.functions import NativeFunction, model_function
-from opwright.torchgen.interface.generator import parse_native_yaml
 from opwright.torchgen.interface.schema import FunctionSchema
 
 #: Derivatives by the schema of their function and by dispatch key.
@@ -35,15 +33,11 @@ def _catalog(functions: Iterable[ModelFunction]) -> Catalog:
     return Catalog(linked, (), tuple(views), (), {})
 
 
-@cache
-def load_derivatives(derivatives_yaml_path: str, native_yaml_path: str, tags_yaml_path: str) -> tuple[Infos, set[str]]:
-    """The derivatives of a file, and the dispatch keys that it names; the same ones for the same paths.
-
-    Raises RuntimeError with all mistakes.
-    """
-    functions = {model_function(f): f for f in parse_native_yaml(native_yaml_path, tags_yaml_path).native_functions}
+def read_derivatives(path: str, native_functions: Iterable[NativeFunction]) -> tuple[Infos, set[str]]:
+    """The derivatives of a file, and the dispatch keys that it names. Raises RuntimeError with all mistakes."""
+    functions = {model_function(f): f for f in native_functions}
     sink = Diagnostics()
-    loaded = load_model(read_text(derivatives_yaml_path), _catalog(functions), sink)
+    loaded = load_derivatives(read_text(path), _catalog(functions), sink)
     if sink.has_errors:
         raise RuntimeError(render_short(sink))
     infos = {
