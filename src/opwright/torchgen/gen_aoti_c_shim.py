@@ -6,14 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 
 from opwright.convention.c_shim import NoCForm, operator_key
-from opwright.emit.aten.c_shim import Target, shim_callee, shim_declaration, shim_definition, shim_versions
+from opwright.emit.aten.c_shim import (
+    Target,
+    callee_of_key,
+    shim_callee,
+    shim_declaration,
+    shim_definition,
+    shim_versions,
+)
 from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.release.tables import ShimOperator, ShimVersion
 from opwright.torchgen.api.types.signatures import CppSignature, CppSignatureGroup
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import BackendIndex, NativeFunction, model_function
 from opwright.torchgen.interface.installed import installed_rules
-from opwright.torchgen.interface.keys import model_key
 from opwright.torchgen.interface.schema import FunctionSchema, model_schema
 
 __all__ = [
@@ -40,8 +46,9 @@ def gen_static_dispatch_backend_call_signature(f: NativeFunction) -> CppSignatur
 
 def gen_static_dispatch_backend_call(f: NativeFunction, backend_index: BackendIndex | None = None) -> str:
     """The C++ function that a shim calls: of a dispatch key, or of the public API."""
-    key = None if backend_index is None else model_key(backend_index.dispatch_key)
-    return shim_callee(model_function(f), key)
+    if backend_index is None:
+        return shim_callee(model_function(f))
+    return callee_of_key(model_function(f), backend_index.dispatch_key.lower())
 
 
 def gen_declaration_and_definition(

@@ -106,13 +106,18 @@ def shim_kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: boo
 
 def shim_callee(function: NativeFunction, key: DispatchKey | None = None) -> str:
     """The C++ function that a shim calls: of a dispatch key, or of the public API."""
-    schema, api = function.schema, function.library.api
-    name = public_api.name(schema, symint=schema.has_symint)
     if key is not None:
-        return f"{api}::{key.lower}::{name}"
+        return callee_of_key(function, key.lower)
+    schema, api = function.schema, function.library.api
     if schema.has_symint and not function.function:
         return f"{api}::symint::{public_api.name(schema).removesuffix('_symint')}<c10::SymInt>"
-    return f"{api}::{name}"
+    return f"{api}::{public_api.name(schema, symint=schema.has_symint)}"
+
+
+def callee_of_key(function: NativeFunction, namespace: str) -> str:
+    """The C++ function of a dispatch key, which has a namespace in that of the public API."""
+    schema = function.schema
+    return f"{function.library.api}::{namespace}::{public_api.name(schema, symint=schema.has_symint)}"
 
 
 def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, own_only: bool) -> ShimUnit | None:

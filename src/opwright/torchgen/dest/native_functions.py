@@ -5,9 +5,10 @@ from __future__ import annotations
 from opwright.emit.aten import exports
 from opwright.emit.aten.native_headers import structured_class
 from opwright.model.native_function import NativeFunctionsGroup as ModelGroup
-from opwright.source.diagnostic import Fault
-from opwright.torchgen.dest.register_dispatch_key import model_backend, model_unit
-from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.api.types.signatures import kernel_signature
+from opwright.torchgen.context import native_function_manager
+from opwright.torchgen.dest.register_dispatch_key import model_backend, model_unit, unit_members
+from opwright.torchgen.interface.faults import faults_as_assertions
 from opwright.torchgen.interface.functions import BackendIndex, NativeFunction, NativeFunctionsGroup
 from opwright.torchgen.interface.installed import installed_rules
 
@@ -26,10 +27,15 @@ def compute_native_function_declaration(
     if kernel is not None and kernel.structured and isinstance(unit, ModelGroup):
         return [structured_class(unit, kernel, rules)]
     texts: list[str] = []
-    for function, own in backend.kernels.items():
+    for f, function in unit_members(g):
+        own = backend.kernels.get(function)
+        if own is None:
+            continue
+        with faults_as_assertions(), native_function_manager(f):
+            declared = backend.kernel_signature(function).declaration(own.name)
+            if backend.external:
+                # Programs replace the convention of kernels outside PyTorch.
+                declared = kernel_signature(f, backend_index).decl(own.name)
         macro = "static" if backend.external else exports.kernel_macro(own, rules, function.library)
-        try:
-            texts.append(f"{macro} {backend.kernel_signature(function).declaration(own.name)};")
-        except Fault as fault:
-            raise Invalid(str(fault)) from None
+        texts.append(f"{macro} {declared};")
     return texts

@@ -48,6 +48,7 @@ __all__ = [
     "gen_registration_helpers",
     "model_backend",
     "model_unit",
+    "unit_members",
 ]
 
 
@@ -64,7 +65,7 @@ def model_backend(
 ) -> Backend:
     """Opwright's backend with the kernels of a function or of a group."""
     key = model_key(index.dispatch_key)
-    pairs = [(function, index.get_kernel(f)) for f, function in _members(unit)]
+    pairs = [(function, index.get_kernel(f)) for f, function in unit_members(unit)]
     return Backend(
         key,
         {function: model_kernel(kernel, key) for function, kernel in pairs if kernel is not None},
@@ -73,6 +74,8 @@ def model_backend(
         device_guard=index.device_guard,
         symint=symint,
         class_name=class_name,
+        # Programs give dispatch keys other names.
+        display_name=str(index.dispatch_key),
         generates_kernels=True,
     )
 
@@ -82,7 +85,7 @@ def model_unit(unit: NativeFunction | NativeFunctionsGroup) -> KernelUnit:
     return model_function(unit) if isinstance(unit, NativeFunction) else model_group(unit)
 
 
-def _members(unit: NativeFunction | NativeFunctionsGroup) -> list[tuple[NativeFunction, ModelFunction]]:
+def unit_members(unit: NativeFunction | NativeFunctionsGroup) -> list[tuple[NativeFunction, ModelFunction]]:
     """The overloads of a unit, and what Opwright has for each."""
     if isinstance(unit, NativeFunction):
         return [(unit, model_function(unit))]
@@ -91,7 +94,7 @@ def _members(unit: NativeFunction | NativeFunctionsGroup) -> list[tuple[NativeFu
 
 def _model_member(f: NativeFunction, unit: NativeFunction | NativeFunctionsGroup) -> ModelFunction:
     """What Opwright has for an overload of a unit."""
-    return dict(_members(unit))[f]
+    return dict(unit_members(unit))[f]
 
 
 @record("backend_index target selector rocm symint class_method_name skip_dispatcher_op_registration")
@@ -164,7 +167,7 @@ class RegisterDispatchKey(Record):
             kinds = dict(self._backend(unit).wrapped_overloads(model_unit(unit)))
         except Fault as fault:
             raise Invalid(str(fault)) from None
-        return {f: kinds.get(function) for f, function in _members(unit)}
+        return {f: kinds.get(function) for f, function in unit_members(unit)}
 
     def _text(self, f: NativeFunction, g: NativeFunctionsGroup | None) -> str | None:
         """The text of the target for an overload; None if it has no wrapper.

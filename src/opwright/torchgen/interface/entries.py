@@ -33,7 +33,7 @@ from opwright.torchgen.interface.functions import (
     index_of,
     metadata_of,
 )
-from opwright.torchgen.interface.keys import DispatchKey, SchemaKind, ViewSchemaKind, model_key
+from opwright.torchgen.interface.keys import DispatchKey, SchemaKind, ViewSchemaKind, model_key, named_keys
 from opwright.torchgen.interface.names import OperatorName, name_of
 from opwright.torchgen.interface.schema import model_schema
 
@@ -121,7 +121,7 @@ def load_functions(file: SourceFile, options: EntryOptions) -> list[UnlinkedFunc
         if not isinstance(root, SequenceNode):
             raise Invalid(f"{file.path}: the file is {root.description}, not a list of entries")
         report = CrossReport(sink)
-        loaded = load_entries(root, EntryContext(options.tags, options.ignored_keys, sink), report)
+        loaded = load_entries(root, EntryContext(options.tags, options.ignored_keys, sink, keys=named_keys()), report)
         functions: Sequence[UnlinkedFunction] = loaded
         if not options.only_written:
             functions = link_entries(loaded, report, tag_by_kind="out" in options.tags).functions

@@ -114,7 +114,7 @@ class DispatchKey(enum.Enum):
 
     def lower(self) -> str:
         """The name in lower case."""
-        return self.name.lower()
+        return str(self).lower()
 
     @staticmethod
     def parse(value: str) -> DispatchKey:
@@ -130,7 +130,7 @@ AUTOGRAD_KEYS: Final = ["AutogradNestedTensor", *[f"Autograd{component}" for com
 FRAGMENT_NAMESPACES: Final = {"quantized", "quantized_decomposed"}
 DEFAULT_KERNEL_NAMESPACE: Final = "at::native"
 
-#: The keys that have files, in the order of these.
+#: The keys that have files, in the order of these. Programs add those that their entries name.
 dispatch_keys: Final = [DispatchKey[key.name] for key in key_table.dispatch_keys()]
 STRUCTURED_DISPATCH_KEYS: Final = {DispatchKey[key.name] for key in key_table.dispatch_keys() if key.has_structured}
 UFUNC_DISPATCH_KEYS: Final = {DispatchKey[key.name] for key in (key_table.CPU, key_table.CUDA)}
@@ -139,6 +139,11 @@ UFUNC_DISPATCH_KEYS: Final = {DispatchKey[key.name] for key in (key_table.CPU, k
 def model_key(key: DispatchKey) -> key_table.DispatchKey:
     """The row of a dispatch key in Opwright's table."""
     return key_table.key_named(key.name)
+
+
+def named_keys() -> dict[str, key_table.DispatchKey]:
+    """The keys that entries may name: those in `dispatch_keys`, by the names that callers give them."""
+    return {name: model_key(key) for key in dispatch_keys for name in (key.name, str(key))}
 
 
 def codegen_per_backend_entries() -> str:

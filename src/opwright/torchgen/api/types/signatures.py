@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from opwright.torchgen.api import cpp
-from opwright.torchgen.api.dispatcher import arguments as dispatcher_arguments
+from opwright.torchgen.api import cpp, dispatcher
 from opwright.torchgen.api.dispatcher import name as dispatcher_name
 from opwright.torchgen.api.dispatcher import returns_type as dispatcher_returns
 from opwright.torchgen.api.functionalization import op_arguments, reverse_name
@@ -166,7 +165,7 @@ class DispatcherSignature(Record):
 
     def arguments(self) -> list[Binding]:
         """The parameters."""
-        return dispatcher_arguments(self.func, symint=self.symint)
+        return dispatcher.arguments(self.func, symint=self.symint)
 
     def name(self) -> str:
         """The name with its prefix."""
@@ -232,7 +231,7 @@ class NativeSignature(Record):
 
     def dispatcher_exprs(self) -> list[Expr]:
         """The dispatcher's arguments made from the parameters."""
-        return translate(self.arguments(), dispatcher_arguments(self.func))
+        return translate(self.arguments(), dispatcher.arguments(self.func))
 
 
 @record()
