@@ -291,17 +291,18 @@ def test_formatting_and_fixes(tmp_path: Path) -> None:
     async def steps(own: Editor) -> None:
         uri = await own.open(tmp_path / "acme.yaml")
         document = lsp.TextDocumentIdentifier(uri)
-        (edit,) = (
-            await own.client.text_document_formatting_async(
-                lsp.DocumentFormattingParams(document, lsp.FormattingOptions(2, insert_spaces=True))
-            )
-            or ()
+        edits = await own.client.text_document_formatting_async(
+            lsp.DocumentFormattingParams(document, lsp.FormattingOptions(2, insert_spaces=True))
         )
-        assert edit.new_text == "- func: f(Tensor x, int n) -> Tensor\n"
-        assert edit.range == lsp.Range(lsp.Position(2, 0), lsp.Position(3, 0))
+        lines = LIBRARY.splitlines(keepends=True)
+        for edit in sorted(edits or (), key=lambda edit: edit.range.start.line, reverse=True):
+            lines[edit.range.start.line : edit.range.end.line] = [edit.new_text]
+        fields = "  dispatch:\n    CPU: f\n  tags: [core, core]\n"
+        assert "".join(lines) == f"namespace: acme\noperators:\n- func: f(Tensor x, int n) -> Tensor\n{fields}"
         context = lsp.CodeActionContext([], only=[lsp.CodeActionKind.SourceFixAll])
+        start = lsp.Range(lsp.Position(2, 0), lsp.Position(3, 0))
         (action,) = (
-            await own.client.text_document_code_action_async(lsp.CodeActionParams(document, edit.range, context)) or ()
+            await own.client.text_document_code_action_async(lsp.CodeActionParams(document, start, context)) or ()
         )
         assert isinstance(action, lsp.CodeAction)
         assert action.edit is not None

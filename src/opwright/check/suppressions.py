@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.source.code_pages import code_names
-from opwright.source.codes import NOT_NORMAL, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
+from opwright.source.codes import NOT_LAID_OUT, NOT_NORMAL, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText, Span
@@ -19,8 +19,9 @@ __all__ = ["ALL", "FORMATTING", "CodeFilter", "Suppression", "is_prefix", "suppr
 
 #: What selects every code, also those of lints that run only if they are selected.
 ALL: Final = "ALL"
-#: What formatting fixes: schemas that are not in their normal form, and errors, of which some keep schemas from it.
-FORMATTING: Final = (NOT_NORMAL, "E")
+#: What formatting fixes: schemas that are not in their normal form, files that are not in their layout, and errors, of
+#: which some keep schemas from it.
+FORMATTING: Final = (NOT_NORMAL, NOT_LAID_OUT, "E")
 
 _PREFIX: Final = re.compile(r"(?:[EW]|[A-Z]{2,})[0-9]{0,4}")
 

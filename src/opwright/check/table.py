@@ -19,7 +19,7 @@ from opwright.check.lints import (
 )
 from opwright.source import codes
 
-__all__ = ["BACKEND_LINTS", "LINTS", "OPERATOR_LINTS"]
+__all__ = ["BACKEND_LINTS", "LAYOUT", "LINTS", "OPERATOR_LINTS"]
 
 #: Lints of operators. One that is part of the default selection for PyTorch has no finding in any of its releases.
 OPERATOR_LINTS: Final = (
@@ -41,5 +41,8 @@ BACKEND_LINTS: Final = (
     BackendLint(Lint(codes.BACKWARD_LACKS), check_backward),
 )
 
+#: The lint of whole files, which `run/layout.py` checks.
+LAYOUT: Final = Lint(codes.NOT_LAID_OUT, for_others=False)
+
 #: Code -> lint.
-LINTS: Final = {row.lint.code: row.lint for row in (*OPERATOR_LINTS, *BACKEND_LINTS)}
+LINTS: Final = {lint.code: lint for lint in (*[row.lint for row in (*OPERATOR_LINTS, *BACKEND_LINTS)], LAYOUT)}

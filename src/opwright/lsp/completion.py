@@ -9,7 +9,6 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.lsp.argument_places import schema_names
 from opwright.lsp.cursor import Cursor, cursor_at
-from opwright.lsp.field_schemas import fields_at, values_at
 from opwright.lsp.formulas import FormulaPlace, formula_at, formula_names, helpers
 from opwright.lsp.library import names_kernel
 from opwright.lsp.operators import OperatorEntry, entry_at, operator_entries, tag_texts
@@ -17,6 +16,7 @@ from opwright.lsp.project import Project, kind_of
 from opwright.lsp.sources import function_names
 from opwright.model.dispatch_key import KEYS
 from opwright.release.inputs import Inputs
+from opwright.run.field_schemas import fields_at, values_at
 from opwright.schema.types import BASE_TYPES
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
@@ -11,10 +10,9 @@ from opwright.check.suppressions import FORMATTING
 from opwright.lsp.documents import path_of
 from opwright.lsp.reports import fixes_at
 from opwright.lsp.server import OperatorServer
-from opwright.source.diagnostic import Edit
-from opwright.source.text import SourceFile
+from opwright.source.edits import line_edits
 
-__all__ = ["code_actions", "format_file", "line_edits"]
+__all__ = ["code_actions", "format_file"]
 
 
 async def code_actions(server: OperatorServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
@@ -71,18 +69,3 @@ async def format_file(server: OperatorServer, params: lsp.DocumentFormattingPara
     if file is None or text is None:
         return []
     return [lsp.TextEdit(server.range(edit.span), edit.text) for edit in line_edits(file, text)]
-
-
-def line_edits(file: SourceFile, text: str) -> Iterator[Edit]:
-    """The edits of whole lines that make another text of a file.
-
-    >>> [(edit.span.start, edit.span.end, edit.text) for edit in line_edits(SourceFile("a", "a\\nb\\nc"), "a\\nx\\nc")]
-    [(2, 4, 'x\\n')]
-    """
-    old, new = file.text.splitlines(keepends=True), text.splitlines(keepends=True)
-    starts = [0]
-    for line in old:
-        starts.append(starts[-1] + len(line))
-    for kind, first, last, begin, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind != "equal":
-            yield Edit(file.span(starts[first], starts[last]), "".join(new[begin:end]))

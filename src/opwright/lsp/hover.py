@@ -16,7 +16,6 @@ from opwright.explain.loading import Explained
 from opwright.explain.schemas import schema_record
 from opwright.explain.text import PLAIN, dispatch_lines
 from opwright.lsp.cursor import Cursor, cursor_at
-from opwright.lsp.field_schemas import fields_at
 from opwright.lsp.formulas import declarations_of, formula_at, formula_names
 from opwright.lsp.library import (
     NamedKernel,
@@ -32,6 +31,7 @@ from opwright.lsp.project import Project, kind_of
 from opwright.model.dispatch_key import KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
+from opwright.run.field_schemas import fields_at
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span

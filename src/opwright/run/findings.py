@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from opwright.check.fixes import with_fixes
 from opwright.check.suppressions import CodeFilter, suppress, suppressions
+from opwright.check.table import LAYOUT
+from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.check import CheckRequest, check
 from opwright.run.checked_files import CheckedFiles, check_requests
+from opwright.run.layout import check_layout
 from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
@@ -38,6 +41,8 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
         sink.add(fault.diagnostic)
     for request in requests:
         sink.extend(check(request._replace(codes=codes)))
+    if codes.shows(LAYOUT.code, by_default=LAYOUT.for_others):
+        sink.extend(_layout_findings(files))
     texts = {file.path: file for request in requests for file in request.files}
     shown = [
         diagnostic
@@ -55,3 +60,15 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
     # A file of no known kind counts too.
     paths = {os.path.abspath(path) for path in (*texts, *files.all_paths)}
     return Findings(ordered.sorted(), suppressed, len(paths))
+
+
+def _layout_findings(files: CheckedFiles) -> Iterator[Diagnostic]:
+    """The files that are not in their canonical layout. Those that cannot be read are reported elsewhere."""
+    for paths, dialect in ((files.paths, None), (files.backends, BACKEND), (files.libraries, LIBRARY)):
+        for path in paths:
+            try:
+                finding = check_layout(files.read(path), dialect)
+            except Fault:
+                continue
+            if finding is not None:
+                yield finding

@@ -6,7 +6,7 @@ A function returns no edits if it cannot make the change without touching a comm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from opwright.source.diagnostic import Diagnostic, Edit
@@ -22,6 +22,7 @@ __all__ = [
     "deleted_item",
     "edits_of_file",
     "find_path",
+    "line_edits",
     "quotation",
     "replacement",
 ]
@@ -204,3 +205,20 @@ def quotation(node: Node) -> Edits:
     is_plain = isinstance(node, Scalar) and not node.style and node.tag is None
     text = node.span.text
     return replacement(node, f'"{text}"') if is_plain and not set('"\\') & set(text) else NONE
+
+
+def line_edits(file: SourceText, text: str) -> Iterator[Edit]:
+    """The edits of whole lines that make another text of a file.
+
+    >>> [(edit.span.start, edit.span.end, edit.text) for edit in line_edits(SourceText("a", "a\\nb\\nc"), "a\\nx\\nc")]
+    [(2, 4, 'x\\n')]
+    """
+    import difflib  # Only a run that changes a file needs it.
+
+    old, new = file.text.splitlines(keepends=True), text.splitlines(keepends=True)
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    for kind, first, last, begin, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield Edit(file.span(starts[first], starts[last]), "".join(new[begin:end]))

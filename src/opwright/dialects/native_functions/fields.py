@@ -21,9 +21,6 @@ ENTRY_FIELDS: Final = (
         choice("function", "method", "function, method", "method, function"),
         "Whether the overload is a function, a method of `Tensor`, or both.",
     ),
-    Field(
-        "dispatch", "mapping", _TEXT_BY_NAME, "The kernel for each dispatch key, or for several: `CPU, CUDA: scale`."
-    ),
     Field("structured", "flag", FLAG, "Whether the out overload has a structured kernel."),
     Field("structured_delegate", "text", TEXT, "The out overload whose structured kernel serves this overload too."),
     Field("structured_inherits", "text", TEXT, "The C++ base class of the structured kernel's shape function."),
@@ -32,6 +29,9 @@ ENTRY_FIELDS: Final = (
         "list of texts",
         list_of_schema(TEXT),
         "The values that the shape function of a structured kernel passes to the kernel.",
+    ),
+    Field(
+        "dispatch", "mapping", _TEXT_BY_NAME, "The kernel for each dispatch key, or for several: `CPU, CUDA: scale`."
     ),
     Field(
         "ufunc_inner_loop",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from opwright.plugins.active import ACTIVE
 from opwright.plugins.plugin import Plugin
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["FieldSchema", "fields_at", "values_at"]
+__all__ = ["FieldSchema", "field_order", "fields_at", "values_at"]
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
 
@@ -34,26 +34,33 @@ def _schema(dialect: Dialect[Any], _plugins: tuple[Plugin, ...]) -> Mapping[str,
     return add_extra_keys(dialect.name, dialect.schema() or {}, ACTIVE.extra_keys)
 
 
-def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The schemas that a value may follow: all alternatives, and those of the items of lists."""
-    reference = schema.get("$ref")
-    if reference is not None:
-        definition = root
-        for name in reference.removeprefix("#/").split("/"):
-            definition = definition[name]
-        yield from _alternatives(definition, root)
-    yield schema
-    for key in _ALTERNATIVES:
-        for part in schema.get(key, ()):
-            yield from _alternatives(part, root)
-    if isinstance(schema.get("items"), dict):
-        yield from _alternatives(schema["items"], root)
+def _alternatives(start: Mapping[str, Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas that a value may follow: all alternatives, and those of the items of lists, which may nest."""
+    schemas: dict[int, Mapping[str, Any]] = {}
+    waiting = [start]
+    while waiting:
+        schema = waiting.pop()
+        if id(schema) in schemas:
+            continue
+        schemas[id(schema)] = schema
+        parts = [_definition(schema["$ref"], root)] if "$ref" in schema else []
+        parts += [part for key in _ALTERNATIVES for part in schema.get(key, ())]
+        parts += [schema["items"]] if isinstance(schema.get("items"), dict) else []
+        waiting += reversed(parts)
+    return list(schemas.values())
+
+
+def _definition(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    definition = root
+    for name in reference.removeprefix("#/").split("/"):
+        definition = definition[name]
+    return definition
 
 
 def _at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[Mapping[str, Any]]:
     """The schemas that the value at a path may follow."""
     root = _root(dialect)
-    schemas = list(_alternatives(root, root))
+    schemas = _alternatives(root, root)
     for key in path:
         below: list[Mapping[str, Any]] = []
         for schema in schemas:
@@ -77,6 +84,17 @@ def fields_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[FieldSchema]
             # A field of several forms is described in one of them.
             fields[name] = fields.get(name) or (part.get("description", "") if isinstance(part, dict) else "")
     return [FieldSchema(name, help) for name, help in fields.items()]
+
+
+def field_order(dialect: Dialect[Any], path: tuple[str, ...], keys: Sequence[str]) -> Sequence[str]:
+    """The fields of the mapping at a path that has some keys, in their order in the documentation.
+
+    >>> from opwright.dialects.table import LIBRARY
+    >>> field_order(LIBRARY, ("operators",), ["operators", "if"])
+    ['if', 'dispatch', 'tags', 'operators']
+    """
+    forms = [list(schema.get("properties", ())) for schema in _at(dialect, path)]
+    return max(forms, key=lambda fields: len({*keys}.intersection(fields)), default=[])
 
 
 def values_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,55 @@
+"""The canonical layout of library files, backend files and files with derivatives, which `opwright format` writes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY
+from opwright.run.field_schemas import field_order
+from opwright.run.file_kinds import kind_of
+from opwright.source.codes import NOT_LAID_OUT
+from opwright.source.diagnostic import Diagnostic, Diagnostics
+from opwright.source.edits import line_edits
+from opwright.source.yaml_layout import laid_out
+
+if TYPE_CHECKING:
+    from opwright.dialects.dialect import Dialect
+    from opwright.source.text import SourceFile
+
+__all__ = ["canonical_text", "check_layout"]
+
+#: The dialects that have a canonical layout. PyTorch's own list of operators is its developers' to lay out.
+_LAID_OUT: Final = (LIBRARY, BACKEND, DERIVATIVES)
+_SCHEMAS: Final = ("func", "name")
+
+
+def canonical_text(file: SourceFile, dialect: Dialect[Any]) -> str:
+    """The text of a file of a dialect in its canonical layout.
+
+    >>> from opwright.dialects.table import LIBRARY
+    >>> from opwright.source.text import SourceFile
+    >>> text = "operators:\\n  - dispatch: {CPU: f}\\n    func: f(Tensor x) -> Tensor\\nnamespace: acme\\n"
+    >>> print(canonical_text(SourceFile("acme.yaml", text), LIBRARY), end="")
+    namespace: acme
+    operators:
+    - func: f(Tensor x) -> Tensor
+      dispatch: {CPU: f}
+    """
+    return laid_out(file, partial(field_order, dialect), lambda path: path[-1:] != () and path[-1] in _SCHEMAS)
+
+
+def check_layout(file: SourceFile, dialect: Dialect[Any] | None = None) -> Diagnostic | None:
+    """The report that a file is not in its canonical layout (W2221), with the edits that make it so."""
+    dialect = dialect or kind_of(file)
+    if dialect not in _LAID_OUT or dialect is None:
+        return None
+    edits = list(line_edits(file, canonical_text(file, dialect)))
+    if not edits:
+        return None
+    sink = Diagnostics()
+    line = file.line_and_column(edits[0].span.start)[0]
+    start = file.offset(line)
+    place = file.span(start, start + max(1, len(file.line_text(line))))
+    sink.warning(NOT_LAID_OUT, "the file is not in its canonical layout", place, edits=edits)
+    return next(iter(sink))
