@@ -26,4 +26,4 @@ if part == "bindings":
 else:
     every = importlib.import_module("torchgen.selective_build.selector").SelectiveBuilder.get_nop_selector()
     importlib.import_module("generators.gen_autograd").gen_autograd(*inputs, out, str(autograd), every)
-print(sys.modules["torchgen.model"].NativeFunction.__module__.partition(".")[0])
+print(sys.modules["torchgen.model"].__name__.partition(".")[0])

@@ -57,6 +57,13 @@ def test_facts_of_functions_are_equal(
         assert not difference(of_reference(theirs.func, *more), of_own(ours.func, *more), str(theirs.func.func))
 
 
+def test_views_are_the_same(reference: Side, own: Side) -> None:
+    """So are the arguments that they are views of."""
+    theirs, ours = [side.module(f"{PACKAGE}.gen_inplace_or_view_type") for side in (reference, own)]
+    assert ours.VIEW_FUNCTIONS == theirs.VIEW_FUNCTIONS
+    assert ours.ALL_VIEW_FUNCTIONS == theirs.ALL_VIEW_FUNCTIONS
+
+
 def test_types_are_lists_of_tensors_for_both(reference: Side, own: Side, pairs: list[tuple[Any, Any]]) -> None:
     """The types of all arguments."""
     sides = [side.module(f"{PACKAGE}.gen_inplace_or_view_type").is_tensor_list_type for side in (reference, own)]

@@ -13,15 +13,25 @@ from opwright.torchgen.forwarding import offered_modules
 from tests.torchgen_interface.symbols import resolves, symbols
 
 PROGRAM = """\
+import os
+import pickle
 import sys
 import torchgen.model
+import torchgen.packaged.autograd
 from torchgen import local
+from torchgen.api.types import OptionalCType
 from torchgen.model import FunctionSchema
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
 from torchgen.selective_build.selector import *
 
 assert torchgen.model.FunctionSchema is FunctionSchema
-assert FunctionSchema.__module__.startswith("opwright."), FunctionSchema.__module__
+assert torchgen.model.__name__ == "opwright.torchgen.model"
+schema = FunctionSchema.parse("f(Tensor a) -> Tensor")
+assert pickle.loads(pickle.dumps(schema)) == schema
+assert str(FunctionSchema) == "<class 'torchgen.model.FunctionSchema'>"
+assert str(OptionalCType) == "<class 'torchgen.api.types.types.OptionalCType'>"
+assert os.path.isdir(torchgen.__path__[0])
+assert os.path.isfile(os.path.join(os.path.dirname(torchgen.packaged.autograd.__file__), "derivatives.yaml"))
 assert local.__name__ == "opwright.torchgen.local", local
 assert SelectiveBuilder.__module__.startswith("opwright."), SelectiveBuilder.__module__
 assert inductor_fallback_ops

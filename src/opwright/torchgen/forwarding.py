@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -19,6 +19,11 @@ __all__ = ["MARK", "PACKAGE", "ForwardingFinder", "forward", "module_file", "off
 PACKAGE: Final = "torchgen"
 #: The first line of each file of a package that forwards.
 MARK: Final = '"""Forwards to Opwright; `python -m opwright.torchgen.install --remove` removes it."""'
+
+#: The packages in whose folders PyTorch has inputs of its generator.
+_WITH_INPUTS: Final = (PACKAGE, f"{PACKAGE}.packaged", f"{PACKAGE}.packaged.autograd")
+#: Where the classes are that several modules offer.
+_CLASSES: Final = "opwright.torchgen.interface."
 
 #: The modules that importers of PyTorch's generator name, below its package.
 _MODULES: Final = (
@@ -37,6 +42,7 @@ _MODULES: Final = (
 )  # fmt: skip
 
 
+@cache
 def offered_modules() -> dict[str, bool]:
     """The modules that Opwright offers, by full name, and whether each is a package."""
     folder = os.path.dirname(__file__)
@@ -71,6 +77,7 @@ def forward(name: str, *, as_program: bool = False) -> None:
         runpy.run_module(own, run_name="__main__", alter_sys=True)
         return
     target = import_module(own)
+    _name_classes()
     module = sys.modules[name]
     if not hasattr(module, "__path__"):
         sys.modules[name] = target
@@ -78,9 +85,21 @@ def forward(name: str, *, as_program: bool = False) -> None:
     # A package keeps its own path, on which the modules below it are found.
     module.__dict__["__getattr__"] = partial(getattr, target)
     generator = installed_generator()
-    if name == PACKAGE and generator is not None:
-        # Callers look for PyTorch's inputs beside it.
-        module.__file__ = os.path.join(generator, "__init__.py")
+    if name in _WITH_INPUTS and generator is not None:
+        # Callers look for PyTorch's inputs beside the package, or on its path, which the hook does not use itself.
+        folder = os.path.join(generator, *name.split(".")[1:])
+        module.__file__ = os.path.join(folder, "__init__.py")
+        module.__path__ = list(module.__path__) or [folder]
+
+
+def _name_classes() -> None:
+    """Let classes say that they are of the modules that offer them: some programs compare the names of classes."""
+    for name, is_package in offered_modules().items():
+        target = sys.modules.get(f"opwright.{name}")
+        for word in () if is_package else getattr(target, "__all__", ()):
+            value = vars(target).get(word)
+            if isinstance(value, type) and value.__module__.startswith(_CLASSES):
+                value.__module__ = name
 
 
 class ForwardingFinder(MetaPathFinder, Loader):

@@ -160,8 +160,8 @@ class Annotation(Record):
         """The annotation of a text without parentheses. Raises AssertionError if it is not one."""
         try:
             annotated, parsed, end = read_type(f"Tensor({ann})", 0, allow_annotation=True)
-        except SchemaFault:
-            parsed, end = None, 0
+        except SchemaFault as fault:
+            raise Invalid(f"`{ann}` is no alias annotation: {fault.message}") from None
         if parsed is None or end != len(ann) + len("Tensor()") or parsed.before == ("*",):
             raise Invalid(f"`{ann}` is no alias annotation")
         assert annotated is model_types.TENSOR

@@ -11,29 +11,31 @@ from opwright.torchgen.api.types.signatures import (
     ViewInverseSignature,
     kernel_signature,
 )
-from opwright.torchgen.interface.cpp_types import (
-    NAMED_TYPES,
+from opwright.torchgen.api.types.types import (
     TENSOR_LIST_LIKE_CTYPES,
+    ArrayRefCType,
+    BaseTypeToCppMapping,
+    ListCType,
+    OptionalCType,
+    ScalarTypeToCppMapping,
+    VectorizedCType,
+)
+from opwright.torchgen.api.types.types_base import (
     ArgName,
     ArrayCType,
-    ArrayRefCType,
     BaseCppType,
     BaseCType,
-    BaseTypeToCppMapping,
     Binding,
     ConstRefCType,
     CType,
     Expr,
-    ListCType,
     MutRefCType,
     NamedCType,
-    OptionalCType,
-    ScalarTypeToCppMapping,
     SpecialArgName,
     TupleCType,
     VectorCType,
-    VectorizedCType,
 )
+from opwright.torchgen.interface.cpp_types import NAMED_TYPES
 
 globals().update(NAMED_TYPES)
 

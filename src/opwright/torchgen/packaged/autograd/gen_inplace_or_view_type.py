@@ -11,6 +11,7 @@ from typing import Final
 from opwright.emit.autograd import inplace_or_view
 from opwright.emit.autograd.kernels import has_kernel, kernel_text, key_set, template_comment
 from opwright.emit.autograd.wrapper_call import unpack_all, unpacked_name
+from opwright.release.operator_names.autograd import STORAGE_OF_BASE, VIEWS
 from opwright.torchgen.api import cpp
 from opwright.torchgen.code_template import CodeTemplate
 from opwright.torchgen.context import with_native_function
@@ -23,7 +24,9 @@ from opwright.torchgen.interface.types import Type, model_type
 from opwright.torchgen.utils import FileManager
 
 __all__ = [
+    "ALL_VIEW_FUNCTIONS",
     "METHOD_DEFINITION",
+    "VIEW_FUNCTIONS",
     "extract_bindings",
     "gen_formals",
     "gen_inplace_or_view_type",
@@ -33,6 +36,10 @@ __all__ = [
     "unpacked_name",
     "use_derived",
 ]
+
+#: The operators that give views, and with them those whose result shares the storage of an argument: the argument.
+VIEW_FUNCTIONS: Final = VIEWS.in_release(installed_rules())
+ALL_VIEW_FUNCTIONS: Final = {**STORAGE_OF_BASE.in_release(installed_rules()), **VIEW_FUNCTIONS}
 
 #: The definition of a kernel.
 METHOD_DEFINITION: Final = CodeTemplate(
