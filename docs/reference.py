@@ -40,11 +40,11 @@ from opwright.dialects.backend.head_fields import (
 )
 from opwright.dialects.backend.head_fields import HEAD_FIELDS as BACKEND_HEAD_FIELDS
 from opwright.dialects.backend.hooks import HOOK_FIELDS, KINDS, WHERE_FIELDS
-from opwright.dialects.backend.inherited import INHERITED_FIELDS
+from opwright.dialects.backend.inherited import (INHERITED_FIELDS)
 from opwright.dialects.backend.kernel_families import FAMILY_FIELDS, PLACEHOLDERS
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.field import Field
-from opwright.dialects.library.expression_functions import FUNCTIONS, MEMBERS, TensorMember
+from opwright.dialects.library.expressions import FUNCTIONS, MEMBERS, TensorMember
 from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opwright.cpp.c_types import TENSOR, CType, const_ref, mut_ref, optional
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import TypeConversion
-    from opwright.dialects.backend.reader import read_beside
+    from opwright.dialects.backend.head import read_beside
     from opwright.dialects.cpp_expressions import CppFault, CppName, find_cpp_fault, free_names, split_cpp
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.dialects.extra_keys import (
@@ -221,7 +221,7 @@ _MODULES: Final = {
     "cpp.c_types": ("CType", "TENSOR", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
-    "dialects.backend.reader": ("read_beside",),
+    "dialects.backend.head": ("read_beside",),
     "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
     "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
     "dialects.extra_keys": (

@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 
+from opwright.dialects.backend.head import read_beside
 from opwright.dialects.backend.loader import load
-from opwright.dialects.backend.reader import read_beside
 from opwright.dialects.backend.values import VERSION_FIELDS
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.extra_key_reader import ExtraKeys

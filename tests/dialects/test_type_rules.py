@@ -10,7 +10,7 @@ from opwright.convention import public_api
 from opwright.convention.shared_types import NoCppType, returns_type
 from opwright.cpp.translation import Untranslatable, translate
 from opwright.dialects.native_functions import rules
-from opwright.dialects.native_functions.type_rules import is_argument_type, is_return_type
+from opwright.dialects.native_functions.rules import is_argument_type, is_return_type
 from opwright.emit.registry import emitters
 from opwright.files.plan import file_specs
 from opwright.schema import parse_type, types

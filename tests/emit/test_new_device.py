@@ -167,9 +167,9 @@ NAMING_DEVICES = {
     # ROCm's headers are named after those for CUDA.
     "opwright.emit.aten.register.devices": {"CUDA"},
     # External backends inherit kernels of these devices, and fall back to those of the CPU.
-    "opwright.dialects.backend.entry_kernels": {"CPU", "CUDA"},
+    "opwright.dialects.backend.entry_builder": {"CPU", "CUDA"},
     "opwright.dialects.backend.inherited": {"CPU", "CUDA"},
-    "opwright.dialects.backend.section_checks": {"CPU"},
+    "opwright.dialects.backend.head_checks": {"CPU"},
     "opwright.emit.backend.fallbacks": {"CPU"},
     # Python kernels that serve every device are called under this key.
     "opwright.emit.library.implementations": {"CPU"},

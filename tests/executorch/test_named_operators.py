@@ -6,7 +6,7 @@ import pytest
 
 import opwright
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch.named_operators import NamedOperators, qualified_name
+from opwright.dialects.executorch.loader import NamedOperators, qualified_name
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.release.inputs import from_installed
 from opwright.release.rules import Rules

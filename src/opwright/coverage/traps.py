@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.coverage.dispatch import Dispatch, composite_key
 from opwright.coverage.records import ABSENT, BackwardStatus, OperatorRecord, OperatorStatus, Trap, TrapKind, shown_name
-from opwright.dialects.backend.entry_kernels import shared_kernel
+from opwright.dialects.backend.entry_builder import shared_kernel
 from opwright.model.dispatch_key import CPU
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.dialects.conditions import condition_fault
+from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
-from opwright.dialects.native_functions.type_rules import missing_form
+from opwright.dialects.native_functions.rules import missing_form
 from opwright.emit.library.passing_checks import is_passed
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.dialects.deprecated.items import operator_of as deprecated_operator
-from opwright.dialects.derivatives.items import called_names, keyed_operators
-from opwright.dialects.derivatives.items import operator_of as derivative_operator
+from opwright.dialects.deprecated.fields import operator_of as deprecated_operator
+from opwright.dialects.derivatives.fields import called_names, keyed_operators
+from opwright.dialects.derivatives.fields import operator_of as derivative_operator
 from opwright.dialects.native_functions.scope import operator_of as native_operator
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, DIALECTS, NATIVE_FUNCTIONS
 from opwright.emit.registry import dialects_of, has_local_units

@@ -10,9 +10,13 @@ from typing import Any, Final, TypeVar
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
+from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
+from opwright.dialects.backend.head_fields import HEAD_FIELDS
 from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
 from opwright.dialects.extra_keys import ExtraKey
-from opwright.dialects.own_keys import own_keys
+from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
+from opwright.dialects.library.fields import LIBRARY_FIELDS
+from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.emit.backend_extensions import (
     KernelConvention,
     KernelSelector,
@@ -37,12 +41,12 @@ __all__ = [
     "emit_extensions",
     "extra_keys",
     "headers_family",
+    "own_keys",
     "safe_dialect",
     "safe_family",
     "safe_reader",
     "with_changes",
 ]
-
 
 _Row = TypeVar("_Row")
 _Result = TypeVar("_Result")
@@ -328,3 +332,18 @@ def _wrong_registrations(value: object) -> str:
         return f"a `{type(value).__name__}`, not a `Registration` or a list of them"
     wrong = next((item for item in value if not isinstance(item, Registration)), None)
     return "" if wrong is None else f"a `{type(wrong).__name__}` in a list, not a `Registration`"
+
+
+def own_keys(where: str) -> frozenset[str]:
+    """The names of Opwright's own keys at a place.
+
+    >>> "structured" in own_keys("backend entry"), "structured" in own_keys("backend head")
+    (True, False)
+    """
+    fields = {
+        BACKEND_HEAD: HEAD_FIELDS,
+        BACKEND_ENTRY: BACKEND_ENTRY_FIELDS,
+        LIBRARY_ENTRY: (*ENTRY_FIELDS, *LIBRARY_FIELDS),
+        NATIVE_FUNCTION: ENTRY_FIELDS,
+    }
+    return frozenset([field.name for field in fields[where]])

@@ -1,4 +1,4 @@
-"""Reads the head of a backend file: what it says once for all its entries, and where its sections are."""
+"""Reads the head of a backend file: what it says for all entries, and its sections. Plug-ins may rewrite its nodes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
+import os
 
-__all__ = ["OWN_HELP", "is_own_dialect", "read_head"]
+from opwright.dialects.dialect import BackendReader
+from opwright.dialects.named_files import check_named_path
+from opwright.source.yaml import load_yaml
+
+__all__ = ["OWN_HELP", "is_own_dialect", "read_beside", "read_head", "read_vendor_file"]
 
 #: The help for what PyTorch's generator does not know.
 OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
@@ -28,8 +33,6 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     """The head of a file. Raises Fault if the file is not a mapping."""
     own_root = root
     if context.backend_readers:
-        from opwright.dialects.backend.reader import read_vendor_file
-
         root = read_vendor_file(root, context)
     if context.tolerant and isinstance(root, Mapping):
         root = read_as_generator(root, context.sink)
@@ -99,3 +102,30 @@ def _check_required(root: Mapping, head: HeadBuilder) -> None:
         if field.is_required and (node is None or (isinstance(node, Scalar) and node.kind == "null")):
             at = root.span if node is None else node.span
             head.sink.error(codes.BACKEND_MISSING_KEY, f"the file has no `{field.name}`", at)
+
+
+def read_beside(root: Node, path: str, context: LoadContext) -> Node:
+    """The root of another YAML file, whose path is relative to the file of a node. Raises Fault if it has none.
+
+    Raises Fault too if the path is outside of the project (E0005).
+    """
+    full = os.path.join(os.path.dirname(root.file.path), path)
+    check_named_path(full, root.file.path, context.allowed_paths)
+    return load_yaml(context.read_file(full))
+
+
+def read_vendor_file(root: Node, context: LoadContext) -> Node:
+    """The root of a file as its reader rewrites it; the same root if no reader recognises the file.
+
+    Raises Fault if two readers recognise the file.
+    """
+    readers = [reader for reader in context.backend_readers if reader.recognizes(root)]
+    if len(readers) > 1:
+        names = " and ".join([_description(reader) for reader in readers])
+        message = f"{names} both read `{root.file.path}`"
+        raise Fault.at(codes.TWO_READERS, message, root.span, help="name one of the plug-ins alone")
+    return readers[0].rewrite(root, context) if readers else root
+
+
+def _description(reader: BackendReader) -> str:
+    return f"the reader `{reader.name}`" + (f" of the plug-in `{reader.plugin}`" if reader.plugin else "")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.dialects.backend.entry_builder import SectionContext
-from opwright.dialects.backend.entry_kernels import inherited_kernel, shared_kernel
+from opwright.dialects.backend.entry_builder import SectionContext, inherited_kernel, shared_kernel
 from opwright.dialects.backend.inherited import InheritedKernels
 from opwright.model.external_backend import BackendEntry, EntryOptions, Implementation
 from opwright.model.native_function import Kernel, NativeFunction

@@ -9,16 +9,19 @@ from opwright.dialects.backend.entry_builder import SectionContext
 from opwright.dialects.backend.foreign_operators import load_foreign_operators
 from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
-from opwright.dialects.backend.head_checks import check_empty, check_hooks, check_names, check_unwritten
-from opwright.dialects.backend.inherited_entries import inherited_entries
-from opwright.dialects.backend.operators import OperatorIndex
-from opwright.dialects.backend.section_checks import (
+from opwright.dialects.backend.head_checks import (
     check_derived_overloads,
+    check_empty,
     check_groups,
+    check_hooks,
     check_kernels,
     check_manual,
+    check_names,
     check_symint,
+    check_unwritten,
 )
+from opwright.dialects.backend.inherited_entries import inherited_entries
+from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext

@@ -7,24 +7,29 @@ it calls for each item.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.dialects.derivatives.foreach import ForeachSources
 from opwright.dialects.derivatives.inplace_formulas import inplace_forward
 from opwright.dialects.nearest import schema_span
 from opwright.model.derivatives import (
     DEFAULT_KEY,
+    Derivative,
     Derivatives,
     DifferentiabilityInfo,
     DifferentiableFunction,
     ForwardDerivative,
     InfoByKey,
     MatchedDerivatives,
+    SavedAttribute,
+    SavedKind,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.schema.function import SchemaKind
+from opwright.release.operator_names.autograd import DERIVATIVE_OF_INPLACE, WITH_ONE_TENSOR, WITHOUT_ALPHA
+from opwright.schema.function import Argument, SchemaKind, make_argument
+from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import SignatureKey, signature_key
+from opwright.schema.types import TENSOR_LIST, ListType
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.named_tuple import NamedTuple
@@ -156,3 +161,163 @@ class _Matcher:
                     derivative.span,
                     also=(Label(schema_span(function), "uses the formula", primary=False),),
                 )
+
+
+Source = tuple[NativeFunction, InfoByKey]
+
+
+class _Unmakeable(Exception):
+    """Raised if formulas cannot be converted to formulas over lists; the argument says why."""
+
+
+class ForeachSources:
+    """The infos from which those of functions over lists are made, by base name."""
+
+    __slots__ = ("_functional", "_other", "_sink")
+
+    def __init__(self, functional: Iterable[Source], other: Iterable[Source], sink: Diagnostics) -> None:
+        self._functional: Final = _by_root(functional)
+        self._other: Final = _by_root(other)
+        self._sink: Final = sink
+
+    def info_for(self, function: NativeFunction) -> tuple[DifferentiabilityInfo | None, bool]:
+        """The info of a function over lists, and whether it was made for it.
+
+        In-place functions use the info of the repeated function unchanged: their formulas are evaluated for each item.
+        """
+        source = self._source(function)
+        if source is None:
+            return None, False
+        repeated, infos = source
+        info = infos[DEFAULT_KEY]
+        if function.name.inplace:
+            return info, False
+        try:
+            return _make_info(function, repeated, info), True
+        except _Unmakeable as reason:
+            message = f"no derivatives can be made for `{function.name}` from those of `{repeated.name}`: {reason}"
+            self._sink.error(codes.FOREACH, message, schema_span(function))
+            return None, False
+
+    def _source(self, function: NativeFunction) -> Source | None:
+        base = function.root_name.rpartition(FOREACH_PREFIX)[2]
+        pools = [self._functional]
+        if function.name.text in DERIVATIVE_OF_INPLACE.in_any_release:
+            pools.append(self._other)
+        for pool in pools:
+            for source in pool.get(base, ()):
+                if DEFAULT_KEY in source[1] and _repeats(function, source[0]):
+                    return source
+        return None
+
+
+def _by_root(sources: Iterable[Source]) -> dict[str, list[Source]]:
+    by_root: dict[str, list[Source]] = {}
+    for source in sources:
+        by_root.setdefault(source[0].root_name, []).append(source)
+    return by_root
+
+
+def _plain_arguments(function: NativeFunction) -> tuple[Argument, ...]:
+    parts = function.arguments
+    return parts.positional + parts.pre_options + parts.post_options
+
+
+def _repeats(function: NativeFunction, repeated: NativeFunction) -> bool:
+    """Whether a function over lists calls another for each item: each argument is the same, or a list of it."""
+    ours, theirs = function.arguments.non_out, _plain_arguments(repeated)
+    if len(ours) != len(theirs) and function.name.text not in WITHOUT_ALPHA.in_any_release:
+        return False
+    return all(
+        argument.type is mine.type or argument.type is getattr(mine.type, "elem", None)
+        for mine, argument in zip(ours, theirs, strict=False)
+    )
+
+
+def _make_info(
+    function: NativeFunction, repeated: NativeFunction, info: DifferentiabilityInfo
+) -> DifferentiabilityInfo:
+    ours_by_theirs = {
+        theirs.name: ours for ours, theirs in zip(function.arguments.non_out, _plain_arguments(repeated), strict=False)
+    }
+    derivatives = tuple([_backward(derivative, ours_by_theirs) for derivative in info.derivatives])
+    names = {name for derivative in derivatives for name in derivative.var_names}
+    return DifferentiabilityInfo(
+        name=function.name.base,
+        function=function,
+        node_name=info.node_name and f"Foreach{info.node_name}{function.name.overload}",
+        derivatives=derivatives,
+        forward_derivatives=tuple(
+            [_forward(derivative, function, info.function) for derivative in info.forward_derivatives]
+        ),
+        differentiable_arguments=tuple([argument for argument in function.arguments.non_out if argument.name in names]),
+    )
+
+
+#: The results of a function over lists, as the node saves them.
+_RESULTS: Final = SavedAttribute("result", "result", SavedKind.VALUE, make_argument("result", TENSOR_LIST))
+
+
+def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivative:
+    """The formula for item `i`, with whole lists saved instead of single values and their facts."""
+    formula = derivative.formula.replace("grad", "grads[i]").replace("result", "result[i]")
+    inputs: list[SavedAttribute] = []
+    for saved in derivative.saved_inputs:
+        value = saved.expression.partition(".")[0]
+        ours = arguments.get(value)
+        if ours is None:
+            raise _Unmakeable(f"`{saved.expression}` is saved")
+        item = f"{ours.name}[i]" if isinstance(ours.type, ListType) else ours.name
+        formula = formula.replace(saved.name, saved.expression.replace(value, item))
+        inputs.append(SavedAttribute(ours.name, ours.name, SavedKind.VALUE, ours))
+    for saved in derivative.saved_outputs:
+        if saved.name != "result":
+            raise _Unmakeable(f"`{saved.name}` is saved")
+    return Derivative(
+        formula,
+        derivative.formula,
+        tuple([arguments[name].name for name in derivative.var_names]),
+        tuple(inputs),
+        (_RESULTS,) * len(derivative.saved_outputs),
+        frozenset(),
+        derivative.span,
+    )
+
+
+def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: NativeFunction) -> ForwardDerivative:
+    """The forward formula for item `i`."""
+    formula = derivative.formula.replace("result", "result[i]")
+    names = list(derivative.var_names)
+    types = list(derivative.var_types)
+    tangents, primals = derivative.tangents, derivative.primals
+    for ours, theirs in zip(function.arguments.non_out, repeated.arguments.non_out, strict=False):
+        formula = _rename_argument(formula, ours, theirs, function)
+        if theirs.name in names:
+            at = names.index(theirs.name)
+            names[at], types[at] = ours.name, ours.type
+        tangents = _with(tangents, theirs.name, ours.name)
+        primals = _with(primals, theirs.name, ours.name)
+    return derivative._replace(
+        formula=formula,
+        var_names=tuple(names),
+        var_types=tuple(types),
+        tangents=tangents,
+        primals=primals,
+    )
+
+
+def _rename_argument(formula: str, ours: Argument, theirs: Argument, function: NativeFunction) -> str:
+    """The formula with an argument of the function over lists instead of the repeated function's."""
+    if ours.type.is_tensor_like:
+        if not isinstance(ours.type, ListType) and function.name.text not in WITH_ONE_TENSOR.in_any_release:
+            raise _Unmakeable(f"`{ours.name}` is not a list")
+        for ending in ("_p", "_t"):
+            formula = formula.replace(theirs.name + ending, ours.name + ending)
+        return formula
+    if isinstance(ours.type, ListType):
+        return formula.replace(theirs.name, f"{ours.name}[i]")
+    return formula if ours.name == theirs.name else formula.replace(theirs.name, ours.name)
+
+
+def _with(names: Sequence[str], old: str, new: str) -> tuple[str, ...]:
+    return tuple([new if name == old else name for name in names])

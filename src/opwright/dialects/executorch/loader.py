@@ -1,31 +1,38 @@
-"""Loads ExecuTorch's files of operators, `functions.yaml` and `custom_ops.yaml`, and joins them."""
+"""Loads ExecuTorch's files of operators, and the operators of PyTorch that they name: reading all takes longest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Sequence as Files
 from functools import partial
+from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.executorch.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels
-from opwright.dialects.executorch.named_operators import NAMESPACE, NamedOperators, qualified_name
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader
 from opwright.dialects.native_functions.group_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.dialects.table import EXECUTORCH, TAGS, dialect_help
+from opwright.dialects.native_functions.scope import LoadScope
+from opwright.dialects.table import EXECUTORCH, NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
+from opwright.model.catalog import Catalog, PartialCatalog
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
 from opwright.model.native_function import UnlinkedFunction, link_functions
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema
+from opwright.schema.parser import read_schema
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, did_you_mean
+from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.nodes import Sequence as ListNode
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["load", "load_custom", "merge"]
+__all__ = ["NAMESPACE", "NamedOperator", "NamedOperators", "load", "load_custom", "merge", "qualified_name"]
 
 
 def merge(
@@ -273,3 +280,91 @@ def _name_span(entry: Mapping) -> Span:
         return entry.span
     end = node.value.find("(")
     return node.span_of(0, end if end >= 0 else len(node.value))
+
+
+#: The namespace of an operator that names none.
+NAMESPACE: Final = "aten"
+
+#: The schema of an entry that begins with it, on a line of its own and without quotes.
+_SCHEMA: Final = re.compile(r"(?m)^- func: ([\w.]+)(\([^\n\"'#]*)$(?=\n(?:  \w+:|\n|- )|\s*\Z)")
+
+
+def qualified_name(name: str) -> str:
+    """The qualified name of an operator that an entry names.
+
+    >>> qualified_name("add.out"), qualified_name("mine::add.out")
+    ('aten::add.out', 'mine::add.out')
+    """
+    return name if "::" in name else f"{NAMESPACE}::{name}"
+
+
+class NamedOperator(NamedTuple):
+    """An operator of PyTorch: its namespace and its schema."""
+
+    namespace: str
+    schema: FunctionSchema
+
+
+class NamedOperators:
+    """The operators of PyTorch with some names. All operators are loaded when another one is asked for."""
+
+    __slots__ = ("_catalog", "_context", "_operators")
+
+    def __init__(self, names: Iterable[str], context: LoadContext) -> None:
+        self._context: Final = context
+        self._catalog: Catalog | None = context.catalog
+        self._operators: Final[dict[str, NamedOperator]] = {}
+        wanted = set(map(qualified_name, names))
+        if wanted and self._catalog is None:
+            file = NATIVE_FUNCTIONS.files(context.inputs)[0]
+            self._read_schemas(wanted, file)
+            self._load_some(wanted.difference(self._operators), file)
+
+    def find(self, name: str) -> NamedOperator | None:
+        """The operator that an entry names; None if PyTorch has none."""
+        name = qualified_name(name)
+        operator = self._operators.get(name)
+        if operator is None and name in self.catalog:
+            function = self.catalog[name]
+            operator = self._operators[name] = NamedOperator(function.namespace, function.schema)
+        return operator
+
+    @property
+    def catalog(self) -> Catalog:
+        """All operators of PyTorch. Their faults go to the sink of the context."""
+        if self._catalog is None:
+            self._catalog = NATIVE_FUNCTIONS.load_inputs(self._context)
+            assert self._catalog is not None, "inputs without operators are refused"
+        return self._catalog
+
+    def _read_schemas(self, names: set[str], file: SourceFile) -> None:
+        """Read the schemas of the operators that have an entry of their own."""
+        if file.has_anchors:
+            return
+        for match in _SCHEMA.finditer(file.text):
+            name = qualified_name(match[1])
+            if name in names:
+                try:
+                    self._operators[name] = NamedOperator(NAMESPACE, read_schema((match[1] + match[2]).rstrip()))
+                except SchemaFault:
+                    # All operators are loaded then, which reports it.
+                    continue
+
+    def _load_some(self, names: set[str], file: SourceFile) -> None:
+        """Load the operators that PyTorch generates, from the entries of their operations."""
+        if not names or file.has_anchors:
+            return
+        items = LoadScope([name.partition("::")[2].partition(".")[0] for name in names]).items(file)
+        if items is None:
+            return
+        own = Diagnostics()
+        entries = {NATIVE_FUNCTIONS.name: items}
+        try:
+            catalog = NATIVE_FUNCTIONS.load_inputs(self._context._replace(sink=own, chosen_items=entries))
+        except (PartialCatalog, Fault, FaultsFound):
+            return
+        if catalog is None or own.has_errors:
+            return
+        for name in names:
+            if name in catalog:
+                self._operators[name] = NamedOperator(catalog[name].namespace, catalog[name].schema)

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.dialects.library.expression_functions import (
+from opwright.dialects.library.expressions import (
     ACCEPTED_KINDS,
     FUNCTIONS,
     LIKE,
     MEMBERS,
     Function,
     FunctionParameter,
+    ParsedExpression,
 )
-from opwright.dialects.library.expressions import ParsedExpression
 from opwright.model.declared_outputs import DTYPES, OutputExpression, OutputOperation, ValueKind, ValueType
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import ListType, OptionalType, Type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.conditions import read_condition
+from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.field import TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.dialects.library.head import HEAD_FIELDS

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.dialects.conditions import read_condition
+from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers
 from opwright.dialects.derivatives.formula_shapes import QUOTED

@@ -6,9 +6,8 @@ import ast
 from typing import Final
 
 from opwright.dialects.field import Field
-from opwright.dialects.library.expression_functions import LIKE
 from opwright.dialects.library.expression_types import ExpressionChecker, argument_expression, expression_of
-from opwright.dialects.library.expressions import ExpressionText, bracketed_text, joined_entries, parse_expression
+from opwright.dialects.library.expressions import LIKE, ExpressionText, bracketed_text, joined_entries, parse_expression
 from opwright.model.declared_outputs import (
     DeclaredOutput,
     DeclaredOutputs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.conditions import read_condition
+from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span, name_span
 from opwright.model.dispatch_key import (
