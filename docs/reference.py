@@ -40,7 +40,7 @@ from opwright.dialects.backend.head_fields import (
 )
 from opwright.dialects.backend.head_fields import HEAD_FIELDS as BACKEND_HEAD_FIELDS
 from opwright.dialects.backend.hooks import HOOK_FIELDS, KINDS, WHERE_FIELDS
-from opwright.dialects.backend.inherited import (INHERITED_FIELDS)
+from opwright.dialects.backend.inherited import INHERITED_FIELDS
 from opwright.dialects.backend.kernel_families import FAMILY_FIELDS, PLACEHOLDERS
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.field import Field

@@ -28,7 +28,7 @@ from setuptools.errors import BaseError, CCompilerError, CompileError
 from opwright.extension.generated import GeneratedCode, entry_of_line, update_backend_code, update_code
 from opwright.extension.requirements import is_torch_installed, served_releases, stable_target, with_torch_releases
 from opwright.extension.toolchain import DEFINITIONS, first_error, import_torch, include_folder, remembered_output
-from opwright.release.stable_headers import stable_headers
+from opwright.release.fetch import stable_headers
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.bindings.document import dump_for_bindings
+from opwright.bindings.data import dump_for_bindings
 from opwright.dump.document import render_dump
 from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Diagnostics

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.files.state_files import STATE_FOLDER
+from opwright.files.staging import STATE_FOLDER
 from opwright.torchgen import gen_annotated_fn_args, gen_autograd, gen_autograd_python, generate_code
 
 MINE = """

@@ -9,7 +9,7 @@ from difflib import unified_diff
 from itertools import islice
 from pathlib import Path
 
-from opwright.files.state_files import STATE_FOLDER
+from opwright.files.staging import STATE_FOLDER
 from tests.conformance.families import family
 
 CONTEXT_LINES = 3

@@ -13,7 +13,7 @@ from opwright.cli.main import main
 from opwright.coverage import formats
 from opwright.coverage.records import BackwardStatus, MetaSupport, OperatorStatus, Query, TrapKind
 from opwright.model.external_backend import Fallback
-from opwright.run.coverage import load_coverage
+from opwright.run.check import load_coverage
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.dialects.deprecated.loader import load_deprecated
+from opwright.dialects.deprecated import load_deprecated
 from opwright.model.deprecated import DeprecatedSignature
 from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics

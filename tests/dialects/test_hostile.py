@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from opwright.dialects.deprecated.loader import load_deprecated
+from opwright.dialects.deprecated import load_deprecated
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.dialects.selection.loader import check_selection, load_selection, selection_of_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
-from opwright.dialects.deprecated.loader import load_deprecated
+from opwright.dialects.deprecated import load_deprecated
 from opwright.emit.emitter import Job, Options
 from opwright.emit.python import annotated_arguments, files, return_types, torch_functions
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry

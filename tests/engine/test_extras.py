@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from opwright.files.plain_files import file_status
-from opwright.files.state_files import replace_checked_state
+from opwright.files.staging import replace_checked_state
 from opwright.incremental import state
 from tests.engine.project import Project, files_of, state_files
 

@@ -14,7 +14,7 @@ import pytest
 
 from opwright.cli.runs import run_of as run_of_program
 from opwright.emit.registry import build_folders
-from opwright.files.state_files import replace_checked_state
+from opwright.files.staging import replace_checked_state
 from opwright.incremental import output_folders, state
 from opwright.incremental.identity import Run
 from opwright.incremental.previous_build import decode_emitters

@@ -10,7 +10,7 @@ import pytest
 
 import opwright
 from opwright.files.lock import FolderLock
-from opwright.files.state_files import STATE_FOLDER
+from opwright.files.staging import STATE_FOLDER
 from opwright.run.generation import Generation
 from tests.engine.project import Project, files_of, times_of
 

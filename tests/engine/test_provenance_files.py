@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.files.state_files import replace_checked_state
+from opwright.files.staging import replace_checked_state
 from opwright.incremental import state
 from tests.engine.project import Project, put, state_files
 

@@ -15,8 +15,7 @@ from unittest.mock import patch
 
 from opwright.cli import main
 from opwright.cli.streams import leave
-from opwright.files.staging import STAGING_PREFIX
-from opwright.files.state_files import STATE_FOLDER
+from opwright.files.staging import STAGING_PREFIX, STATE_FOLDER
 from opwright.run import generation
 from opwright.run.generation import import_modules
 from opwright.torchgen import gen

@@ -17,8 +17,8 @@ from typing import Final
 import torch
 
 from opwright.schema.fault import SchemaFault
-from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace, read_written_schema
+from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 
 _TYPES: Final = (

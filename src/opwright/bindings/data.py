@@ -1,10 +1,11 @@
-"""An operator as data for bindings: what other dumps have, with C++ and Python signatures, dispatch and formulas."""
+"""Operators as data for bindings: what other dumps have, with C++ and Python signatures, dispatch and formulas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, cast
 
+from opwright.bindings.fields import FORMAT, KIND
 from opwright.convention import public_api, shared_types
 from opwright.convention.defaults import default_expression
 from opwright.convention.public_api import CppSignature
@@ -13,6 +14,8 @@ from opwright.convention.python.hints import HintedParameter, Hints
 from opwright.convention.python.parameter import NoPythonType
 from opwright.convention.python.signature import PythonSignature
 from opwright.cpp.binding import Binding
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.table import DOCSTRINGS
 from opwright.diff.shims import shim_refusal
 from opwright.dump.data import JsonValue, operator_data, types_data
 from opwright.emit.aten.c_shim import shims_by_function
@@ -20,15 +23,20 @@ from opwright.emit.emitter import Job
 from opwright.emit.torch_stubs.hints import docstring_lines, hints_of
 from opwright.explain.explanation import dispatch_records
 from opwright.explain.gradients import derivative_record
+from opwright.explain.loading import ExplainRequest, load_pytorch
 from opwright.explain.records import FormulaRecord, GradientRecord
 from opwright.explain.signatures import call_text, python_signatures
 from opwright.model.docstring import Docstring
 from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.release.inputs import Inputs
+from opwright.release.rules import Rules
+from opwright.release.tree import rules_of
 from opwright.schema.function import Argument, TensorOptions
 from opwright.schema.parser import parse_type
 from opwright.schema.types import Type
+from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["binding_data", "cpp_types_data", "docstring_data"]
+__all__ = ["binding_data", "cpp_types_data", "docstring_data", "dump_for_bindings"]
 
 #: Where Python's modules with docstrings find methods, and how callers name the class.
 _METHODS: Final = ("torch._C.TensorBase.", f"{TENSOR_METHODS.name}.")
@@ -208,3 +216,35 @@ def _c_shims(function: NativeFunction, job: Job) -> dict[str, JsonValue]:
     ]
     refusal = "" if shims else shim_refusal(function)
     return {"c_shims": shims, **({"c_shim_refusal": refusal} if refusal else {})}
+
+
+def dump_for_bindings(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict[str, JsonValue]:
+    """The dump of PyTorch's operators for bindings.
+
+    Raises FaultsFound with every mistake in the files.
+
+    >>> from opwright.release.inputs import open_inputs
+    >>> document = dump_for_bindings(open_inputs("auto"), None, Diagnostics())
+    >>> relu = next(operator for operator in document["operators"] if operator["name"] == "relu")
+    >>> [call["declaration"] for call in relu["cpp"]]
+    ['at::Tensor at::relu(const at::Tensor & self)', 'at::Tensor at::Tensor::relu() const']
+    """
+    rules = rules_of(inputs, release, sink)
+    job = load_pytorch(ExplainRequest((), inputs, release), inputs, rules, sink)
+    functions = job.catalog.functions
+    docstrings = _docstrings(inputs, rules)
+    names = {name for function in functions for name, _ in python_signatures(function, job)}
+    docstrings = {name: text for name, text in docstrings.items() if name in names}
+    return {
+        "format": FORMAT,
+        "kind": KIND,
+        "torch": str(rules.version),
+        "types": cpp_types_data(functions),
+        "docstrings": docstrings,
+        "operators": [binding_data(function, job, docstrings) for function in functions],
+    }
+
+
+def _docstrings(inputs: Inputs, rules: Rules) -> dict[str, JsonValue]:
+    """The docstrings of the release; none if its inputs have none, or some that only running them would tell."""
+    return docstring_data(DOCSTRINGS.load_inputs(LoadContext(Diagnostics(), rules, inputs)) or {})

@@ -221,8 +221,6 @@ def check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
     if operators.in_library:
         # The loader of library files knows their declared outputs, and reports this itself.
         return
-    # Few runs select this lint, and the modules are large.
-
     in_python = operators.has_meta_kernel
     for function in operators.functions:
         if meta_support(function, NO_META_KERNELS) is not MetaSupport.missing:

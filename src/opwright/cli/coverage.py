@@ -31,7 +31,7 @@ from opwright.coverage.records import (
     TrapKind,
 )
 from opwright.model.external_backend import Fallback
-from opwright.run.coverage import load_coverage
+from opwright.run.check import load_coverage
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

@@ -92,7 +92,7 @@ def _document(arguments: argparse.Namespace, sink: Diagnostics) -> dict[str, Jso
         return dump_libraries(arguments.library, inputs, arguments.release, sink, tuple(arguments.allow_path))
     if arguments.purpose is not None:
         # Other dumps need neither emitters nor explanations.
-        from opwright.bindings.document import dump_for_bindings
+        from opwright.bindings.data import dump_for_bindings
 
         return dump_for_bindings(inputs, arguments.release, sink)
     if arguments.backend:

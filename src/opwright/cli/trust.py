@@ -19,9 +19,8 @@ from opwright.cli.arguments import not_empty
 from opwright.files.writer import write_file
 from opwright.plugins.discovery import PluginName, find_module
 from opwright.plugins.guard import shown_path
-from opwright.plugins.head_names import head_names
 from opwright.plugins.permission import load_trust, trust_path, trust_text
-from opwright.plugins.settings import named_plugins
+from opwright.plugins.settings import head_names, named_plugins
 from opwright.plugins.sources import static_sources
 from opwright.run.file_kinds import expand_folders
 from opwright.source.codes import UNKNOWN_PLUGIN

@@ -19,7 +19,7 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, open_named_inputs
 from opwright.cli.streams import say
 from opwright.files.plain_files import read_below, read_plain_file, stays_below
-from opwright.files.state_files import STATE_FOLDER
+from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.run.provenance import FileOrigin, LineOrigin
 from opwright.source.codes import NO_PROVENANCE, NO_SUCH_LINE

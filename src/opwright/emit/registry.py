@@ -319,8 +319,8 @@ _ROWS: Final = (
         dialects=("deprecated", "docstrings", "stub_templates"),
         checks=(
             Check(".python.units:check_bindings"),
-            Check(".torch_stubs.checks:check_written_hints"),
-            Check(".torch_stubs.checks:check_result_classes"),
+            Check(".torch_stubs.hints:check_written_hints"),
+            Check(".torch_stubs.hints:check_result_classes"),
         ),
         imports=(".python.units",),
         by_default=False,
@@ -357,7 +357,7 @@ _ROWS: Final = (
         by_default=False,
         checks=(
             Check(".backend.checks:check_wrappers"),
-            Check("opwright.coverage.checks:check_backends", when_tolerant=False),
+            Check("opwright.coverage.report:check_backends", when_tolerant=False),
             Check(".backend.checks:check_inherited_kernels", when_tolerant=False),
         ),
         programs={"gen_backend_stubs": None},

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import load_plugin
-from opwright.plugins.head_names import head_names
 from opwright.plugins.plugin import Plugin
+from opwright.plugins.settings import head_names
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
 from opwright.run.request import Request

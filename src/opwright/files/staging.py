@@ -4,6 +4,8 @@ A killed run can remove neither its staging folders nor the new files that it ha
 them into a journal before it makes them, and the next run into the same output folder removes what the journal names.
 The lock of the output folder ends with the last process of a run, so whoever holds it knows that the run is dead.
 Process numbers would not prove that: systems use them again, and each container has its own.
+
+Files of the state folder are replaced whole, and start with a checksum of what follows.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import zlib
 from types import TracebackType
 
-from opwright.files.plain_files import read_plain_file, remove_below
+from opwright.files.plain_files import make_folders, read_plain_file, remove_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +24,19 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.files.plain_files import Status
-
 __all__ = [
     "STAGING_PREFIX",
+    "STATE_FOLDER",
     "TEMPORARY_SUFFIX",
     "Journal",
+    "read_checked_state",
     "remove_left_staging",
     "remove_old_staging",
     "remove_staging",
+    "replace_checked_state",
+    "replace_state",
     "staging_name",
+    "state_header",
 ]
 
 STAGING_PREFIX: Final = ".opwright-"
@@ -199,3 +206,47 @@ def _relative(path: str, start: str) -> str:
     except ValueError:
         # On Windows there is no way from one drive to another.
         return path
+
+
+STATE_FOLDER = ".opwright"
+"""The folder below an output folder where runs keep their state. It may be deleted at any time."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def replace_state(path: str, data: bytes) -> bool:
+    """Replace a file of the state folder, whole, and tell whether that was possible."""
+    temporary = f"{path}.{os.getpid()}{TEMPORARY_SUFFIX}"
+    try:
+        make_folders(os.path.dirname(path))
+        with contextlib.suppress(FileNotFoundError):
+            # Left by a process that had this number, or put here by someone.
+            os.unlink(temporary)
+        with open(os.open(temporary, _NEW, 0o666), "wb") as stream:
+            stream.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        return False
+    return True
+
+
+def state_header(file_format: str, body: bytes) -> str:
+    """The first line of a file of the state folder: its format, and the checksum and the length of what follows."""
+    return f"{file_format} {zlib.crc32(body):08x} {len(body)}"
+
+
+def replace_checked_state(path: str, file_format: str, body: bytes) -> str:
+    """Replace a file of the state folder, and give its header; empty if that was not possible."""
+    header = state_header(file_format, body)
+    return header if replace_state(path, header.encode() + b"\n" + body) else ""
+
+
+def read_checked_state(path: str, file_format: str) -> tuple[str, bytes]:
+    """The header of a file of the state folder, and what follows it.
+
+    Raises OSError if the file cannot be read, and ValueError if the header is not of this format or of what follows.
+    """
+    header, _, body = read_plain_file(path).partition(b"\n")
+    if header.decode() != state_header(file_format, body):
+        raise ValueError("the header is another one")
+    return header.decode(), body

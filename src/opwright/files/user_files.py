@@ -25,8 +25,14 @@ from typing import Final, NamedTuple
 from opwright.files.file_calls import FileBusy, exchange_files, lease
 from opwright.files.lock import FolderLock
 from opwright.files.plain_files import make_folders
-from opwright.files.staging import Journal, remove_old_staging, remove_staging, staging_name
-from opwright.files.state_files import read_checked_state, replace_checked_state
+from opwright.files.staging import (
+    Journal,
+    read_checked_state,
+    remove_old_staging,
+    remove_staging,
+    replace_checked_state,
+    staging_name,
+)
 from opwright.files.writer import write_fault
 from opwright.release.user_cache import cache_folder
 from opwright.source.codes import NO_SPACE, NOT_PERMITTED

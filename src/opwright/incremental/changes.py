@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.dialects.deprecated.fields import operator_of as deprecated_operator
+from opwright.dialects.deprecated import operator_of as deprecated_operator
 from opwright.dialects.derivatives.fields import called_names, keyed_operators
 from opwright.dialects.derivatives.fields import operator_of as derivative_operator
 from opwright.dialects.native_functions.scope import operator_of as native_operator

@@ -19,7 +19,7 @@ from functools import cache
 from json import dumps
 
 from opwright.files.plain_files import file_status, real_folder
-from opwright.files.state_files import STATE_FOLDER
+from opwright.files.staging import STATE_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from json import loads
 
 from opwright.files.plain_files import read_plain_file, real_folder, remove_below, remove_flat_folder
-from opwright.files.state_files import replace_state
+from opwright.files.staging import replace_state
 from opwright.incremental.identity import Run
 from opwright.incremental.state import Manifest, root_of
 from opwright.source.codes import LINKED_FOLDER

@@ -18,7 +18,7 @@ import os
 from json import dumps, loads
 
 from opwright.files.plain_files import file_status, real_folder, stays_below
-from opwright.files.state_files import STATE_FOLDER, read_checked_state, replace_checked_state
+from opwright.files.staging import STATE_FOLDER, read_checked_state, replace_checked_state
 from opwright.incremental.identity import InputStamps, tool_identity
 
 TYPE_CHECKING = False

@@ -12,10 +12,9 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
 from opwright.plugins.active import ACTIVE, Permission
 from opwright.plugins.discovery import PluginName, load_plugin
-from opwright.plugins.head_names import head_names
 from opwright.plugins.permission import permitted_names, refusal
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.settings import named_plugins
+from opwright.plugins.settings import head_names, named_plugins
 from opwright.plugins.use import ensure_active
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions, RunPlugins
 from opwright.plugins.active import ACTIVE, with_plugins
-from opwright.plugins.head_names import with_head_plugins
+from opwright.plugins.settings import with_head_plugins
 from opwright.plugins.use import ensure_active
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from opwright.diff.outputs import FileLines, OutputSide
 from opwright.diff.shims import release_shim_tables, shims_by_operator
 from opwright.dump.document import dumped_files, parse_dump
 from opwright.files.plain_files import read_plain_file
-from opwright.files.state_files import STATE_FOLDER
+from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DifferentiableFunction

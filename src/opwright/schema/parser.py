@@ -20,11 +20,10 @@ from opwright.schema.function import (
     make_argument,
     make_return,
 )
-from opwright.schema.grammar import DISPATCHER, STRICT, Grammar
 from opwright.schema.names import OperatorName, parsed_operator_name, whole_operator_name
 from opwright.schema.normal_form import normal_form
 from opwright.schema.rules import check_schema
-from opwright.schema.type_parser import read_type
+from opwright.schema.type_parser import DISPATCHER, STRICT, Grammar, read_type
 from opwright.schema.types import Annotation, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Fault

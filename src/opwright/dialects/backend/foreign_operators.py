@@ -14,8 +14,8 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.model.library import PYTORCH, library_names
 from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
-from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace, read_written_schema
+from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string

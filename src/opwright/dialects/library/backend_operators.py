@@ -17,8 +17,8 @@ from opwright.dialects.names import default_kernel_name
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.fault import SchemaFault
-from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace, read_written_schema
+from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple

@@ -1,15 +1,17 @@
-"""Loads library files: the operators of each namespace, with a catalog of their own."""
+"""Loads library files: the operators of each namespace, with a catalog of their own, by rules between the entries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Files
 from collections.abc import Sequence as Row
+from itertools import chain
+from typing import Final
 
 from opwright.dialects.backend.values import Releases
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import LIBRARY_ENTRY
-from opwright.dialects.library.checks import check_entries, check_operators_are_new
 from opwright.dialects.library.contracts import contract_overloads
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import READERS
@@ -25,16 +27,20 @@ from opwright.dialects.library.saved import public_operators
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.dialects.table import TAGS
+from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
 from opwright.dialects.tags import load_tags
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.declared_outputs import depends_on_values
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import UnlinkedFunction
+from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
 from opwright.model.operator_library import OperatorLibrary
+from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
-from opwright.schema.grammar import DISPATCHER
+from opwright.schema.function import FunctionSchema
+from opwright.schema.type_parser import DISPATCHER
+from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.named_tuple import NamedTuple
@@ -42,7 +48,7 @@ from opwright.source.nodes import Mapping, Node
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["LibrarySource", "load", "load_sources"]
+__all__ = ["LibrarySource", "check_entries", "check_operators_are_new", "load", "load_sources"]
 
 
 class LibrarySource(NamedTuple):
@@ -162,3 +168,165 @@ def _load_namespace(
         oldest_release=facts.oldest_release,
         has_own_signatures=facts.has_own_signatures,
     )
+
+
+_APPEND_DTYPE: Final = "fp32_append_dtype"
+
+#: The name of an operator at the beginning of an entry of PyTorch's. Entries are found in the text, because loading
+#: them takes longer than the rest of a run for a library.
+_ENTRY: Final = re.compile(r"^- func: (?:aten::)?([\w.]+)\(", re.MULTILINE)
+_AUTOGEN: Final = re.compile(r"^  autogen: (.*)", re.MULTILINE)
+
+#: The keys, besides composite ones, that PyTorch adds to those of the arguments of each call.
+_CALLED_WITHOUT_TENSORS: Final = frozenset(("ADInplaceOrView", "BackendSelect"))
+
+
+def check_entries(
+    functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool, is_stable: bool
+) -> None:
+    """Report faults that concern several entries of a namespace."""
+    written = [function for function in functions if not function.is_synthesized]
+    if has_own_signatures:
+        _check_typed(written, report)
+    else:
+        _check_kernels(written, report)
+    _check_conditions(written, report)
+    for function in written:
+        if function.library_fields.outputs:
+            _check_outputs(function, report)
+        if function.kernels and not _is_reached(function, is_stable=is_stable):
+            _report_unreached(function, report)
+        elif function.kernels and not function.has_composite_kernel:
+            _report_hidden_tensors(function, report)
+        autocast = function.library_fields.autocast
+        policies = [autocast.everywhere, *(policy for _, policy in autocast.by_device)]
+        if _APPEND_DTYPE in policies and not any(_appends_dtype(other, function) for other in written):
+            message = f"`{function.name}` has no overload that also takes a `ScalarType`"
+            report.error(codes.AUTOCAST_SCHEMA, message, report.value(function, "autocast"))
+
+
+def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report several kernels for a key whose signatures generated code does not know."""
+    for function in functions:
+        for key, kernel in function.kernels.items():
+            if kernel.implementations:
+                message = f"the kernels of `{function.name}` have signatures of their own, so nothing can choose one"
+                help = "remove `kernel_signatures: declared`"
+                report.error(codes.IMPLEMENTATION, message, report.dispatch_key(function, key.name), help=help)
+
+
+def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report overloads of one operation with different conditions."""
+    first: dict[object, NativeFunction] = {}
+    for function in functions:
+        for group in (function.group, function.view_group):
+            owner = function if group is None else first.setdefault(group, function)
+            if owner.library_fields.condition != function.library_fields.condition:
+                message = f"`{function.name}` has another condition than `{owner.name}`"
+                also = report.other(owner, "this overload")
+                report.error(codes.CONDITIONS_DIFFER, message, report.name(function), also=also)
+
+
+def check_operators_are_new(functions: Iterable[UnlinkedFunction], inputs: Inputs, report: CrossReport) -> None:
+    """Report operators that the release has already."""
+    names = _released_names(inputs.read_text(NATIVE_FUNCTIONS.inputs[0]).text)
+    for function in functions:
+        if function.name.text in names:
+            message = f"PyTorch already has `{function.namespace}::{function.name}`"
+            help = "use a namespace of your own, or another overload name"
+            report.error(codes.OPERATOR_EXISTS, message, report.name(function), help=help)
+
+
+def _released_names(text: str) -> frozenset[str]:
+    listed = [name.strip() for names in _AUTOGEN.findall(text) for name in names.split(",")]
+    return frozenset([*_ENTRY.findall(text), *listed])
+
+
+def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
+    group = function.group
+    members = [function] if group is None else group.functions()
+    at = report.key(function, "outputs")
+    with_meta = [member for member in members if META in member.kernels]
+    if function.has_composite_implicit:
+        message = f"`{function.name}` is composite: its outputs are those of the operators that it calls"
+        report.error(codes.OUTPUT_TWICE, message, at, help="remove `outputs`, or name kernels in `dispatch`")
+    elif with_meta:
+        message = f"`{with_meta[0].name}` has a kernel for `{META.name}`, which would give the same outputs"
+        also = report.other(with_meta[0], "this operator")
+        report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+    elif depends_on_values(function.library_fields.outputs) and (
+        group is not None or function.library_fields.contracts
+    ):
+        message = f"`{function.name}` has a size that depends on values, and nobody can make its out argument before"
+        report.error(codes.OUTPUT_SCHEMA, message, at, help="remove the out overload or the contracts")
+    elif group is not None and function is group.out and group.functional.library_fields.outputs:
+        message = f"`{group.functional.name}` has declared the outputs already"
+        also = report.other(group.functional, "this overload")
+        report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+
+
+def _appends_dtype(overload: NativeFunction, function: NativeFunction) -> bool:
+    """Whether an overload takes the arguments of a function and a dtype after them."""
+    if overload.namespace != function.namespace or overload.name.base != function.name.base:
+        return False
+    types = [argument.type.text for argument in overload.arguments.all]
+    own = [argument.type.text for argument in function.arguments.all]
+    return types in ([*own, "ScalarType"], [*own, "ScalarType?"])
+
+
+def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report kernels of two operators."""
+    owners: dict[tuple[object, ...], NativeFunction] = {}
+    for function in functions:
+        for kernel in _own_kernels(function):
+            key = (kernel.namespace, kernel.name, *_parameters(function.schema, kernel))
+            owner = owners.setdefault(key, function)
+            if owner is not function:
+                message = f"`{kernel.name}` is also the kernel of `{owner.name}`"
+                also = report.other(owner, "the other operator")
+                report.error(codes.KERNEL_TWICE, message, report.kernel(function, kernel.name), also=also)
+
+
+def _is_reached(function: NativeFunction, *, is_stable: bool) -> bool:
+    """Whether calls of an operator reach one of its kernels: by a tensor among the arguments, or without any."""
+    if function.has_composite_kernel or any(
+        is_seen_by_dispatcher(argument.type) for argument in function.arguments.all
+    ):
+        return True
+    # The generated kernel of a factory under BackendSelect reads the tensor options.
+    by_options = function.is_factory and not is_stable
+    return by_options or any(key.name in _CALLED_WITHOUT_TENSORS for key in function.kernels)
+
+
+def _report_unreached(function: NativeFunction, report: CrossReport) -> None:
+    """Report that each call of an operator fails."""
+    key, kernel = next(iter(function.kernels.items()))
+    message = f"`{function.name}` takes no tensor, so PyTorch never chooses its kernel for `{key.name}`"
+    help = f"name it under the key that needs no tensor: `{COMPOSITE_EXPLICIT.name}: {kernel.name}`"
+    report.warning(codes.UNREACHED_KERNEL, message, report.dispatch_key(function, key.name), help=help)
+
+
+def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> None:
+    """Report tensors at which the dispatcher does not look."""
+    for argument in function.arguments.all:
+        if holds_tensors(argument.type) and not is_seen_by_dispatcher(argument.type):
+            message = f"the dispatcher does not see tensors in `{argument.type} {argument.name}`"
+            help = f"take `Tensor[]` or `Tensor?[]`, or name a kernel for `{COMPOSITE_IMPLICIT.name}`"
+            report.warning(codes.HIDDEN_TENSORS, message, report.argument(function, argument.text), help=help)
+
+
+def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:
+    """The different kernels that an entry names, or that it has by its name."""
+    seen: set[tuple[str, str]] = set()
+    for kernel in chain.from_iterable([chosen.written for chosen in function.kernels.values()]):
+        if (kernel.namespace, kernel.name) not in seen:
+            seen.add((kernel.namespace, kernel.name))
+            yield kernel
+
+
+def _parameters(schema: FunctionSchema, kernel: Kernel) -> tuple[object, ...]:
+    """What distinguishes kernels of the same name: nothing for structured ones, which are classes."""
+    if kernel.structured:
+        return ("structured",)
+    arguments = [(argument.type.text, argument.is_write) for argument in schema.arguments.all]
+    return (*arguments, *[result.text.partition(" ")[0] for result in schema.returns])

@@ -9,8 +9,8 @@ from opwright.dialects.library.head import GLOBAL, Head, check_namespace, check_
 from opwright.model.library import BUILD_NAMESPACE, Library, library_names
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
-from opwright.schema.grammar import DISPATCHER
 from opwright.schema.parser import read_namespace
+from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.named_tuple import NamedTuple

@@ -13,9 +13,9 @@ from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryF
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
-from opwright.schema.grammar import STRICT, Grammar
 from opwright.schema.names import OperatorName
 from opwright.schema.normal_form import NormalForm, normal_form
+from opwright.schema.type_parser import STRICT, Grammar
 from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Node, Scalar

@@ -14,8 +14,7 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.namespaces import closing, enclose, opening
 from opwright.cpp.signature import Signature
 from opwright.emit.backend import structured_classes
-from opwright.emit.backend.kernel_checks import free_kernels
-from opwright.emit.backend.kernel_signatures import convention_headers, signature_of
+from opwright.emit.backend.kernel_signatures import convention_headers, free_kernels, signature_of
 from opwright.emit.backend.sections import section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.external_backend import (

@@ -12,7 +12,7 @@ from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.autograd.kernels import has_kernel
-from opwright.emit.checked_kernels import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
+from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
 from opwright.emit.library.autocast import autocast_policies
 from opwright.emit.library.c_shims import library_shims, shim_refusal

@@ -1,11 +1,11 @@
-"""The hints of functions and methods in the stub files of torch: hand-written, or from operators, with docstrings."""
+"""The hints of functions and methods in the stub files of torch, hand-written or from operators, and their checks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
+from opwright.convention.python.bound import NN, TENSOR_METHODS, TORCH, PythonModule
 from opwright.convention.python.hints import Hints
 from opwright.convention.python.overloads import Pair, sort_pairs
 from opwright.emit.emitter import Job, per_job
@@ -14,9 +14,13 @@ from opwright.emit.torch_stubs.hand_written import WrittenHint, written_hints
 from opwright.model.docstring import Docstring
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.python_bindings import WITHOUT_GENERATED_HINTS
+from opwright.source.codes import BROKEN_DOCSTRING, CLASSES_DIFFER, HINT_WITHOUT_OPERATOR
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label
 
 __all__ = [
     "WRITTEN",
+    "check_result_classes",
+    "check_written_hints",
     "classes_by_name",
     "docstring_lines",
     "docstrings",
@@ -178,3 +182,45 @@ def docstring_lines(text: str) -> list[str]:
     from inspect import cleandoc
 
     return cleandoc(text).strip().splitlines()
+
+
+#: File of hand-written hints -> the modules whose operators they are of.
+_MODULES = {"functions": (TORCH,), "methods": (TENSOR_METHODS,), "nn": (NN, TORCH)}
+
+
+def check_written_hints(job: Job, sink: Diagnostics) -> None:
+    """Warn of hand-written hints without an operator, and of docstrings that end too early."""
+    for file, modules in _MODULES.items():
+        bound = {name for module in modules for name in _bound_names(job, module)}
+        for hint in written_hints(file, job.rules):
+            if bound and hint.section == "operators" and hint.name not in bound:
+                message = f"the hand-written hint of `{modules[0].name}.{hint.name}` is of no operator"
+                sink.warning(HINT_WITHOUT_OPERATOR, message, help="remove the hint from `tools/pyi/gen_pyi.py` too")
+                bound.add(hint.name)
+    for name, docstring in docstrings(job).items():
+        if '"""' in docstring.text:
+            message = f"the docstring of `{name}` has three quotation marks in it"
+            sink.warning(BROKEN_DOCSTRING, message, docstring.span, help="write single quotation marks")
+
+
+def check_result_classes(job: Job, sink: Diagnostics) -> None:
+    """Report overloads of one function whose named results have different classes."""
+    try:
+        classes = classes_by_name(job)
+    except FaultsFound:
+        return
+    for texts in classes.values():
+        first, *others = texts.values()
+        for function in others:
+            message = f"the named results of `{function.name}` differ from those of `{first.name}`"
+            label = Label(first.entry, "the other", primary=False)
+            help = "give the fields the same names and types, or leave the names out"
+            sink.add(Fault.at(CLASSES_DIFFER, message, function.entry, also=(label,), help=help).diagnostic)
+
+
+def _bound_names(job: Job, module: PythonModule) -> set[str]:
+    try:
+        return {binding.name.name for binding in bindings(job, module)}
+    except FaultsFound:
+        # Another check reports them.
+        return set()

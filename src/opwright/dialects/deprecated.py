@@ -1,4 +1,4 @@
-"""Loads `deprecated.yaml` into deprecated signatures with the functions that they call."""
+"""`deprecated.yaml`: the fields of an entry, and signatures that Python still accepts with the functions they call."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Files
 from typing import Final
 
-from opwright.dialects.deprecated.fields import CALL, NAME
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
 from opwright.dialects.table import DEPRECATED, dialect_help
 from opwright.model.catalog import PartialCatalog
 from opwright.model.deprecated import DeprecatedSignature
@@ -25,6 +25,8 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+
+__all__ = ["CALL", "DEPRECATED_FIELDS", "NAME", "json_schema", "operator_of"]
 
 #: Constants that a call may pass, with their types.
 _CONSTANTS: Final[dict[str, Type]] = {"1": SCALAR}
@@ -232,3 +234,33 @@ def _plain(argument: Argument) -> str:
 
 def _returns_text(schema: FunctionSchema) -> str:
     return ", ".join([result.text for result in schema.returns]) or "()"
+
+
+NAME: Final = "name"
+CALL: Final = "aten"
+
+DEPRECATED_FIELDS: Final = (
+    Field(
+        NAME, "schema", TEXT, "The deprecated signature, such as `add(Tensor self, Scalar alpha, Tensor other)`.", True
+    ),
+    Field(CALL, "call", TEXT, "The call that it stands for, such as `add(self, other, alpha)`.", True),
+)
+
+
+def json_schema() -> dict[str, object]:
+    """The schema: a list of deprecated signatures. Signatures and calls are texts for it; Opwright checks those."""
+    entries = list_of_schema(mapping_schema(DEPRECATED_FIELDS))
+    return dialect_schema("Deprecated Python signatures of operators of PyTorch", entries)
+
+
+_CALLED: Final = re.compile(r"name: .*\n  aten: (\w+?)(?:_out)?\(")
+
+
+def operator_of(item: str) -> str | None:
+    """The operator that an item calls, told from its text; None if the item does not begin in the usual way.
+
+    >>> operator_of("name: add(Tensor self, Scalar alpha, Tensor other) -> Tensor\\n  aten: add(self, other, alpha)")
+    'add'
+    """
+    match = _CALLED.match(item)
+    return None if match is None else match[1]
