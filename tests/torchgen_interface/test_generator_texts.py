@@ -63,6 +63,18 @@ def test_static_calls_are_equal(reference: Side, own: Side) -> None:
         assert not difference(expected, actual, str(ours.func))
 
 
+@pytest.mark.parametrize("name", ["cat", "sum.dim_IntList", "_foreach_add_.List", "index.Tensor"])
+def test_calls_do_not_depend_on_the_current_function(reference: Side, own: Side, name: str) -> None:
+    """Programs that make calls of many functions choose the types once."""
+    texts = []
+    for side in (reference, own):
+        function = next(f for f in side.parsed.native_functions if str(f.func.name) == name)
+        choices = {"use_const_ref_for_mutable_tensors": False, "use_ilistref_for_tensor_lists": False}
+        with side.module("local").parametrize(**choices):
+            texts.append(list(static_calls(side, function)))
+    assert not difference(texts[0], texts[1], name)
+
+
 def test_builds_without_static_calls_have_no_body(own: Side) -> None:
     """Without dispatch keys the text is empty."""
     function = own.parsed.native_functions[0]

@@ -176,6 +176,23 @@ def test_lines_of_the_enumeration_are_equal(reference: Side, own: Side) -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("Return", "Tensor(a!)"),
+        ("Return", "Tensor(a) values"),
+        ("Arguments", "*, Tensor(a!) out"),
+        ("Arguments", "Tensor(a) self, *, Tensor(b!) first, Tensor(c!) second"),
+        ("Annotation", "a! -> a|b"),
+    ],
+)
+def test_parts_need_no_schema_around_them(reference: Side, own: Side, kind: str, text: str) -> None:
+    """What is parsed alone need not fit the other parts of a schema."""
+    parsed = [getattr(side.module("model"), kind).parse(text) for side in (reference, own)]
+    assert not difference(*parsed)
+    assert str(parsed[0]) == str(parsed[1])
+
+
 TEXT = "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
 
 

@@ -14,6 +14,7 @@ from opwright.model.native_function import Kernel
 from opwright.model.native_function import NativeFunction as ModelFunction
 from opwright.torchgen.api.translate import model_given, model_wanted
 from opwright.torchgen.api.types.signatures import CppSignature, DispatcherSignature
+from opwright.torchgen.context import native_function_manager
 from opwright.torchgen.dest.native_functions import compute_native_function_declaration
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import (
@@ -108,13 +109,13 @@ def static_dispatch(sig: Signature, f: NativeFunction, backend_indices: list[Bac
     if not backend_indices:
         return ""
     backends, kernels = _static_backends(f, backend_indices)
-    return static_call(model_function(f), backends, _caller(sig), kernels)
+    return static_call(model_function(f), backends, _caller(sig, f), kernels)
 
 
 def generate_static_dispatch_backend_call(sig: Signature, f: NativeFunction, backend_index: BackendIndex) -> str:
     """The call of the function of a dispatch key."""
     [key], kernels = _static_backends(f, [backend_index])
-    return kernel_call(model_function(f), key, kernels.get(key), _caller(sig))
+    return kernel_call(model_function(f), key, kernels.get(key), _caller(sig, f))
 
 
 def generate_static_dispatch_fallback_call(
@@ -122,17 +123,19 @@ def generate_static_dispatch_fallback_call(
 ) -> str:
     """The call of the kernel that serves all keys; without one, a statement that raises an error."""
     backends, _ = _static_backends(f, backend_indices)
-    return fallback_call(model_function(f), backends, _caller(sig))
+    return fallback_call(model_function(f), backends, _caller(sig, f))
 
 
 def translate_args(sig: Signature, cpp_sig: CppSignature) -> str:
     """The arguments of a call of a public function in the body of a function with a signature."""
     wanted = [model_wanted(binding.nctype) for binding in cpp_sig.arguments()]
-    return arguments(_caller(sig).bindings, tuple(wanted))
+    return arguments(tuple(map(model_given, sig.arguments())), tuple(wanted))
 
 
-def _caller(sig: Signature) -> Caller:
-    return Caller(tuple(map(model_given, sig.arguments())), symint=sig.symint)
+def _caller(sig: Signature, f: NativeFunction) -> Caller:
+    """The function that calls, whose parameters have the types of the operator even if another one is current."""
+    with native_function_manager(f):
+        return Caller(tuple(map(model_given, sig.arguments())), symint=sig.symint)
 
 
 def _static_backends(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import ClassVar, Final
 
 from opwright.schema import function as schema_model
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_argument, read_namespace, read_schema
+from opwright.schema.parser import read_argument, read_namespace, read_schema, read_unchecked_schema
 from opwright.schema.rules import check_schema
 from opwright.schema.signature import signature as model_signature
 from opwright.schema.types import Annotation as ModelAnnotation
@@ -124,7 +124,7 @@ def model_return(r: Return) -> schema_model.Return:
 
 def parse_returns(return_decl: str) -> tuple[Return, ...]:
     """The returns of a text. Raises AssertionError, or RuntimeError for an unknown type."""
-    return FunctionSchema.parse(f"f() -> {return_decl}").returns
+    return tuple(map(return_of, _parsed_part(f"f() -> {return_decl}").returns))
 
 
 @record()
@@ -201,12 +201,12 @@ class Arguments(Record):
     @staticmethod
     def parse(args: str) -> Arguments:
         """The arguments of a text. Raises AssertionError, or RuntimeError for an unknown type."""
-        return arguments_of(_parsed(f"f({args}) -> ()").arguments)
+        return arguments_of(_parsed_part(f"f({args}) -> ()").arguments)
 
     @staticmethod
     def _preparse(args: str) -> tuple[list[Argument], list[Argument], list[Argument]]:
         """The positional, keyword-only and out arguments of a text."""
-        origin = _parsed(f"f({args}) -> ()").arguments
+        origin = _parsed_part(f"f({args}) -> ()").arguments
         return list(_records(origin.positional)), list(_records(origin.keyword_only)), list(_records(origin.out))
 
     @property
@@ -324,12 +324,20 @@ def _model_arguments(arguments: Arguments) -> schema_model.Arguments:
     )
 
 
-def _parsed(text: str, start: int = 0) -> schema_model.FunctionSchema:
+Reader = Callable[[str, int], schema_model.FunctionSchema]
+
+
+def _parsed(text: str, start: int = 0, read: Reader = read_schema) -> schema_model.FunctionSchema:
     """Opwright's schema of a text, with the exceptions of PyTorch's generator."""
     try:
-        return read_schema(text, start)
+        return read(text, start)
     except SchemaFault as fault:
         raise raised(fault, text) from None
+
+
+def _parsed_part(text: str) -> schema_model.FunctionSchema:
+    """A schema with a part that a caller has alone, so that it need not fit the other parts."""
+    return _parsed(text, read=read_unchecked_schema)
 
 
 @record("name arguments returns")
