@@ -17,7 +17,7 @@ from opwright.explain.gradients import derivative_record
 from opwright.explain.keys import key_names
 from opwright.explain.resolution import Entries, resolve
 from opwright.explain.signatures import python_name
-from opwright.release.inputs import open_inputs
+from opwright.release.inputs import from_source_path, open_inputs
 from tests.explain.agreement import installed_job
 
 FUNCTION, METHOD = "a Python function", "a method of Python's tensors"
@@ -69,6 +69,10 @@ MISSPELT = {
     "CompositImplicitAutograd": "CompositeImplicitAutograd",
     "pointwize": "pointwise",
     "aten::ad.Tensor": "add.Tensor",
+    "structured_ad_out": "structured_add_out",
+    "ad_kernel": "add_kernel",
+    "at::_ops::add_Tensr::call": "at::_ops::add_Tensor::call",
+    "RegisterCPUU_0.cpp": "RegisterCPU_0.cpp",
 }
 
 
@@ -146,6 +150,51 @@ def test_what_a_name_was_taken_for_is_said(capsys: pytest.CaptureFixture[str]) -
     assert "torch.addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number" in out
     assert main(["explain", "pointwise"]) == 0
     assert capsys.readouterr().out.startswith("pointwise is a tag of ")
+
+
+#: What a source tree has beside the entries: a kernel that calls a loop by a function of its own, and the loop.
+LOSS = """\
+DEFINE_DISPATCH(mse_stub);
+
+static void compute(TensorIterator& iter) {
+  mse_stub(iter.device_type(), iter);
+}
+
+TORCH_IMPL_FUNC(mse_loss_out)
+(const Tensor& input, const Tensor& target, int64_t reduction, const Tensor& result) {
+  compute(*this);
+}
+
+Tensor unrelated(const Tensor& self) {
+  return self;
+}
+"""
+LOOPS = (
+    "namespace {\nvoid squares(TensorIteratorBase& iter) {}\n}\n\nALSO_REGISTER_AVX512_DISPATCH(mse_stub, &squares)\n"
+)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """A source tree with a kernel that calls a loop."""
+    native = tmp_path / "aten/src/ATen/native"
+    (native / "cpu").mkdir(parents=True)
+    entry = "- func: mse_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)\n"
+    table = "  structured: True\n  dispatch:\n    CPU: mse_loss_out\n"
+    (native / "native_functions.yaml").write_text(entry + table)
+    (native / "tags.yaml").write_text("- tag: core\n  desc: Core.\n")
+    (native / "Loss.cpp").write_text(LOSS)
+    (native / "cpu/Loops.cpp").write_text(LOOPS)
+    return native.parent
+
+
+@pytest.mark.parametrize("name", ["mse_stub", "squares", "at::native::squares"])
+def test_loops_lead_to_the_kernels_that_call_them(name: str, sources: Path) -> None:
+    """With a source tree, a function that is registered for a table leads to the operators of the table's callers."""
+    resolution = resolve(name, Entries(from_source_path(str(sources))))
+    assert resolution is not None
+    assert resolution.operators == ("mse_loss.out",)
+    assert "aten/src/ATen/native/cpu/Loops.cpp:5 registers for mse_stub" in resolution.taken_for
 
 
 @pytest.mark.parametrize("name", MISSPELT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
@@ -14,7 +15,7 @@ from opwright.files.plan import file_specs, shard_path
 from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["resolve_file"]
+__all__ = ["file_names", "resolve_file"]
 
 #: An operator with kernels for most keys: files are planned for it where a name tells no operator.
 _ANY: Final = "add"
@@ -42,6 +43,21 @@ def resolve_file(text: str, request: ExplainRequest) -> Resolution | None:
     return Resolution(
         "a generated file" if len(files) == 1 else "the name of generated files", (), about=" ".join(files.values())
     )
+
+
+_FILE: Final = re.compile(r"(?:.*/)?(\w+)\.(?:cpp|cu|h|py|pyi|yaml|json)")
+
+
+def file_names(text: str, request: ExplainRequest) -> frozenset[str]:
+    """The names of generated files that a name with a suffix of files may have meant."""
+    if not _FILE.fullmatch(text):
+        return frozenset()
+    job = load_part(request._replace(names=(_ANY,)), rules_of(request.inputs, request.release, Diagnostics()))
+    if job is None:
+        return frozenset()
+    families = [name for name in FAMILIES if name in DEFAULT_FAMILIES]
+    paths = [path for emitter in emitters(job, families) for path in _paths(emitter, job)]
+    return frozenset([PurePosixPath(path).name for path in paths])
 
 
 def _operators_in(name: str, entries: Entries) -> Sequence[str]:

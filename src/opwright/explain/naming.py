@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from opwright.explain.generated_files import resolve_file
+from opwright.explain.generated_files import file_names, resolve_file
 from opwright.explain.gradients import differentiable_function
 from opwright.explain.loading import Explained, ExplainRequest, load_jobs
 from opwright.explain.resolution import (
@@ -71,6 +71,6 @@ def unknown_name(name: str, request: ExplainRequest) -> str:
     entries = Entries(request.inputs)
     plain = plain_name(name, ("aten",)).removeprefix("aten::")
     overloads = [operator for operator in entries.texts if operator.partition(".")[0] == plain.partition(".")[0]]
-    nearest = did_you_mean(plain, known_names(plain, entries))
+    nearest = did_you_mean(plain, file_names(plain, request) or known_names(plain, entries))
     hint = f"there are {', '.join(overloads)}" if overloads else str(nearest)
     return f"no operator `{name}`{'; ' + hint if hint else ''}"

@@ -12,6 +12,7 @@ from typing import Final
 
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.explain.keys import key_names, key_text
+from opwright.explain.loops import LoopSources
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -108,6 +109,11 @@ class Entries:
         if file is None:
             return {}
         return {match[1] + match[2]: text for _, text in split_items(file.text) if (match := ENTRY_NAME.match(text))}
+
+    @cached_property
+    def loops(self) -> LoopSources:
+        """The functions with loops in the sources, if these are on this machine."""
+        return LoopSources(self._inputs)
 
     @cached_property
     def operators(self) -> frozenset[str]:
@@ -213,7 +219,7 @@ _KERNEL: Final = re.compile(r"(?:at::native::)?(?:structured_)?(\w+?)(?:::(?:imp
 
 
 def _kernel(text: str, entries: Entries) -> Iterator[Resolution]:
-    """Kernels that entries name; without one, those with the name of the C++ function; functions that loops have."""
+    """Kernels that entries name; without one, those with the name of the C++ function."""
     match = _KERNEL.fullmatch(text)
     if match is None:
         return
@@ -221,9 +227,28 @@ def _kernel(text: str, entries: Entries) -> Iterator[Resolution]:
     yield Resolution("a kernel", tuple([name for name, entry in entries.texts.items() if value.search(entry)]))
     if match[1] != text:
         yield _function(match[1], entries)._replace(taken_for="a kernel")
-    loop = re.sub(r"_(?:kernel|stub)(?:_(?:impl|cuda|mps))?$", "", match[1])
-    if loop != match[1]:
-        yield _named("the function of a loop, by its name", entries, loop)
+
+
+_LOOP: Final = re.compile(r"(?:at::native::)?(\w+?)(_(?:kernel|stub)(?:_(?:impl|cuda|mps))?)?")
+
+
+def _loop(text: str, entries: Entries) -> Iterator[Resolution]:
+    """Functions that have the loops of kernels: as PyTorch's sources register them; without sources, by their names."""
+    match = _LOOP.fullmatch(text)
+    if match is None:
+        return
+    loop = entries.loops.find(text.rpartition("::")[2])
+    if loop is not None:
+        operators = [
+            operator
+            for caller in loop.callers
+            for own in _kernel(f"at::native::{caller}", entries)
+            for operator in own.operators
+        ]
+        taken_for = f"the function of a loop, which {loop.place} registers for {loop.stub}"
+        yield Resolution(taken_for, tuple(dict.fromkeys(operators)))
+    if match[2]:
+        yield _named("the function of a loop, by its name", entries, match[1])
 
 
 def _helper(text: str, entries: Entries) -> Iterator[Resolution]:
@@ -275,10 +300,12 @@ _READERS: Final[Sequence[Callable[[str, Entries], Iterator[Resolution]]]] = (
     _key,
     _tag,
     _helper,
+    _loop,
 )
 
 
 _QUALIFIER: Final = re.compile(r"(?:\w+::)+|(?:torch|F|Tensor|nn)\.(?:\w+\.)*")
+_OPERATOR_CLASS_LEAD: Final = re.compile(r"(?:at::)?_ops::")
 _KERNELS: Final = re.compile(r"(?m)^    [\w, ]+: *(?:\w+::)*(\w+)")
 _TAGS: Final = re.compile(r"(?m)^  tags: *(.*)$")
 _SHIM_PREFIX: Final = "aoti_torch_cpu_"
@@ -296,12 +323,18 @@ def known_names(text: str, entries: Entries) -> frozenset[str]:
     qualifier = _QUALIFIER.match(text)
     lead = "" if qualifier is None else qualifier[0]
     names = list(_unprefixed(lead, entries))
+    if match := _OPERATOR_CLASS_LEAD.match(text):
+        after = text[len(match[0]) :].partition("::")
+        return frozenset([f"{match[0]}{symbol}{after[1]}{after[2]}" for symbol in entries.by_symbol])
     if "." not in lead:
         names += [f"{operator}_out" for operator in entries.operators]
         names += [f"{node_prefix(name.partition('.')[0])}0" for name in entries.formulas]
-        names += [kernel for entry in entries.texts.values() for kernel in _KERNELS.findall(entry)]
+        kernels = [kernel for entry in entries.texts.values() for kernel in _KERNELS.findall(entry)]
+        names += [*kernels, *[f"structured_{kernel}" for kernel in kernels], *entries.loops.names()]
         names += [name for entry in entries.formulas.values() for name in _CALLS.findall(entry.partition("\n")[2])]
     if not lead:
+        names += [f"{operator}_{ending}" for operator in entries.operators for ending in ("kernel", "stub")]
+        names += [f"structured_{operator}_out" for operator in entries.operators]
         names += [*entries.texts, *key_names(), *_tag_names(entries)]
     if text.startswith(_SHIM_PREFIX):
         names += [_SHIM_PREFIX + symbol for symbol in entries.by_symbol]
