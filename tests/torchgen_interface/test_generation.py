@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,3 +156,22 @@ def test_selectors_are_made(own: Side) -> None:
     assert not select(["aten::add"], None).is_operator_selected("aten::sub")
     with pytest.raises(AssertionError):
         select([], "selected.yaml")
+
+
+@pytest.mark.parametrize("roots", [None, ["aten::transpose"]])
+def test_classes_of_views_are_offered_to_python(
+    reference: Side, own: Side, reference_inputs: Path, tmp_path: Path, roots: list[str] | None
+) -> None:
+    """PyTorch's build asks for the file; selective builds have no classes."""
+    native, templates = reference_inputs / "native", str(reference_inputs / "templates")
+    for side in (reference, own):
+        folder = tmp_path / side.package
+        folder.mkdir()
+        selector = side.module("gen").get_custom_build_selector(roots, None)
+        side.module("gen_functionalization_type").gen_functionalization_view_meta_classes(
+            str(native / "native_functions.yaml"), str(native / "tags.yaml"), selector, str(folder), templates
+        )
+    (expected,) = (tmp_path / reference.package).iterdir()
+    text = (tmp_path / own.package / expected.name).read_text()
+    assert ("transpose_int_ViewMeta" in text) == (roots is None)
+    assert text == expected.read_text()

@@ -7,14 +7,21 @@ from collections.abc import Iterable
 from opwright.convention import dispatcher, native, shared_types
 from opwright.emit.aten.functionalized_writes import returned_values
 from opwright.emit.aten.unwrap_plan import UnwrapPlan, join_lines, unwrap_plan
+from opwright.emit.aten.view_meta import PYTHON_FILE, PYTHON_SLOT, python_bindings
+from opwright.emit.emitter import FragmentContext, Options
 from opwright.torchgen.api.types.signatures import DispatcherSignature
 from opwright.torchgen.interface.cpp_types import Binding, current_style
 from opwright.torchgen.interface.faults import Invalid
-from opwright.torchgen.interface.functions import NativeFunction
+from opwright.torchgen.interface.functions import NativeFunction, model_function
+from opwright.torchgen.interface.generator import parse_native_yaml
+from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.interface.schema import FunctionSchema, Return, model_return, model_schema
+from opwright.torchgen.selective_build.selector import SelectiveBuilder
+from opwright.torchgen.utils import FileManager
 
 __all__ = [
     "convert_to_meta_tensors",
+    "gen_functionalization_view_meta_classes",
     "get_mutable_redispatch_return_names",
     "maybe_create_output",
     "modifies_arguments",
@@ -23,6 +30,17 @@ __all__ = [
     "unwrap_tensor_args",
     "wrapper_name",
 ]
+
+
+def gen_functionalization_view_meta_classes(
+    native_functions_path: str, tags_path: str, selector: SelectiveBuilder, install_dir: str, template_dir: str
+) -> None:
+    """Write the file that offers the classes of views to Python; a selective build has no classes."""
+    functions = map(model_function, parse_native_yaml(native_functions_path, tags_path).native_functions)
+    groups = dict.fromkeys([function.view_group for function in functions])
+    context = FragmentContext(Options(), installed_rules(), selector.selection)
+    lines = [line for group in groups if group is not None for line in python_bindings(group, context)]
+    FileManager(install_dir, template_dir, dry_run=False).write(PYTHON_FILE, lambda: {PYTHON_SLOT: lines})
 
 
 def wrapper_name(func: FunctionSchema) -> str:
