@@ -111,6 +111,23 @@ def shim(side: Side, function: Any, called: str, case: dict[str, Any]) -> Any:
         return "NotImplementedError"
 
 
+@pytest.mark.parametrize("key", [None, "CPU", "CUDA", "MkldnnCPU"])
+def test_shims_call_the_same_kernels(reference: Side, own: Side, key: str | None) -> None:
+    """Those of a device for every function, else those for all devices, but not in shims that extend others."""
+    found: list[list[str | None]] = []
+    for side in (reference, own):
+        index_of = side.module("gen_aoti_c_shim").get_backend_index_for_aoti
+        functions, indices = side.parsed
+        groups = side.module("gen").get_grouped_native_functions(functions)
+        by_name = {f.func.name: group for group in groups if hasattr(group, "functional") for f in group.functions()}
+        chosen = None if key is None else side.module("model").DispatchKey[key]
+        calls = [
+            index_of(function, by_name, chosen, indices, extends) for function in functions for extends in (False, True)
+        ]
+        found.append([None if index is None else str(index.dispatch_key) for index in calls])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("facts", [out_forms, unboxed, differentiable, functionalized, shims])
 def test_facts_are_equal(reference: Side, own: Side, facts: Any) -> None:
     """They are equal for every function."""

@@ -183,6 +183,12 @@ def test_tables_of_shims() -> None:
     assert fallback_ops.aten_shimified_ops == module.aten_shimified_ops
 
 
+def test_values_that_nothing_expects() -> None:
+    """They raise AssertionError with the value."""
+    with pytest.raises(AssertionError, match="'other'"):
+        utils.assert_never("other")  # type: ignore[arg-type]
+
+
 def test_names_and_namespaces() -> None:
     """Names are cut where the reference cuts them."""
     module = reference("utils")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from opwright.convention.c_shim import NoCForm, operator_key
 from opwright.emit.aten.c_shim import (
+    SHARED_KEYS,
     Target,
     callee_of_key,
     shim_callee,
@@ -18,14 +19,17 @@ from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.release.tables import ShimOperator, ShimVersion
 from opwright.torchgen.api.types.signatures import CppSignature, CppSignatureGroup
 from opwright.torchgen.interface.faults import Invalid
-from opwright.torchgen.interface.functions import BackendIndex, NativeFunction, model_function
+from opwright.torchgen.interface.functions import BackendIndex, NativeFunction, NativeFunctionsGroup, model_function
 from opwright.torchgen.interface.installed import installed_rules
+from opwright.torchgen.interface.keys import DispatchKey
+from opwright.torchgen.interface.names import OperatorName
 from opwright.torchgen.interface.schema import FunctionSchema, model_schema
 
 __all__ = [
     "gen_declaration_and_definition",
     "gen_static_dispatch_backend_call",
     "gen_static_dispatch_backend_call_signature",
+    "get_backend_index_for_aoti",
     "get_fallback_op_name",
 ]
 
@@ -36,6 +40,27 @@ Metadata = dict[str, "str | dict[str, list[str] | str]"]
 def get_fallback_op_name(func: NativeFunction) -> str:
     """The name by which tables of shims know an overload."""
     return operator_key(model_function(func))
+
+
+def get_backend_index_for_aoti(
+    func: NativeFunction,
+    func_group_mapping: Mapping[OperatorName, NativeFunctionsGroup],
+    dispatch_key: DispatchKey | None,
+    backend_indices: Mapping[DispatchKey, BackendIndex],
+    extend_aoti_c_shim: bool,
+) -> BackendIndex | None:
+    """The kernels of which the shim of an operator calls one: those of a dispatch key, else of one for all devices.
+
+    Kernels for all devices have no place in shims that extend others. None if there is no kernel.
+    """
+    if dispatch_key is None:
+        return None
+    shared = () if extend_aoti_c_shim else tuple([DispatchKey[key.name] for key in SHARED_KEYS])
+    units: list[NativeFunction | NativeFunctionsGroup] = [func]
+    if func.structured_delegate is not None:
+        units.append(func_group_mapping[func.func.name])
+    indices = [backend_indices[key] for key in (dispatch_key, *shared) if key in backend_indices]
+    return next((index for index in indices if any(map(index.has_kernel, units))), None)
 
 
 def gen_static_dispatch_backend_call_signature(f: NativeFunction) -> CppSignature:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from opwright.files.depfile import cmake_list
 from opwright.files.plan import EVERYTHING, shard_number, shard_path
@@ -34,6 +34,7 @@ __all__ = [
     "S",
     "T",
     "Target",
+    "assert_never",
     "concatMap",
     "context",
     "dataclass_repr",
@@ -76,6 +77,11 @@ def split_name_params(schema: str) -> tuple[str, list[str]]:
     if not (opening and closing and re.fullmatch(r"\w+", name)):
         raise RuntimeError(f"`{schema}` is not a schema: write `name(parameters)` (Unsupported function schema)")
     return name, inside.split(", ")
+
+
+def assert_never(arg: NoReturn, /) -> NoReturn:
+    """Raise AssertionError where type checkers know that no value is left."""
+    raise AssertionError(f"unexpected value {arg!r}")
 
 
 def mapMaybe(func: Callable[[T], S | None], xs: Iterable[T]) -> Iterator[S]:  # noqa: N802

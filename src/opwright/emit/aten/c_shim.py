@@ -33,7 +33,7 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
 #: The keys whose kernels serve a device that has none of its own, the best first.
-_SHARED_KEYS: Final = (COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT)
+SHARED_KEYS: Final = (COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT)
 
 
 class Target(NamedTuple):
@@ -101,7 +101,7 @@ def shim_kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: boo
         return key
     if own_only:
         return None
-    return next((shared for shared in _SHARED_KEYS if shared in function.kernels), None)
+    return next((shared for shared in SHARED_KEYS if shared in function.kernels), None)
 
 
 def shim_callee(function: NativeFunction, key: DispatchKey | None = None) -> str:
