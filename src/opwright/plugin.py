@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from opwright.dialects.listed_operators import ListedOperator, known_operators, leave_out, listed_operators
     from opwright.emit.aten.backend import kernel_signature
     from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
-    from opwright.emit.backend.structured_classes import structured_declarations, structured_includes
+    from opwright.emit.backend.headers import structured_declarations, structured_includes
     from opwright.emit.backend_extensions import (
         KernelCandidate,
         KernelConvention,
@@ -241,7 +241,7 @@ _MODULES: Final = {
     "dialects.listed_operators": ("ListedOperator", "known_operators", "leave_out", "listed_operators"),
     "emit.aten.backend": ("kernel_signature",),
     "emit.aten.c_shim": ("device_shims", "shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
-    "emit.backend.structured_classes": ("structured_declarations", "structured_includes"),
+    "emit.backend.headers": ("structured_declarations", "structured_includes"),
     "emit.backend_extensions": (
         "KernelCandidate",
         "KernelConvention",

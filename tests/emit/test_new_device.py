@@ -176,7 +176,7 @@ NAMING_DEVICES = {
     "opwright.coverage.dispatch": {"CPU"},
     "opwright.coverage.traps": {"CPU"},
     # Static runtime runs on the CPU only.
-    "opwright.emit.static_runtime.values": {"CPU"},
+    "opwright.emit.static_runtime.support": {"CPU"},
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.
     "opwright.dialects.executorch.kernel_fields": {"CPU"},
     "opwright.emit.executorch.units": {"CPU"},

@@ -31,17 +31,17 @@ from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
-from opwright.emit.mobile_upgraders.source import upgrader_source
+from opwright.emit.mobile_upgraders import upgrader_source
 from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
 from opwright.files.plan import file_specs
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
-from opwright.model.docstring import Docstring
 from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators, ExecutorchOptions
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.operator_library import OperatorLibrary
+from opwright.model.python_additions import Docstring
 from opwright.model.selection import Selection
 from opwright.model.upgraders import UpgraderTables
 from opwright.release.inputs import Inputs, open_inputs

@@ -153,7 +153,7 @@ OTHER_LISTS = {
     # Functions of C++'s <cmath>, which formulas call for numbers.
     ("opwright.dialects.library.formula_names", "cos"),
     # Functions of C++'s <cmath>, and what the stable headers and the tensors of C++ have.
-    ("opwright.porting.source", "exp"),
+    ("opwright.porting.run", "exp"),
     ("opwright.porting.methods", "options"),
     ("opwright.porting.methods", "size"),
     ("opwright.porting.stable_api", "empty_like"),

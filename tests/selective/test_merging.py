@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from opwright.dialects.selection.loader import load_selection
-from opwright.dialects.selection.quick import selection_of
-from opwright.dialects.selection.writer import write_selection
+from opwright.dialects.selection.quick import selection_of, write_selection
 from opwright.selective.merging import union_of
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

@@ -12,7 +12,7 @@ import yaml
 
 from opwright.cli.schema import schema_text
 from opwright.dialects.upgraders.loader import load_upgraders
-from opwright.emit.mobile_upgraders.source import FILE_NAME, upgrader_source
+from opwright.emit.mobile_upgraders import FILE_NAME, upgrader_source
 from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

@@ -14,7 +14,7 @@ import pytest
 
 from opwright.cli.main import main as opwright
 from opwright.dialects.upgraders.fields import OP_CODES
-from opwright.emit.mobile_upgraders.source import FILE_NAME
+from opwright.emit.mobile_upgraders import FILE_NAME
 from opwright.run import torch_bytecode
 from opwright.source.diagnostic import Fault
 from opwright.torchgen import gen_mobile_upgraders

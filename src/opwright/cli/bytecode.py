@@ -42,7 +42,7 @@ def write_upgraders(arguments: argparse.Namespace, run: Run, sink: Diagnostics) 
     """Write the file for a run, and the bytecode file if it is asked for. Gives the exit status."""
     from opwright.cli import console
     from opwright.dialects.upgraders.loader import load_upgraders
-    from opwright.emit.mobile_upgraders.source import FILE_NAME, upgrader_source
+    from opwright.emit.mobile_upgraders import FILE_NAME, upgrader_source
     from opwright.source.text import SourceFile
 
     session = Session(run)

@@ -156,7 +156,7 @@ def _missing(explains: bool, inputs: list[str], words: list[str]) -> str:
 
 
 def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnostics) -> None:
-    from opwright.dialects.selection.writer import write_selection
+    from opwright.dialects.selection.quick import write_selection
     from opwright.run.selecting import select_operators
     from opwright.run.session import Session
     from opwright.selective.reports import render_json, render_text
@@ -187,8 +187,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
 
 def _explain(arguments: argparse.Namespace, outcome: SelectionOutcome, sink: Diagnostics) -> None:
     """Print why operators are kept. Those that are not kept are errors."""
-    from opwright.selective.explanation import selector_of
-    from opwright.selective.reports import render_explanation, render_json
+    from opwright.selective.reports import render_explanation, render_json, selector_of
     from opwright.source.diagnostic import did_you_mean
 
     texts, selectors = [], []

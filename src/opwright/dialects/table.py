@@ -13,14 +13,13 @@ from opwright.release.store import SHIM_TABLES as SHIM_TABLES_INPUT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.model.catalog import Catalog
-    from opwright.model.deprecated import DeprecatedSignature
     from opwright.model.derivatives import Derivatives
-    from opwright.model.docstring import Docstring
     from opwright.model.executorch import ExecutorchOperator
     from opwright.model.external_backend import ExternalBackend
     from opwright.model.lazy_backend import LazyBackend
     from opwright.model.native_aot import NativeAotKernel
     from opwright.model.operator_library import OperatorLibrary
+    from opwright.model.python_additions import DeprecatedSignature, Docstring
     from opwright.model.selection import Selection
     from opwright.model.upgraders import UpgraderTables
     from opwright.release.tables import ShimTables

@@ -12,7 +12,6 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVa
 
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog
-from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import UNDEFINED, DispatchKey
 from opwright.model.executorch import EXECUTORCH_DEFAULTS, NO_OPERATORS, ExecutorchOperators, ExecutorchOptions
@@ -21,6 +20,7 @@ from opwright.model.lazy_backend import DEFAULT_NAMES, LazyBackend, LazyNames
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
+from opwright.model.python_additions import DeprecatedSignature
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables

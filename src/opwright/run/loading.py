@@ -39,13 +39,13 @@ from opwright.emit.registry import (
 )
 from opwright.files.template import LAUNCHER, UnitTemplate, template_kind
 from opwright.model.catalog import Catalog
-from opwright.model.deprecated import DeprecatedSignature
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.operator_library import OperatorLibrary
+from opwright.model.python_additions import DeprecatedSignature
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Behaviour, Rules
 from opwright.release.tree import rules_of

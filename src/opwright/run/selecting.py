@@ -10,10 +10,10 @@ from opwright.model.selection import Selection, merge
 from opwright.release.tree import rules_of
 from opwright.run.loading import load_job, with_libraries
 from opwright.run.request import Request
-from opwright.selective.explanation import SelectionReport, selection_report
 from opwright.selective.graph import base_name, graph_of
 from opwright.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots
 from opwright.selective.placed_files import PlacedFiles
+from opwright.selective.reports import SelectionReport, selection_report
 from opwright.selective.shapes import GRAPH
 from opwright.source.codes import NOT_IN_GRAPH, NOTHING_SELECTED
 from opwright.source.diagnostic import Diagnostics

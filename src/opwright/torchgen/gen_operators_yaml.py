@@ -128,7 +128,7 @@ def _models(values: Values, files: Files) -> list[Model]:
 
 def _fields(selection: Selection, has_dtypes: bool) -> dict[str, object]:
     """The fields of a selection as this program writes them: sets as sets, dtypes only if models name some."""
-    from opwright.dialects.selection.writer import operator_fields
+    from opwright.dialects.selection.quick import operator_fields
 
     fields: dict[str, object] = {
         "operators": {name: operator_fields(operator) for name, operator in selection.operators.items()},

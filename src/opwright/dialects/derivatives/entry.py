@@ -9,7 +9,7 @@ from opwright.dialects.derivatives.fields import DERIVATIVE_FIELDS
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
 from opwright.dialects.derivatives.formulas import Savable, check_fixed_sizes, gradient_indices, occurrences, saved_by
 from opwright.dialects.derivatives.forward_formulas import AUTOMATIC, ForwardSources, WrittenForward, build_forward
-from opwright.dialects.derivatives.report import EntryReport, part_span
+from opwright.dialects.derivatives.functions import EntryReport, part_span
 from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.dialects.derivatives.report import FormulaReport
+from opwright.dialects.derivatives.functions import FormulaReport
 from opwright.model.derivatives import SavedAttribute, SavedKind, words_of
 from opwright.schema.function import Argument, Return
 from opwright.source import codes

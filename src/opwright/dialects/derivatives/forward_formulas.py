@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.dialects.derivatives.formulas import substitute_word
-from opwright.dialects.derivatives.report import EntryReport
+from opwright.dialects.derivatives.functions import EntryReport
 from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction

@@ -10,8 +10,7 @@ from opwright.dialects.derivatives.entry import FIELDS, Differentiability, load_
 from opwright.dialects.derivatives.fields import DIFFERENTIABILITY, DISPATCH, NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
-from opwright.dialects.derivatives.functions import FunctionIndex
-from opwright.dialects.derivatives.report import EntryReport
+from opwright.dialects.derivatives.functions import EntryReport, FunctionIndex
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import DERIVATIVES, dialect_help
 from opwright.model.catalog import Catalog, PartialCatalog

@@ -9,7 +9,7 @@ import os
 
 from opwright.cli.plain_words import switch, text
 from opwright.cli.streams import leave
-from opwright.dialects.selection.writer import write_selection
+from opwright.dialects.selection.quick import write_selection
 from opwright.selective.merging import (
     check_overlaps,
     check_overloads,

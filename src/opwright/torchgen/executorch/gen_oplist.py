@@ -9,7 +9,7 @@ import os
 
 from opwright.cli.plain_words import switch, text
 from opwright.cli.streams import leave
-from opwright.dialects.selection.writer import write_selection
+from opwright.dialects.selection.quick import write_selection
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.selective.edge_texts import DEFAULT_KEY, kernel_key_of_dtype
 from opwright.source.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE

@@ -9,7 +9,7 @@ from typing import Any
 
 from opwright.cli.streams import leave
 from opwright.dialects.upgraders.loader import load_upgraders
-from opwright.emit.mobile_upgraders.source import FILE_NAME, upgrader_source
+from opwright.emit.mobile_upgraders import FILE_NAME, upgrader_source
 from opwright.files.writer import write_file
 from opwright.run.torch_bytecode import bytecode_of_torch, bytecode_text
 from opwright.source.diagnostic import Diagnostics, Fault

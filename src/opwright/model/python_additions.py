@@ -1,11 +1,18 @@
-"""Deprecated signatures, which Python still accepts and maps to today's functions."""
+"""What Python has besides functions: deprecated signatures, which map to today's functions, and docstrings."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
+
+if TYPE_CHECKING:
+    from opwright.source.span import Span
+
+__all__ = ["Docstring"]
 
 
 class DeprecatedSignature(NamedTuple):
@@ -18,4 +25,11 @@ class DeprecatedSignature(NamedTuple):
     schema: FunctionSchema
     function: NativeFunction
     passed: tuple[str, ...]
+    span: Span
+
+
+class Docstring(NamedTuple):
+    """The docstring of a function, without blanks at its ends, and where the module gives it."""
+
+    text: str
     span: Span
