@@ -28,6 +28,7 @@ from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
 from opwright.release.operator_names.backends import (
+    CALLED_BY_COMPOSITES,
     CALLED_ON_OTHER_DEVICES,
     COMPOSITES_OF_OWN_DEVICES,
     NEEDED,
@@ -113,7 +114,10 @@ class Dispatch:
         self.kernels: Final = kernels
         self._catalog: Final = catalog
         self._raising: Final = RAISING_COMPOSITES.in_release(rules) | COMPOSITES_OF_OWN_DEVICES.in_release(rules)
-        self._called: Final = CALLED_ON_OTHER_DEVICES.in_release(rules)
+        self._called: Final = {
+            **CALLED_BY_COMPOSITES.in_release(rules),
+            **CALLED_ON_OTHER_DEVICES.in_release(rules),
+        }
         self._needed: Final = NEEDED.in_release(rules)
         self._stand_ins: Final = STAND_INS.in_release(rules)
         self._reaches: Final[dict[NativeFunction, Reach]] = {}

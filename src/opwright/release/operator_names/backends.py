@@ -8,6 +8,7 @@ from opwright.release.name_table import NameMap, Names, NameTable
 
 __all__ = [
     "BROKEN_BY_FALLBACK",
+    "CALLED_BY_COMPOSITES",
     "CALLED_ON_OTHER_DEVICES",
     "COMPOSITES_OF_OWN_DEVICES",
     "INTEGRAL_COMPOSITES",
@@ -161,6 +162,49 @@ CALLED_ON_OTHER_DEVICES: Final = NameMap(
     ),
     Names("lstm_cell lstm.input lstm.data", "They have a fused cell there.", value="_thnn_fused_lstm_cell"),
     Names("gru_cell gru.input gru.data", "They have a fused cell there.", value="_thnn_fused_gru_cell"),
+    form="overload",
+)
+
+_COMPUTES: Final = "The kernel allocates the result at most, and this operator computes it."
+
+CALLED_BY_COMPOSITES: Final = NameMap(
+    "Operators whose composite kernel needs one other operator on every device, each with that operator.",
+    Names("abs abs_", _COMPUTES, value="abs.out"),
+    Names("arange arange.start arange.start_step", _COMPUTES, value="arange.start_out"),
+    Names("logical_not logical_not_", _COMPUTES, value="logical_not.out"),
+    Names("logical_xor logical_xor_", _COMPUTES, value="logical_xor.out"),
+    Names("logical_and logical_and_", _COMPUTES, value="logical_and.out"),
+    Names("logical_or logical_or_", _COMPUTES, value="logical_or.out"),
+    Names("complex", _COMPUTES, value="complex.out"),
+    Names("polar", _COMPUTES, value="polar.out"),
+    Names("cummax", _COMPUTES, value="cummax.out"),
+    Names("cummin", _COMPUTES, value="cummin.out"),
+    Names("eye eye.m", _COMPUTES, value="eye.m_out"),
+    Names("nan_to_num nan_to_num_", _COMPUTES, value="nan_to_num.out"),
+    Names("ldexp_", _COMPUTES, value="ldexp.out"),
+    Names("linspace", _COMPUTES, value="linspace.out"),
+    Names("logspace", _COMPUTES, value="logspace.out"),
+    Names("logcumsumexp", _COMPUTES, value="_logcumsumexp"),
+    Names("logsumexp", _COMPUTES, value="logsumexp.out"),
+    Names("mv", _COMPUTES, value="addmv_"),
+    Names("mvlgamma_", _COMPUTES, value="mvlgamma.out"),
+    Names("rad2deg rad2deg_", _COMPUTES, value="rad2deg.out"),
+    Names("deg2rad deg2rad_", _COMPUTES, value="deg2rad.out"),
+    Names("rand rand.generator", _COMPUTES, value="uniform_"),
+    Names("randint randint.generator randint.low randint.low_generator", _COMPUTES, value="random_.from"),
+    Names("randn randn.generator", _COMPUTES, value="normal_"),
+    Names("randperm randperm.generator", _COMPUTES, value="randperm.generator_out"),
+    Names("range.step range", _COMPUTES, value="range.out"),
+    Names("full ones", _COMPUTES, value="fill_.Scalar"),
+    Names("stack", _COMPUTES, value="cat"),
+    Names("frexp.Tensor", _COMPUTES, value="frexp.Tensor_out"),
+    Names("bitwise_left_shift_.Tensor_Scalar", _COMPUTES, value="bitwise_left_shift.Tensor_out"),
+    Names("bitwise_right_shift_.Tensor_Scalar", _COMPUTES, value="bitwise_right_shift.Tensor_out"),
+    Names("cholesky_solve", _COMPUTES, value="_cholesky_solve_helper"),
+    Names("polygamma_", _COMPUTES, value="polygamma.out"),
+    Names("huber_loss_backward", _COMPUTES, value="huber_loss_backward.out"),
+    Names("soft_margin_loss", _COMPUTES, value="soft_margin_loss.out"),
+    Names("linalg_lstsq", _COMPUTES, value="linalg_lstsq.out"),
     form="overload",
 )
 
