@@ -87,3 +87,10 @@ def test_a_family_without_its_file_is_refused(family: str, tmp_path: Path, capsy
     assert f"error[E0709]: the family `{family}` is made from a file, and none is named" in errors
     assert f"--{file_options(family)[0]} FILE" in errors
     assert not (tmp_path / "out").exists()
+
+
+def test_schema_of_an_operator_leads_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody who asks `schema` for an operator is told which command knows it."""
+    with pytest.raises(SystemExit):
+        main(["schema", "add.Tensor"])
+    assert "`opwright explain add.Tensor` prints its schema" in capsys.readouterr().err

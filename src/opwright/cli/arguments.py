@@ -53,8 +53,10 @@ class LateChoices:
     (True, ['headers', 'sources'])
     """
 
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, names: Callable[[], Iterable[str]], otherwise: str = "") -> None:
         self._names = names
+        #: What to say of another word, which stands for `{}`.
+        self.otherwise = otherwise
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -110,7 +112,9 @@ class Parser(argparse.ArgumentParser):
         """End the process if one of them is no choice."""
         for action, name in self.wrong_choices(arguments):
             listed = ", ".join(map(repr, action.choices or ()))
-            self.error(f"argument {_shown_name(action)}: invalid choice: {name!r} (choose from {listed})")
+            otherwise = action.choices.otherwise if isinstance(action.choices, LateChoices) else ""
+            hint = f"\n  {otherwise.format(name)}" if otherwise else ""
+            self.error(f"argument {_shown_name(action)}: invalid choice: {name!r} (choose from {listed}){hint}")
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the arguments, what may be meant, and how to get help; end the process."""

@@ -27,7 +27,7 @@ _WRITING: Final = {
     "new": "write a project to start from: an operator library, a backend, or kernels for the Hub",
     "import": "write a library file from the registrations that a library has",
     "port": "move the C++ kernels of a library to PyTorch's stable headers",
-    "format": "write the schemas of library files in their normal form",
+    "format": "write library, backend and derivative files in one canonical layout",
     "dump": "write a catalog as JSON, for other programs",
     "select": "merge selections of operators, and tell why operators are kept",
     "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",

@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "dialect",
-        choices=LateChoices(lambda: (*described_dialects(), *DOCUMENTS)),
+        choices=LateChoices(
+            lambda: (*described_dialects(), *DOCUMENTS), "if it is an operator: `opwright explain {}` prints its schema"
+        ),
         help="the kind of input file, or the command that writes the document",
     )
     add_plugin_argument(parser)
