@@ -72,7 +72,7 @@ _COMMANDS = {
 
 def room_of(module: str) -> str | None:
     """The room of a module by its path below the root; None for the few modules outside rooms, and for plain data."""
-    place = Path(module).relative_to(PACKAGE).parent.as_posix()
+    place = Path(module).relative_to(PACKAGE).with_suffix("").as_posix()
     names = [name for name in ROOMS if place == name or place.startswith(name + "/")]
     return max(names, key=len, default=None)
 
