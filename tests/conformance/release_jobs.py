@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opwright.release.rules import Rules
+from opwright.release.version import Version
 from tests.conformance.inputs import BUILD_PROGRAM, LAZY, STUBS
 from tests.conformance.jobs import (
     AUTOGRAD_MODULE,
@@ -37,6 +38,8 @@ ATEN_JOBS: dict[str, Command] = {
     "aggregated": (),
     "shims": (*PER_OPERATOR, "--update-aoti-c-shim", "--generate", "headers", "sources"),
 }
+#: Generators of older releases have no flag for MTIA.
+FIRST_WITH_MTIA = Version(2, 8)
 WITHOUT_AOT = "no-native-aot"
 
 
@@ -49,6 +52,8 @@ def release_jobs(release: str) -> list[Job]:
         jobs += [static_runtime()] if held.static_runtime_files else []
         return [replace(job, name=f"{release}-{job.name}", inputs=release) for job in jobs]
     suites = dict(ATEN_JOBS)
+    if held.version < FIRST_WITH_MTIA:
+        suites["devices"] = tuple(flag for flag in suites["devices"] if flag != "--mtia")
     if held.native_aot_stubs:
         suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
     jobs = [aten(name, *flags, inputs=release, folders=folders) for name, flags in suites.items()]
@@ -59,7 +64,8 @@ def release_jobs(release: str) -> list[Job]:
     jobs.append(backend_of_release(release))
     jobs.append(static_runtime())
     lazy = f"{LAZY}@{release}"
-    made = [replace(job, inputs=release) for job in jobs] + [lazy_build(lazy), lazy_wide(lazy)]
+    made = [replace(job, inputs=release) for job in jobs]
+    made += [lazy_build(lazy), lazy_wide(lazy)] if held.lazy_and_executorch_files else []
     return [
         *[replace(job, name=f"{release}-{job.name}", reference=known_steps(job, held)) for job in made],
         *([torch_stubs(f"{release}-torch-stubs", f"{STUBS}@{release}")] if held.torch_stub_files else []),

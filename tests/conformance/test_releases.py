@@ -42,7 +42,7 @@ def test_jobs_have_the_flags_of_their_release() -> None:
     ]
     assert [len(by_release[release]) for release in ("2.9.1", "2.8.0")] == [len(ATEN_JOBS) + 8, len(ATEN_JOBS) + 7]
     assert [job.name for job in by_release["2.4.1"]] == ["2.4.1-annotated", "2.4.1-backend"]
-    made = {f"lazy@{release}" for release in RELEASES if rules(release).torch_build_files}
+    made = {f"lazy@{release}" for release in RELEASES if rules(release).lazy_and_executorch_files}
     made |= {f"stubs@{release}" for release in RELEASES if rules(release).torch_stub_files}
     assert {job.inputs for job in all_release_jobs()} == {*RELEASES, *made}
 

@@ -374,7 +374,7 @@ _ROWS: Final = (
         serves_backends=True,
         by_default=False,
         programs={"gen_lazy_tensor": None},
-        rule="torch_build_files",
+        rule="lazy_and_executorch_files",
     ),
     Family(
         "static_runtime",
@@ -399,7 +399,7 @@ _ROWS: Final = (
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "headers"},
-        rule="torch_build_files",
+        rule="lazy_and_executorch_files",
     ),
     Family(
         "executorch_sources",
@@ -411,7 +411,7 @@ _ROWS: Final = (
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "sources"},
-        rule="torch_build_files",
+        rule="lazy_and_executorch_files",
     ),
 )
 

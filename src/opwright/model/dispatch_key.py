@@ -260,6 +260,7 @@ ANY_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
 #: Allocation of any device's tensors, through the dispatcher.
 ANY_DEVICE_ALLOCATION: Final = Allocation("at::empty{}")
 _SPARSE_MPS: Final = "mps_has_sparse_keys"
+_NESTED_HPU: Final = "hpu_has_nested_key"
 _XPU_SUBKEYS: Final = "xpu_subkeys_need_xpu"
 
 #: The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made.
@@ -326,7 +327,7 @@ _ROWS: Final = (
     DispatchKey("NestedTensorCPU", _CPU),
     DispatchKey("NestedTensorCUDA", _CUDA),
     DispatchKey("NestedTensorXPU", _XPU, flag_rule=_XPU_SUBKEYS),
-    DispatchKey("NestedTensorHPU", _HPU),
+    DispatchKey("NestedTensorHPU", _HPU, rule=_NESTED_HPU),
     DispatchKey(
         "Meta",
         _META,

@@ -168,9 +168,15 @@ class Rules:
     # Which files Opwright writes, and what it accepts.
 
     torch_build_files = _from(
+        "2.7",
+        "Opwright writes the files of PyTorch's own build: ATen, C shims, autograd and Python bindings.",
+        "Those of older releases differ in more than layout; files of external backends have.",
+        None,
+    )
+    lazy_and_executorch_files = _from(
         "2.8",
-        "Opwright writes the files of PyTorch's own build: ATen, autograd, Python bindings and lazy tensors.",
-        "Those of older releases are not known to have the same bytes; files of external backends have.",
+        "Opwright writes the files of lazy tensors and of ExecuTorch.",
+        "Wheels of older releases have no headers of lazy tensors with which they could be compared.",
         None,
     )
     static_runtime_files = _from(
@@ -199,6 +205,13 @@ class Rules:
     )
 
     # ATen: registration and functionalization.
+
+    functionalization_comment_spelled = _from(
+        "2.8",
+        "A comment in kernels of in-place views says `running`, not `runnin`.",
+        "PyTorch corrected its spelling.",
+        Mark("torchgen/gen_functionalization_type.py", "up running"),
+    )
 
     view_meta_classes = _from(
         "2.9",
@@ -261,6 +274,18 @@ class Rules:
         "The stable interface calls operators of PyTorch through these shims.",
         Mark("torchgen/gen_aoti_c_shim.py", "aten_shimified_ops"),
     )
+    shims_laid_out_by_tabs = _from(
+        "2.8",
+        "Results of C shims are written after tabs and with one semicolon, and the end of the includes is named.",
+        "The generator joins lines without looking at the indentation of its own text.",
+        None,
+    )
+    shims_take_std_string_view = _from(
+        "2.8",
+        "Bodies of C shims name strings `::std::string_view`, not `c10::string_view`.",
+        "The type of c10 became a name of the one of the standard library.",
+        Mark("torchgen/gen_aoti_c_shim.py", "::std::string_view"),
+    )
     shims_are_guarded = _from(
         "2.13",
         "Declarations of C shims are guarded by the release that added them.",
@@ -306,6 +331,12 @@ class Rules:
         "Builds for MPS have the keys SparseMPS and SparseCsrMPS.",
         "MPS got kernels for sparse tensors.",
         Mark("torchgen/model.py", "DispatchKey.SparseMPS,"),
+    )
+    hpu_has_nested_key = _from(
+        "2.8",
+        "Entries may name the key NestedTensorHPU.",
+        "HPU got kernels for nested tensors.",
+        Mark("torchgen/model.py", "DispatchKey.NestedTensorHPU,"),
     )
     xpu_subkeys_need_xpu = _from(
         "2.14",
@@ -381,6 +412,13 @@ class Rules:
     )
 
     # Python bindings.
+
+    property_getters_are_static = _from(
+        "2.8",
+        "The functions behind the properties of autograd nodes are static.",
+        "Nothing outside of their file calls them.",
+        Mark("autograd/gen_autograd_functions.py", "static PyObject*"),
+    )
 
     devices_initialized_only_for_dispatched_calls = _from(
         "2.13",

@@ -15,6 +15,7 @@ from opwright.emit.aten.functionalized_views import inplace_view_definition, vie
 from opwright.emit.aten.functionalized_writes import write_definition, write_kernel
 from opwright.emit.aten.units import kernel_argument
 from opwright.emit.aten.view_meta import operator_includes, view_group_includes
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import PYTORCH
@@ -114,7 +115,9 @@ def _fragment(unit: FunctionalizedUnit, context: FragmentContext) -> Slots:
         return {"ops_headers": _includes(unit)}
     return {
         "ops_headers": _includes(unit),
-        "func_definitions": definitions(unit, context.rules),
+        "func_definitions": [
+            with_blanks(text, context.rules, (")) {\n", " " * 8)) for text in definitions(unit, context.rules)
+        ],
         "func_registrations": [registration(function) for function in registered_functions(unit, context.rules)],
     }
 

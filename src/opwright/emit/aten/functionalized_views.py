@@ -60,6 +60,7 @@ class ViewKernel(NamedTuple):
     to_meta: str
     meta_arguments: str
     symbolic: str
+    run: str
     record_type: str
     recorded: str
     output: str
@@ -86,6 +87,7 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         to_meta=join_lines([plan.to_meta for plan in passed], 8),
         meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
+        run="running" if rules.functionalization_comment_spelled else "runnin",
         record_type=record_type(rules),
         recorded=recorded_view(function, group, rules),
     )
@@ -166,7 +168,7 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
       // This function adds the above view meta to the current tensor and replays them off the base,
       // mutating the size/stride info of the current FunctionalTensorWrapper.
       // Because of this, we need to make sure to run the reference shape function above,
-      // BEFORE doing this (otherwise we'll end up running the reference function using the wrong sizes/strides)
+      // BEFORE doing this (otherwise we'll end up {kernel.run} the reference function using the wrong sizes/strides)
       {IMPL}mutate_view_meta({tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       // XLA/LTC don't implement the logic to propagate strides correctly, so we need to rely

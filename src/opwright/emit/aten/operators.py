@@ -26,6 +26,7 @@ from opwright.emit.aten.units import (
     roots,
     shard_count,
 )
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import string_literal
@@ -93,7 +94,7 @@ def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
 def _shard(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "operator_headers": (include(function, ""),),
-        "definitions": (definition(function, context),),
+        "definitions": (with_blanks(definition(function, context), context.rules, ("{\n", "    ")),),
     }
 
 

@@ -14,9 +14,10 @@ from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import AvailableValue, translate, translated_call
 from opwright.emit.aten.backend import backends
-from opwright.emit.aten.meta_headers import meta_class
+from opwright.emit.aten.meta_headers import meta_class_text
 from opwright.emit.aten.native_headers import structured_class
 from opwright.emit.aten.register.devices import hip_path
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
@@ -102,6 +103,10 @@ def _kernel(group: NativeFunctionsGroup, switch_name: str, cases: Sequence[str])
 
 def _case(dtype: str, body: str) -> str:
     return f"\nAT_DISPATCH_CASE(at::ScalarType::{dtype},\n  [&]() {{\n{body}\n  }}\n)\n"
+
+
+#: Blanks before the cases of a switch, and around the statements of a case, where a release leaves them.
+_BLANKS: Final = (('",\n', "    "), ("[&]() {\n", "    "))
 
 
 def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
@@ -271,7 +276,7 @@ def _class_slots(group: NativeFunctionsGroup, key: DispatchKey, context: Fragmen
     The file has copies instead of including a header, so that a change of other operators does not change it.
     """
     return {
-        "meta_declaration": meta_class(group),
+        "meta_declaration": meta_class_text(group, context.rules),
         "native_declaration": structured_class(group, group.out.kernels[key], context.rules),
     }
 
@@ -281,7 +286,7 @@ def _cpu_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
 
 
 def _cpu_kernel_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
-    return {"name": _name(group), "native_definitions": cpu_kernel(group)}
+    return {"name": _name(group), "native_definitions": with_blanks(cpu_kernel(group), context.rules, *_BLANKS)}
 
 
 def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
@@ -290,7 +295,7 @@ def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
         **_class_slots(group, CUDA, context),
         "name": _name(group),
         "cuda_headers": include_line(hip_path(loops) if context.options.rocm else loops),
-        "native_definitions": cuda_definitions(group),
+        "native_definitions": with_blanks(cuda_definitions(group), context.rules, *_BLANKS, ("\n}\n", "    ")),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
@@ -266,7 +267,7 @@ def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
 
 
 def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {DEFINITIONS: (definition(unit.node),)}
+    return {DEFINITIONS: (with_blanks(definition(unit.node), context.rules, ("]) {\n", "  ")),)}
 
 
 def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:

@@ -8,7 +8,9 @@ from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, nodes_of_file
 from opwright.emit.autograd.saved import SavedField
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.release.rules import Rules
 
 #: How a property reads the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
 _ACCESS: Final = {
@@ -179,9 +181,18 @@ def _entries(op: str, field: SavedField) -> list[str]:
     return entries
 
 
-def property_getters(node: GraphNode) -> str:
+def property_getters(node: GraphNode, rules: Rules) -> str:
     """The functions behind the properties of a node's Python type."""
-    return "\n".join([getter for field in node.saved for getter in _getters(node.name, field)]).rstrip()
+    text = "\n".join([getter for field in node.saved for getter in _getters(node.name, field)]).rstrip()
+    if not rules.property_getters_are_static:
+        text = text.replace("static PyObject* ", "PyObject* ")
+    return with_blanks(text, rules, (_SCALARS_END, " " * 28))
+
+
+#: The end of the function of a property with a list of scalars.
+_SCALARS_END: Final = f"""{_BODIES["scalars"][-40:]}  END_HANDLE_TH_ERRORS
+}}
+"""
 
 
 def property_entries(node: GraphNode) -> list[str]:
@@ -189,10 +200,10 @@ def property_entries(node: GraphNode) -> list[str]:
     return [entry for field in node.saved for entry in _entries(node.name, field)]
 
 
-def properties(node: GraphNode) -> str:
+def properties(node: GraphNode, rules: Rules) -> str:
     """The properties of a node's Python type, with the functions behind them."""
     entries = "".join([f"  {entry}\n" for entry in property_entries(node)]) or "\n"
-    return property_table(node.name, property_getters(node), entries)
+    return property_table(node.name, property_getters(node, rules), entries)
 
 
 def property_table(op: str, getters: str, entries: str) -> str:
@@ -215,7 +226,10 @@ def initializer(op: str) -> str:
 
 def _fragment(unit: NodeUnit, context: FragmentContext) -> Slots:
     node = unit.node
-    return {"py_function_initializers": (initializer(node.name),), "py_function_props_and_getters": (properties(node),)}
+    return {
+        "py_function_initializers": (initializer(node.name),),
+        "py_function_props_and_getters": (properties(node, context.rules),),
+    }
 
 
 def _header_file_slots(job: Job) -> Slots:

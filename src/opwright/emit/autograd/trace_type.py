@@ -22,6 +22,7 @@ from opwright.emit.autograd.kernels import (
     registration,
     returned_value,
 )
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
@@ -190,6 +191,10 @@ def kernel(function: NativeFunction) -> str:
     return f"{kernel_head(function)} {{\n{before}  {results}{redispatch(function, _KEYS)};\n{after}{returned}}}\n"
 
 
+#: The blanks of empty lines, where a release leaves them.
+_BLANKS: Final = (("insertNode(node);\n", "  "), ("\n", "    "))
+
+
 def _units(job: Job) -> Sequence[NativeFunction]:
     # Selective builds leave out these files as a whole, so no operator is selected here.
     return [function for function in job.catalog.functions if not is_hand_written(function)]
@@ -198,7 +203,7 @@ def _units(job: Job) -> Sequence[NativeFunction]:
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "ops_headers": (operator_header(function),),
-        "trace_method_definitions": (kernel(function),),
+        "trace_method_definitions": (with_blanks(kernel(function), context.rules, *_BLANKS),),
         "trace_wrapper_registrations": (registration(function, "TraceType"),),
     }
 

@@ -43,6 +43,7 @@ from opwright.emit.autograd.wrappers import (
     wrapper,
     written_arguments,
 )
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import PYTORCH, Library
@@ -339,6 +340,16 @@ def registrations_slot(key: str) -> str:
     return f"wrapper_registrations_{key}"
 
 
+#: The blanks of empty lines, where a release leaves them: after the conditions, between tangents, and before loops.
+_BLANKS: Final = (
+    (" );\n", "  "),
+    ("(result.defined())) {\n", "  "),
+    (" false);\n  }\n", "  "),
+    ("\n  if (!grad_fns.empty()) {\n", "  "),
+    ("\n    if (!grad_fns.empty()) {\n", "    "),
+)
+
+
 def kernel_slots(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
     """The kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
     function = differentiable_function.function
@@ -351,7 +362,7 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
     slots: dict[str, tuple[str, ...]] = {}
     for key in differentiable_function.infos or (DEFAULT_KEY,):
         kernel_wrapper = wrapper(differentiable_function, key)
-        slots[definitions_slot(key)] = (definition(kernel_wrapper, context),)
+        slots[definitions_slot(key)] = (with_blanks(definition(kernel_wrapper, context), context.rules, *_BLANKS),)
         slots[registrations_slot(key)] = (registration(function, NAMESPACE, kernel_wrapper.name),)
     return slots
 

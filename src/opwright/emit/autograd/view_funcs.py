@@ -23,6 +23,7 @@ from opwright.emit.autograd.kernels import (
     view_base,
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
+from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -235,7 +236,7 @@ def _views(job: Job) -> list[NativeFunction]:
 def _declaration_slots(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "ops_headers": (operator_header(function),),
-        "view_func_declarations": (declaration(view_func(function)),),
+        "view_func_declarations": (with_blanks(declaration(view_func(function)), context.rules, ("ViewFunc()", " ")),),
     }
 
 

@@ -34,10 +34,11 @@ def _without_result(function: NativeFunction, indent: str) -> str:
 class _Writer:
     """Writes the calls of one binding; `types` are those of its named results."""
 
-    __slots__ = ("guards_device", "types")
+    __slots__ = ("guards_device", "indents_blanks", "types")
 
     def __init__(self, types: Mapping[str, Struct], rules: Rules) -> None:
         self.types: Final = types
+        self.indents_blanks: Final[bool] = not rules.templates_strip_lines
         self.guards_device: Final[bool] = rules.devices_initialized_only_for_dispatched_calls
 
     def call(self, signature: PythonSignature, function: NativeFunction, indent: str) -> str:
@@ -60,8 +61,8 @@ class _Writer:
         schema = f"{namespace}::{function.schema}"
         if signature.deprecated:
             schema = f"[deprecated] {namespace}::{signature.schema}"
-        lines = [line for statement in prepared for line in statement.split("\n")]
-        before = "".join([f"{indent}{line}\n" if line else "\n" for line in lines]) or "\n"
+        lines = [line for statement in prepared for line in statement.split("\n")] or [""]
+        before = "".join([f"{indent}{line}\n" if line or self.indents_blanks else "\n" for line in lines])
         return f"""{indent}// {schema}
 {before}{indent}auto {name} = []({", ".join(called.parameters)}) -> {result} {{
 {indent}  pybind11::gil_scoped_release no_gil;
