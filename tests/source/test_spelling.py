@@ -39,9 +39,14 @@ def test_what_is_found_among_all_names_is_nearest_among_each_few(names: list[str
 
 def test_few_names_are_compared(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A word is compared with one name in twenty at the most, so a file with a thousand unknown words takes seconds."""
-    compared = []
+    compared: list[str] = []
     compare = spelling._misspellings
-    monkeypatch.setattr(spelling, "_misspellings", lambda *words: compared.append(words) or compare(*words))
+
+    def counted(word: str, name: str, most: int) -> int:
+        compared.append(name)
+        return compare(word, name, most)
+
+    monkeypatch.setattr(spelling, "_misspellings", counted)
     chance = random.Random(1)
     words = [_misspelt(name, chance) for name in chance.sample([name for name in names if len(name) > 4], 100)]
     for word in words:
