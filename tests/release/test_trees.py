@@ -32,6 +32,7 @@ from tests.release.fake_torch import write_files, write_source_tree
 WITHOUT_MARK = {
     "lazy_and_executorch_files",
     "library_nodes_are_compiled",
+    "property_getters_are_static",
     "registrations_end_without_semicolon",
     "shims_laid_out_by_tabs",
     "static_runtime_files",

@@ -417,7 +417,7 @@ class Rules:
         "2.8",
         "The functions behind the properties of autograd nodes are static.",
         "Nothing outside of their file calls them.",
-        Mark("autograd/gen_autograd_functions.py", "static PyObject*"),
+        None,
     )
 
     devices_initialized_only_for_dispatched_calls = _from(
