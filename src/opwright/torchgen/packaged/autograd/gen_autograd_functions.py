@@ -43,7 +43,7 @@ _SLOTS: Final[dict[str, Callable[[GraphNode], str | list[str]]]] = {
     "op": lambda node: node.name,
     "declaration": declaration,
     "definition": definition,
-    "all_getter_definitions": property_getters,
+    "all_getter_definitions": lambda node: property_getters(node, installed_rules()),
     "all_getsetdef_structs": property_entries,
 }
 
