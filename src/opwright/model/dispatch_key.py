@@ -103,11 +103,11 @@ class DispatchKey:
     """One dispatch key. There is one object per name, so keys are compared by identity.
 
     `device` is None for keys of no device. `is_dispatchable` tells that the `dispatch` field of an entry may name the
-    key; `is_composite` marks the alias keys of kernels that are made of other operators. `rule`, `flag_rule` and
-    `class_export_rule` name behaviours of `release.rules`: releases without the first lack the key; in releases with
-    the second, runs without the device's flag leave out the key (without a rule, in all releases); in releases with the
-    third, the device's macro exports the classes of structured kernels (without a rule, as it exports functions).
-    `shards_rule` names the number of shards.
+    key; `is_composite` marks the alias keys of kernels that are made of other operators. `rule`, `flag_rule`,
+    `class_export_rule` and `c_shim_rule` name behaviours of `release.rules`: releases without the first lack the key;
+    in releases with the second, runs without the device's flag leave out the key (without a rule, in all releases); in
+    releases with the third, the device's macro exports the classes of structured kernels (without a rule, as it exports
+    functions); releases without the fourth lack the key's C shims. `shards_rule` names the number of shards.
 
     `has_structured`: structured kernels may be written for the key. Their wrappers get outputs by `allocation`, and
     hold a guard of the type `structured_guard`, which outputs move to their device if `moves_guard`. The key's own
@@ -119,6 +119,7 @@ class DispatchKey:
 
     __slots__ = (
         "allocation",
+        "c_shim_rule",
         "class_export_rule",
         "device",
         "flag_rule",
@@ -147,6 +148,7 @@ class DispatchKey:
         rule: str = "",
         flag_rule: str = "",
         class_export_rule: str = "",
+        c_shim_rule: str = "",
         shards_rule: str = "register_shards",
         has_structured: bool = False,
         allocation: Allocation | None = None,
@@ -165,6 +167,7 @@ class DispatchKey:
         self.rule: Final = rule
         self.flag_rule: Final = flag_rule
         self.class_export_rule: Final = class_export_rule
+        self.c_shim_rule: Final = c_shim_rule
         self.shards_rule: Final = shards_rule
         self.has_structured: Final = has_structured
         self.allocation: Final = allocation
@@ -295,6 +298,7 @@ _ROWS: Final = (
         structured_guard=ANY_DEVICE_GUARD,
         has_functions_header=True,
         has_c_shim=True,
+        c_shim_rule="mps_has_c_shim",
     ),
     DispatchKey(
         "XPU",

@@ -176,7 +176,7 @@ class Rules:
     lazy_and_executorch_files = _from(
         "2.8",
         "Opwright writes the files of lazy tensors and of ExecuTorch.",
-        "Wheels of older releases have no headers of lazy tensors with which they could be compared.",
+        "Wheels of 2.7 for macOS have no headers of lazy tensors with which they could be compared.",
         None,
     )
     static_runtime_files = _from(
@@ -337,6 +337,18 @@ class Rules:
         "Entries may name the key NestedTensorHPU.",
         "HPU got kernels for nested tensors.",
         Mark("torchgen/model.py", "DispatchKey.NestedTensorHPU,"),
+    )
+    mps_has_c_shim = _from(
+        "2.8",
+        "Runs for MPS write C shims of its kernels.",
+        "AOTInductor compiles for MPS.",
+        None,
+    )
+    shim_update_serves_all_devices = _from(
+        "2.8",
+        "An update of the C shims writes those of all devices.",
+        "The headers of C shims are kept in the source tree, for all devices together.",
+        None,
     )
     xpu_subkeys_need_xpu = _from(
         "2.14",
@@ -561,7 +573,7 @@ class Rules:
 
     def has_c_shim(self, key: DispatchKey) -> bool:
         """Whether a key has C shims."""
-        return self._holds_for("has_c_shim", key)
+        return self._holds_for("has_c_shim", key) and (not key.c_shim_rule or bool(getattr(self, key.c_shim_rule)))
 
     def _holds_for(self, attribute: str, key: DispatchKey) -> bool:
         """Whether an attribute holds for a key: what a tree says of it, else its row."""

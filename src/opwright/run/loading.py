@@ -134,8 +134,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     load_own = job_loader(request.families)
     if load_own is not None:
         return load_own(request, rules, sink)
-    # Shims are kept for all devices, so updating them needs the kernels of all.
-    shim_devices = [key.flag for key in dispatch_keys() if rules.has_c_shim(key) and request.options.update_c_shim]
+    # Where shims are kept for all devices, updating them needs the kernels of all.
+    updates_all = request.options.update_c_shim and rules.shim_update_serves_all_devices
+    shim_devices = [key.flag for key in dispatch_keys() if rules.has_c_shim(key)] if updates_all else []
     # A backend outside PyTorch cannot have a dispatch key that PyTorch has kernels for, on whatever device.
     devices = frozenset(device_flags()) if request.backends else request.devices.union(shim_devices)
     ignored = ignored_keys(rules, devices)
