@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,11 +25,14 @@ def recipe(editor: str) -> str:
     return match[1]
 
 
+def blocks(editor: str) -> list[str]:
+    """The configurations in the section of an editor."""
+    return re.findall(r"(?ms)^```\w*\n(.*?)^```", recipe(editor))
+
+
 def block(editor: str) -> str:
-    """The configuration in the section of an editor."""
-    match = re.search(r"(?ms)^```\w*\n(.*?)^```", recipe(editor))
-    assert match is not None
-    return match[1]
+    """The first of them."""
+    return blocks(editor)[0]
 
 
 @pytest.mark.parametrize("editor", EDITORS)
@@ -72,3 +77,82 @@ def test_vim_reads_its_recipe(tmp_path: Path) -> None:
     )
     subprocess.run(["vim", "-es", "-N", "-u", str(vimrc)], check=False, capture_output=True, timeout=60)
     assert (tmp_path / "out").read_text().splitlines() == ["opwright lsp", "['yaml']"]
+
+
+MISTAKE = """\
+namespace: acme
+operators:
+- func: scale(Tensro self) -> Tensor
+  dispatch:
+    CPU: scale
+"""
+
+
+def session(folder: Path, *command: str) -> str:
+    """What an editor prints that is started in a project whose file has a mistake on line 3."""
+    (folder / "pyproject.toml").touch()
+    (folder / "ops.yaml").write_text(MISTAKE)
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": programs, "HOME": str(folder), "XDG_STATE_HOME": str(folder)}
+    completed = subprocess.run(
+        command, cwd=folder, env=environment, check=False, capture_output=True, text=True, timeout=60
+    )
+    return completed.stdout + completed.stderr
+
+
+def neovim_version() -> tuple[int, ...]:
+    """The version of the installed Neovim; empty without one."""
+    if shutil.which("nvim") is None:
+        return ()
+    text = subprocess.run(["nvim", "--version"], check=False, capture_output=True, text=True, timeout=60).stdout
+    return tuple(map(int, re.findall(r"[0-9]+", text.splitlines()[0])[:2]))
+
+
+@pytest.mark.parametrize(("number", "since"), [(0, (0, 11)), (1, (0, 8))], ids=["new", "old"])
+def test_neovim_shows_a_mistake(tmp_path: Path, number: int, since: tuple[int, int]) -> None:
+    """Neovim, started with a recipe, has the diagnostic of an opened file."""
+    if neovim_version() < since:
+        pytest.skip(f"Neovim {'.'.join(map(str, since))} is not installed")
+    (tmp_path / "init.lua").write_text(blocks("Neovim")[number])
+    (tmp_path / "session.lua").write_text(
+        "vim.cmd.edit('ops.yaml')\n"
+        "vim.wait(40000, function() return #vim.diagnostic.get(0) > 0 end, 50)\n"
+        "for _, mistake in ipairs(vim.diagnostic.get(0)) do\n"
+        "  io.stdout:write((mistake.lnum + 1) .. ': ' .. mistake.message .. '\\n')\n"
+        "end\n"
+        "vim.cmd('qall!')\n"
+    )
+    printed = session(tmp_path, "nvim", "--headless", "-u", "init.lua", "-c", "luafile session.lua")
+    assert "3: unknown type `Tensro`" in printed
+
+
+def has_eglot() -> bool:
+    """Whether an Emacs with Eglot and a mode for YAML is installed."""
+    if shutil.which("emacs") is None:
+        return False
+    needed = "(progn (package-initialize) (require 'eglot) (require 'yaml-mode))"
+    command = ["emacs", "--batch", "--no-init-file", "--eval", needed]
+    return subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0
+
+
+def test_emacs_shows_a_mistake(tmp_path: Path) -> None:
+    """Emacs, started with its recipe, has the diagnostic of an opened file."""
+    if not has_eglot():
+        pytest.skip("Emacs with Eglot and yaml-mode is not installed")
+    (tmp_path / "init.el").write_text(block("Emacs"))
+    (tmp_path / "session.el").write_text(
+        "(package-initialize)\n"
+        '(load (expand-file-name "init.el"))\n'
+        "(require 'eglot)\n"
+        '(find-file "ops.yaml")\n'
+        "(run-hooks 'post-command-hook)\n"
+        "(let ((end (+ (float-time) 40)))\n"
+        "  (while (and (< (float-time) end) (not (and flymake-mode (flymake-diagnostics))))\n"
+        "    (accept-process-output nil 0.1)\n"
+        "    (when flymake-mode (flymake-start))))\n"
+        "(dolist (mistake (flymake-diagnostics))\n"
+        '  (message "%s: %s" (line-number-at-pos (flymake-diagnostic-beg mistake))\n'
+        "           (flymake-diagnostic-text mistake)))\n"
+    )
+    printed = session(tmp_path, "emacs", "--batch", "--no-init-file", "-l", "session.el")
+    assert re.search(r"3: .*unknown type `Tensro`", printed)
