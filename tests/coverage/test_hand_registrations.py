@@ -13,6 +13,8 @@ from opwright.cli.main import main
 from opwright.coverage.hand_registrations import HandPlace, HandRegistrations
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import from_source_path, open_inputs
+from opwright.release.tables import hand_registrations
+from tests.coverage import hand_table
 
 KEYS = {key.name: key for key in runtime_keys()}
 BATCHING = "aten/src/ATen/functorch/BatchRulesOurs.cpp"
@@ -167,3 +169,23 @@ def test_explanations_name_the_place(tree: Path, capsys: pytest.CaptureFixture[s
     out = " ".join(capsys.readouterr().out.split())
     assert f"FuncTorchBatched is written and registered by hand in {BATCHING}:14" in out
     assert "AutocastCUDA is written and registered by hand in aten/src/ATen/cast.h:10" in out
+
+
+def test_the_table_of_a_release_is_what_its_dispatcher_says() -> None:
+    """The table of the installed PyTorch, written anew, is the one that the project has."""
+    assert hand_table.path().read_text(encoding="utf-8") == hand_table.table()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "explain.md").read_text(encoding="utf-8")
+    assert f"{len(hand_registrations(hand_table.release())):,} of them" in page
+
+
+def test_releases_with_a_table_need_no_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a source tree the places are those of the release, and a kernel that is not there is none."""
+    sources = HandRegistrations(open_inputs("auto"))
+    assert str(sources.place("add.Tensor", KEYS["FuncTorchBatched"])).startswith(
+        "aten/src/ATen/functorch/BatchRulesBinaryOps.cpp:"
+    )
+    assert sources.place("add.Tensor", KEYS["AutocastCUDA"]) is None
+    assert str(sources.place("matmul", KEYS["AutocastCUDA"])).startswith("aten/src/ATen/autocast_mode.cpp:")
+    assert sources.covers(KEYS["AutocastCUDA"])
+    assert main(["explain", "matmul", "--section", "dispatch"]) == 0
+    assert "aten/src/ATen/autocast_mode.cpp:" in capsys.readouterr().out

@@ -1,8 +1,9 @@
 """The kernels that PyTorch's sources register by hand for single operators, with the places where they do.
 
 C++ sources are there in a source tree alone: blocks of `TORCH_LIBRARY_IMPL(aten, KEY, m)`, whose statements call
-`m.impl`, or macros with the name of an operator, or with the names of an operator and of its overloads. Python's
-registrations for Meta are there in every PyTorch: functions under `@register_meta`.
+`m.impl`, or macros with the name of an operator, or with the names of an operator and of its overloads. For some
+releases a table says what they register. Python's registrations for Meta are there in every PyTorch: functions under
+`@register_meta`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from typing import Final
 
 from opwright.model.dispatch_key import META
 from opwright.model.runtime_keys import KeyKind, RuntimeKey
+from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp_source import CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, arguments, closing_index, text_of
 
-__all__ = ["HandPlace", "HandRegistrations"]
+__all__ = ["HandPlace", "HandRegistrations", "registering_keys"]
 
 
 class HandPlace(NamedTuple):
@@ -52,6 +54,11 @@ _OPERATOR: Final = re.compile(r"\baten\.(\w+)(?:\.(\w+))?")
 #: What stands for all overloads of an operator in Python.
 _ALL: Final = ".*"
 _BRACKET: Final = re.compile(r"[()]")
+
+
+def registering_keys(key: RuntimeKey) -> list[str]:
+    """The names of the keys whose registrations serve a key, the key's own first."""
+    return [key.name, *(["Autograd"] if key.kind is KeyKind.autograd else _DECOMPOSITIONS.get(key.name, ()))]
 
 
 class HandRegistrations:
@@ -85,9 +92,8 @@ class HandRegistrations:
         """Where a kernel of an operator is registered for a key; None where no source says so."""
         for pattern in key.by_hand:
             self._read_sources(pattern)
-        aliases = ["Autograd"] if key.kind is KeyKind.autograd else _DECOMPOSITIONS.get(key.name, ())
         names = (operator, operator.partition(".")[0] + _ALL)
-        places = (self._places.get((name, alias)) for alias in (key.name, *aliases) for name in names)
+        places = (self._places.get((name, other)) for other in registering_keys(key) for name in names)
         return next((place for place in places if place is not None), None)
 
     def _read_sources(self, pattern: str) -> bool:
@@ -97,10 +103,18 @@ class HandRegistrations:
             names = [
                 name for name in self._inputs.member_names(pattern.partition("*")[0]) if fnmatchcase(name, pattern)
             ]
-            is_there = self._read[pattern] = bool(names)
             for name in names:
                 self._read_source(name)
+            is_there = self._read[pattern] = bool(names) or self._read_table(pattern)
         return is_there
+
+    def _read_table(self, pattern: str) -> bool:
+        """Take what is known of the sources of a pattern in a release, and tell whether anything is."""
+        rows = hand_registrations(str(self._inputs.version_text).partition("+")[0])
+        known = [row for row in rows if fnmatchcase(row.file, pattern)]
+        for row in known:
+            self._places.setdefault((row.operator, row.key), HandPlace(row.file, row.line))
+        return bool(known)
 
     def _read_source(self, name: str) -> None:
         text = self._text(name)

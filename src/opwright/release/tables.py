@@ -6,7 +6,7 @@ These facts about PyTorch are neither in its YAML nor in its templates.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from opwright.release.version import Version, is_between, parse_version
 from opwright.source.named_tuple import NamedTuple
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from opwright.source.span import Span
 
 __all__ = [
+    "HandRegistration",
     "ShimOperator",
     "ShimTables",
     "ShimVersion",
@@ -26,6 +27,7 @@ __all__ = [
     "cpp_global_names",
     "cpp_macros",
     "formula_helper_names",
+    "hand_registrations",
     "kernel_stubs",
     "operators",
     "shim_tables",
@@ -145,6 +147,37 @@ def kernel_stubs() -> Mapping[str, tuple[Stub, ...]]:
         else:
             stubs[name] = Stub(name, section)
     return kernels
+
+
+#: The releases whose registrations by hand are known.
+_WITH_HAND_REGISTRATIONS: Final = ("2.13.0",)
+
+
+class HandRegistration(NamedTuple):
+    """A kernel that PyTorch registers by hand in C++: operator, dispatch key, and the file and line that do it."""
+
+    operator: str
+    key: str
+    file: str
+    line: int
+
+
+@cache
+def hand_registrations(release: str) -> tuple[HandRegistration, ...]:
+    """The kernels that a release registers by hand in C++ for single operators; nothing for releases without a table.
+
+    >>> [row.file for row in hand_registrations("2.13.0") if row[:2] == ("nonzero", "FuncTorchBatched")]
+    ['aten/src/ATen/functorch/BatchRulesDynamic.cpp']
+    """
+    rows: list[HandRegistration] = []
+    key = file = ""
+    if release in _WITH_HAND_REGISTRATIONS:
+        for name, word in _rows(f"hand_registrations-{release}.txt"):
+            if name.startswith("["):
+                key, file = name.removeprefix("["), word.removesuffix("]")
+            else:
+                rows.append(HandRegistration(name, key, file, int(word)))
+    return tuple(rows)
 
 
 def shim_tables(version: Version, guarded: bool) -> ShimTables:
