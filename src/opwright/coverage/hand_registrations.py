@@ -111,10 +111,10 @@ class HandRegistrations:
     def _read_table(self, pattern: str) -> bool:
         """Take what is known of the sources of a pattern in a release, and tell whether anything is."""
         rows = hand_registrations(str(self._inputs.version_text).partition("+")[0])
-        known = [row for row in rows if fnmatchcase(row.file, pattern)]
-        for row in known:
+        listed = [row for row in rows if fnmatchcase(row.file, pattern)]
+        for row in listed:
             self._places.setdefault((row.operator, row.key), HandPlace(row.file, row.line))
-        return bool(known)
+        return bool(listed)
 
     def _read_source(self, name: str) -> None:
         text = self._text(name)
