@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 
-from opwright.lsp.features import EXPLAIN, FEATURES, TOKEN_TYPES
+from opwright.lsp.features import FEATURES, TOKEN_TYPES
+from opwright.lsp.protocol import EXPLAIN
 from tests.lsp.session import PLAIN, Editor, Start, editor
 from tests.lsp.small_tree import SmallTree
 

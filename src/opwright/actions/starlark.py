@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from opwright.actions.description import WordPlace
@@ -79,8 +80,6 @@ def _buck_argument(word: Word) -> str:
 
 def _shell_word(text: str) -> str:
     """The text as a word of a shell. Raises Fault for a text in which Buck sees a macro, even in quotes (E0619)."""
-    from shlex import quote
-
     if "$(" in text:
         raise Fault.at(NOT_WRITABLE, f"a command of Buck cannot have the text `{shorten(ascii(text)[1:-1])}`")
     return quote(text)

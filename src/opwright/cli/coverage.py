@@ -13,6 +13,7 @@ Nothing is compiled, and without --runtime PyTorch need not be installed."""
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from typing import Final
 
@@ -135,8 +136,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport) -> int:
     """Print where the dispatcher of a process differs from the report, and give the exit status."""
-    import json
-
     from opwright.coverage.runtime import DISPATCHER_PROGRAM, DispatcherState, runtime_differences, runtime_keys_of
     from opwright.importing.process import answer_of
 

@@ -33,8 +33,9 @@ from opwright.cli.arguments import (
 from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.plugin_use import activate_installed
 from opwright.cli.streams import say, wants_color, wants_links
-from opwright.explain.records import SECTIONS
+from opwright.explain.records import SECTIONS, render_json
 from opwright.plugins.active import active_plugins
+from opwright.schema.function import SchemaKind
 from opwright.source.code_pages import all_codes, code_names, find_code, is_plugin_code
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.text import SourceFile
@@ -134,7 +135,6 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
     from opwright.explain.naming import named_overloads, unknown_name
     from opwright.explain.passes import passes_text
     from opwright.explain.text import render, render_overloads
-    from opwright.schema.function import SchemaKind
 
     request = _request(names, arguments, sink)
     sections = arguments.section or tuple(SECTIONS)
@@ -162,8 +162,6 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
             records += wanted
             texts += [render(record, painter) for record in wanted]
     if arguments.format == "json":
-        from opwright.explain.records import render_json
-
         sys.stdout.write(render_json(records))
     else:
         sys.stdout.write("\n".join(texts))

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from opwright.cli.extra_files import check_overwrites, input_files, write_stamp
 from opwright.cli.streams import AUTO, wants_color
+from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
 from opwright.files.writer import Writer
 from opwright.incremental.identity import Run
@@ -46,8 +47,6 @@ def print_outputs(plan: Plan, form: str) -> None:
     """Print the path of every output: one per line, or as a CMake list."""
     targets = [planned.target for planned in plan.outputs]
     if form == "cmake":
-        from opwright.files.depfile import cmake_list
-
         print(cmake_list("opwright_outputs", targets))
     else:
         sys.stdout.writelines(f"{target}\n" for target in targets)
@@ -93,8 +92,6 @@ def _write_extras(
     """Write the dependency file and the provenance that the arguments ask for, and give the status of each."""
     with Writer(journal) as writer:
         if arguments.depfile is not None:
-            from opwright.files.depfile import make_rule
-
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
             writer.write(real_path(arguments.depfile), make_rule(targets, input_files(stamps)))
         if arguments.provenance is not None:
@@ -136,8 +133,6 @@ def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run
     files = [(flag, path) for flag, path in named.items() if path is not None]
     check_overwrites(files, generation, run, input_files(stamps))
     if arguments.depfile is not None:
-        from opwright.files.depfile import make_rule
-
         make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], input_files(stamps))
 
 

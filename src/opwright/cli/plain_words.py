@@ -6,6 +6,8 @@ read here; help, abbreviations and mistakes are for `argparse`, with the same ta
 
 from __future__ import annotations
 
+import sys
+
 from opwright.source.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
@@ -47,8 +49,6 @@ def read_words(
     Ends the process, with a message, if the words are wrong or ask for help.
     """
     if words is None:
-        import sys
-
         words = sys.argv[1:]
     values = _plain_values(options, words)
     return values if values is not None else vars(_parser(program, description, options).parse(words))

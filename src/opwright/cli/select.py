@@ -16,6 +16,8 @@ import sys
 
 from opwright.cli.arguments import add_input_arguments, not_empty, open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
+from opwright.cli.streams import say
+from opwright.run.session import Session
 from opwright.source.codes import NOT_KEPT
 
 # Modules that do the work are imported only if there is work.
@@ -133,8 +135,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     words = [*([] if explains else arguments.inputs), *arguments.sources]
     missing = _missing(explains, arguments.inputs, words)
     if missing:
-        from opwright.cli.streams import say
-
         say(f"opwright select: error: {missing}\n`opwright select --help` lists all arguments\n")
         return console.USAGE
     if explains:
@@ -158,7 +158,6 @@ def _missing(explains: bool, inputs: list[str], words: list[str]) -> str:
 def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnostics) -> None:
     from opwright.dialects.selection.quick import write_selection
     from opwright.run.selecting import select_operators
-    from opwright.run.session import Session
     from opwright.selective.reports import render_json, render_text
 
     session = None

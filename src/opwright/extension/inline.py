@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Final, NamedTuple
 
@@ -219,8 +220,6 @@ def _load(folder: str, key: str, name: str | None) -> ModuleType:
 
 def _module(path: str, name: str, *folders: str) -> ModuleType:
     """The Python module of a generated file, under a name; with folders, it is a package whose modules are there."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
     spec = spec_from_file_location(name, path, submodule_search_locations=list(folders) or None)
     assert spec is not None
     assert spec.loader is not None

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.importing.registration import RegistrationStatement, SourcePlace
+from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 
@@ -54,8 +55,6 @@ def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
 
     This runs the code of the modules, in a process of its own. Raises Fault if they cannot be imported.
     """
-    from opwright.model.dispatch_key import LIBRARY_KEYS
-
     answer = answer_of(_PROGRAM, json.dumps([key.name for key in LIBRARY_KEYS.values()]), modules)
     assert isinstance(answer, list)
     return list(map(_registration, answer))

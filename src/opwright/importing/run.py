@@ -13,8 +13,10 @@ from opwright.files.writer import write_file
 from opwright.importing.backend_import import BackendImport, import_backend
 from opwright.importing.cpp_reader import CPP_HEADERS, CPP_SUFFIXES, read_cpp_sources
 from opwright.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
+from opwright.importing.fakes import proven_outputs
 from opwright.importing.library_file import LibraryHead, library_text
 from opwright.importing.operators import ImportedOperator, ImportedOperators, import_operators
+from opwright.importing.process import read_modules
 from opwright.importing.python_reader import read_python_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import META
@@ -92,8 +94,6 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
     statements = [*read.statements, *[row._replace(is_stable=is_stable) for row in from_python.statements]]
     if request.modules:
-        from opwright.importing.process import read_modules
-
         statements += read_modules(request.modules)
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
     imported = _with_outputs([row for row in statements if row not in drafts.taken], request.fakes)
@@ -142,7 +142,6 @@ def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence
     imported = import_operators(statements)
     if not modules:
         return imported
-    from opwright.importing.fakes import proven_outputs
 
     faked = {(row.namespace, row.name) for row in statements if row.keys == (META.name,)}
     proven = proven_outputs(modules, sorted(f"{namespace}::{name}" for namespace, name in faked))

@@ -10,10 +10,10 @@ from opwright.dialects.table import LIBRARY, NATIVE_FUNCTIONS
 from opwright.explain.explanation import explain
 from opwright.explain.loading import Explained
 from opwright.explain.text import PLAIN, render
-from opwright.lsp.features import EXPLAIN
 from opwright.lsp.library import loaded_operator
 from opwright.lsp.operators import entries_of
 from opwright.lsp.project import Project, kind_of
+from opwright.lsp.protocol import EXPLAIN
 from opwright.lsp.server import OperatorServer
 from opwright.source.text import SourceFile
 

@@ -19,10 +19,11 @@ from pygls.exceptions import JsonRpcException
 
 from opwright.lsp.checker import Checker, InputOptions
 from opwright.lsp.project import PluginRequest
+from opwright.lsp.protocol import EXPLAIN
 from opwright.lsp.server import OperatorServer
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["EXPLAIN", "FEATURES", "TOKEN_TYPES", "Feature", "serve"]
+__all__ = ["FEATURES", "TOKEN_TYPES", "Feature", "serve"]
 
 
 class Feature(NamedTuple):
@@ -45,9 +46,6 @@ class Feature(NamedTuple):
 #: What words can be, in the order of their numbers in the protocol: fields; operators and kernels; types; arguments;
 #: other values of formulas; dispatch keys; tags.
 TOKEN_TYPES: Final = ("property", "function", "type", "parameter", "variable", "enumMember", "decorator")
-
-#: The command of the server that explains an operator, with the file and the operator.
-EXPLAIN: Final = "opwright.explainOperator"
 
 _LEGEND: Final = lsp.SemanticTokensLegend(TOKEN_TYPES, [])
 

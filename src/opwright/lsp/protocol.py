@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Final
 
 from cattrs import transform_error
 from lsprotocol import types as lsp
@@ -16,7 +16,10 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-__all__ = ["AnsweringProtocol"]
+__all__ = ["EXPLAIN", "AnsweringProtocol"]
+
+#: The command of the server that explains an operator, with the file and the operator.
+EXPLAIN: Final = "opwright.explainOperator"
 
 
 class AnsweringProtocol(LanguageServerProtocol):

@@ -32,11 +32,21 @@ if TYPE_CHECKING:
     from opwright.release.view import AskWhole
     from opwright.release.wheel import ByteSource, Wheel
     from opwright.source.diagnostic import Diagnostics
+import hashlib
 import shutil
 import tempfile
 from typing import Final
 
-from opwright.release.index import PYTORCH
+from opwright.release.addresses import Address
+from opwright.release.index import PYTORCH, find_wheel, wheel_links
+from opwright.release.transport import (
+    RangesRefusedError,
+    RemoteBytes,
+    StreamBytes,
+    Transport,
+    TransportError,
+    transport_fault,
+)
 from opwright.release.user_cache import cache_folder
 
 __all__ = ["Consent", "cached_versions", "fetch_inputs", "offered_versions", "open_wheel", "stable_headers"]
@@ -73,8 +83,6 @@ def _normal_version(version: str) -> str:
 
 
 def _fetch(version: str, consent: Consent, sink: Diagnostics | None) -> Inputs:
-    from opwright.release.index import PYTORCH
-
     choice = _choose_wheel(PYTORCH, version, consent, sink)
     wheel, link = choice.wheel, choice.link
     check_has_inputs(wheel.names(f"{PACKAGED}ATen/native/"), link.file_name)
@@ -109,9 +117,6 @@ def _choose_wheel(project: str, version: str, consent: Consent, sink: Diagnostic
     """The wheel of a version, found where pip would look: a file, or one on a server that is read in parts if the
     server supports that, else as a whole download if the user agrees.
     """
-    from opwright.release.addresses import Address
-    from opwright.release.index import find_wheel
-    from opwright.release.transport import RangesRefusedError, RemoteBytes, Transport
     from opwright.release.wheel import Wheel
 
     settings = load_index_settings()
@@ -148,8 +153,6 @@ def _refusal(link: WheelLink, size: int | None) -> Fault:
 
 def _whole(link: WheelLink, address: Address, transport: Transport) -> ByteSource:
     """Downloads the wheel to a temporary file and checks it against the index's digest."""
-    from opwright.release.transport import StreamBytes, TransportError, transport_fault
-
     try:
         stream, size, digest = transport.whole(address)
     except TransportError as error:
@@ -164,8 +167,6 @@ def _whole(link: WheelLink, address: Address, transport: Transport) -> ByteSourc
 
 def _file_hash(path: Path) -> str:
     """The SHA-256 of a wheel on this machine, in hexadecimal."""
-    import hashlib
-
     digest = hashlib.sha256()
     try:
         with path.open("rb") as stream:
@@ -194,8 +195,6 @@ def open_wheel(project: str, version: str, consent: Consent | None = None) -> Wh
 
 def _reopener(version: str, consent: Consent) -> Callable[[], Wheel]:
     """A function that finds and opens the wheel again, for members that are not cached."""
-    from opwright.release.index import PYTORCH
-
     return lambda: open_wheel(PYTORCH, version, consent)
 
 
@@ -256,9 +255,6 @@ class CachedStore:
 
 def offered_versions() -> tuple[str, ...]:
     """The versions of PyTorch that the package index offers and that are not yanked, oldest first."""
-    from opwright.release.index import wheel_links
-    from opwright.release.transport import Transport
-
     settings = load_index_settings()
     versions = {link.version for link in wheel_links(settings, Transport(settings)) if link.yanked is None}
     return tuple(str(version) for version in sorted(versions))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from opwright.release.store import FolderStore
+from opwright.release.store import FolderStore, WheelStore
 from opwright.release.view import NATIVE_FUNCTIONS, THREE_WAYS, Inputs, check_has_inputs
 from opwright.source.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH
 from opwright.source.diagnostic import Fault
@@ -146,8 +147,6 @@ def _installed_inputs() -> Iterator[tuple[str, str]]:
 
 def _generator_folders() -> Iterator[str]:
     """The folders of the packages `torchgen` that the running environment has."""
-    from importlib.util import find_spec
-
     for name in ("torchgen", "torch"):
         try:
             spec = find_spec(name)
@@ -172,7 +171,6 @@ def from_wheel(path: str | os.PathLike[str]) -> Inputs:
     Raises Fault if it is not a readable wheel (E0504) or has no generator inputs (E0505). Reading raises Fault if a
     member differs from its checksums (E0510).
     """
-    from opwright.release.store import WheelStore
     from opwright.release.wheel import Wheel
 
     name = os.fspath(path)

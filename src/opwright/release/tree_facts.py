@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from opwright.model.dispatch_key import KEYS, Device, DispatchKey, devices, dispatch_keys, learn_key
@@ -121,8 +122,6 @@ class TreeFacts(NamedTuple):
     @property
     def digest(self) -> str:
         """A short text that differs from that of other facts."""
-        from hashlib import sha256
-
         lists = {constant: sorted(names.items()) for constant, names in self.lists.items()}
         sets = {name: sorted(keys) for name, keys in self.key_sets.items()}
         facts = (sorted(self.values.items()), sorted(lists.items()), self.keys, sorted(self.fields), self.types, sets)

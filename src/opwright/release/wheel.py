@@ -7,6 +7,7 @@ unpacks nothing to disk.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 import zlib
@@ -354,8 +355,6 @@ class Wheel:
 
     def _check_digest(self, name: str, content: bytes) -> None:
         """Compares a member with the wheel's RECORD, which contains no digest of itself."""
-        import hashlib
-
         if name == f"{self._info_folder}/RECORD":
             return
         recorded = (self._recorded or {}).get(name)

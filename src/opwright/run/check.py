@@ -34,8 +34,9 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.dialects.meta_kernels import MetaKernels
 from opwright.coverage.records import CoverageReport
-from opwright.coverage.report import coverage_report
+from opwright.coverage.report import coverage_report, entry_records
 from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
+from opwright.emit.aten.c_shim import check_names
 from opwright.model.external_backend import Fallback
 from opwright.run.loading import load_backends
 from opwright.source.codes import NO_PYTHON_MODULES
@@ -164,8 +165,6 @@ class _Check:
 
     def _check_shims(self, job: Job) -> None:
         """Report names in the tables of C shims that no operator has."""
-        from opwright.emit.aten.c_shim import check_names
-
         self._attempt(partial(check_names, job, self._sink))
 
     def _attempt(self, stage: Callable[[], None]) -> None:
@@ -255,7 +254,6 @@ class _Check:
         rows = [row for row in [*BACKEND_LINTS, *ACTIVE.backend_lints] if self._runs(row.lint, of_pytorch=False)]
         if not rows or not backend.options.derives_from_out:
             return
-        from opwright.coverage.report import entry_records
 
         records = entry_records(backend, job)
         for row in rows:

@@ -13,6 +13,7 @@ from opwright.diff.shims import OperatorShims, release_shim_tables, shim_refusal
 from opwright.dump.data import JsonValue, kernel_data, operator_data, types_data
 from opwright.dump.fields import FORMAT
 from opwright.dump.yaml_text import contents, entry_pointers
+from opwright.emit.aten.backend import kernel_signature
 from opwright.model.external_backend import ExternalBackend, Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
@@ -173,7 +174,6 @@ def _document(
 
 def _backend_data(backend: ExternalBackend) -> JsonValue:
     # Only dumps of backends need this module.
-    from opwright.emit.aten.backend import kernel_signature
 
     kernels: list[JsonValue] = []
     for section in backend.sections:

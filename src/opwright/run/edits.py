@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.emit.aten.c_shim import headers
 from opwright.emit.registry import families_with
 from opwright.incremental.changes import InputEdit, find_edit
 from opwright.incremental.edit import NotLocal
@@ -74,6 +75,4 @@ def _changes_shims(before: Job, now: Job, families: Iterable[str]) -> bool:
     """Whether the edit changes headers of C shims: a run compares whole headers with those on disk."""
     if not set(families).intersection(families_with("aoti")):
         return False
-    from opwright.emit.aten.c_shim import headers
-
     return dict(headers(before)) != dict(headers(now))

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 
-from opwright.files.staging import remove_left_staging
+from opwright.files.plain_files import real_path
+from opwright.files.staging import Journal, remove_left_staging, remove_old_staging
 from opwright.incremental.identity import InputStamps, Run, tool_identity
 from opwright.incremental.state import (
     Manifest,
@@ -126,8 +128,6 @@ def without_color(text: str) -> str:
     >>> without_color("\\x1b[1;33mwarning\\x1b[0m: text")
     'warning: text'
     """
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
@@ -317,7 +317,6 @@ class Session:
     def turn(self) -> Iterator[Journal]:
         """Hold the output folder's lock; first remove what killed runs left there. Gives the journal of the run."""
         from opwright.files.lock import FolderLock
-        from opwright.files.staging import Journal
         from opwright.incremental.output_folders import forget_gone_folders
 
         state, top = self.run.state_folder, self.run.journal_top
@@ -337,7 +336,6 @@ class Session:
         `report` is called for each file. `write_extras` writes a program's additional files, and gives their statuses.
         `facts` are kept in the manifest.
         """
-        from opwright.files.staging import remove_old_staging
         from opwright.incremental import output_folders as pruning
         from opwright.incremental.output_folders import note_links
         from opwright.source.child import usable_processes
@@ -386,8 +384,6 @@ class Session:
 
         The messages in the sink, and the facts, are part of it.
         """
-        from opwright.files.plain_files import real_path
-        from opwright.files.staging import remove_old_staging
         from opwright.files.writer import Writer
 
         with self.turn() as journal:

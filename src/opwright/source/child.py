@@ -7,6 +7,7 @@ ends for any reason. The child then interrupts its work, cleans up and ends with
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
@@ -59,8 +60,6 @@ class Parent:
 
     def watch(self) -> None:
         """Start a thread that interrupts the main thread when the lifeline breaks."""
-        import _thread
-
         _thread.start_new_thread(self._watch, (_thread.get_ident(),))
 
     def _watch(self, main_thread: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
@@ -72,8 +73,6 @@ def forward(name: str, *, as_program: bool = False) -> None:
     """Let the module of that name, which is being imported, stand for Opwright's, or run Opwright's program."""
     own = "opwright." + name
     if as_program:
-        import runpy
-
         runpy.run_module(own, run_name="__main__", alter_sys=True)
         return
     target = import_module(own)

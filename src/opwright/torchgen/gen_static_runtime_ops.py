@@ -12,10 +12,11 @@ from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
-from opwright.files.formatting import find_formatter, formatter_facts
+from opwright.files.formatting import NAME, FormatterFailed, find_formatter, formatter_facts, formatting
 from opwright.incremental.identity import Run
 from opwright.run.session import Session
 from opwright.source.codes import FORMATTER_FAILED, NO_FORMATTER
+from opwright.source.diagnostic import Fault
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -120,9 +121,6 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, formatter:
 
 def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
     """The function that formats the text of a file at a path. It raises Fault (E1705)."""
-    from opwright.files.formatting import NAME, FormatterFailed, formatting
-    from opwright.source.diagnostic import Fault
-
     format_text = formatting(formatter)
 
     def format_file(path: str, data: bytes) -> bytes:

@@ -4,6 +4,7 @@ Processes that the program starts are not changed: for those, see `python -m opw
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,6 @@ from opwright.torchgen.forwarding import ForwardingFinder
 
 
 def _parser() -> Parser:
-    import argparse
-
     parser = Parser("python -m opwright.torchgen.run", __doc__)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     parser.add_argument("program", metavar="PROGRAM", help="the path of the program")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 from opwright.emit.aten.backend import Backend, backends, kernel_signature
+from opwright.emit.aten.register.structured_kernels import check_arguments, check_tensor_outputs
+from opwright.emit.aten.ufunc import check_ufunc
 from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -41,8 +43,6 @@ def _check_made(backend: Backend, groups: Collection[NativeFunctionsGroup], sink
 def check_registered(job: Job, sink: Diagnostics) -> None:
     """Report each structured kernel that cannot be registered, because of its arguments, its results or its ufunc."""
     # Runs that write only headers do not import the modules of sources.
-    from opwright.emit.aten.register.structured_kernels import check_arguments, check_tensor_outputs
-    from opwright.emit.aten.ufunc import check_ufunc
 
     for group in job.catalog.structured_groups:
         _check(partial(check_tensor_outputs, group), sink)

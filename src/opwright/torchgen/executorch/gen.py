@@ -7,11 +7,12 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments
+from opwright.cli.arguments import Parser, add_drop_in_arguments, selection
 from opwright.cli.runs import current_manifest, drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import build_folders, program_families
+from opwright.files.plain_files import real_path
 from opwright.incremental.identity import Run
 from opwright.run.session import Session
 from opwright.source.codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
@@ -174,7 +175,6 @@ def _read(path: str | None, arguments: argparse.Namespace, sink: Diagnostics) ->
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
-    from opwright.cli.arguments import selection
     from opwright.run.request import Request
 
     return Request(
@@ -253,7 +253,6 @@ def _write_list(arguments: argparse.Namespace, generation: Generation, journal: 
     from pathlib import PurePath
 
     from opwright.files.depfile import cmake_list, compiled_outputs
-    from opwright.files.plain_files import real_path
     from opwright.files.writer import Writer
 
     with Writer(journal) as writer:
