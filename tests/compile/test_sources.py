@@ -61,11 +61,13 @@ SOURCES = (
 
 #: Of lean sources a shard each, whose operators alone it includes; the emptier ones show what a shard lacks.
 LEAN = (
+    "CompositeViewCopyKernels",
     "Operators_9",
     "RegisterCPU_2",
     "RegisterCompositeExplicitAutogradNonFunctional_0",
     "RegisterCompositeExplicitAutograd_2",
     "RegisterCompositeImplicitAutograd_3",
+    "RegisterFunctionalization_0",
     "RegisterMeta_2",
     "RegisterSparseCsrCPU_0",
 )

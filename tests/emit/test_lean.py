@@ -1,4 +1,4 @@
-"""Lean sources: the code of the usual ones, in shorter files, each with the headers of its own operators."""
+"""Lean files: the code of the usual ones, in shorter sources, each with the headers of its own operators."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.emit.aten.composite_kernels import emitters as composite_emitters
+from opwright.emit.aten.functionalization import emitters as functionalization_emitters
 from opwright.emit.aten.operators import emitters as operator_emitters
 from opwright.emit.aten.register.registration import emitters as register_emitters
-from opwright.emit.emitter import Options, Sharded
+from opwright.emit.emitter import EmitterSource, Options, Sharded
 from tests.emit.emitting import job_of, slots_of
 
 ATEN = Path("aten/src/ATen")
@@ -55,6 +57,41 @@ def test_builds_without_headers_per_operator_include_the_same_files() -> None:
     assert headers_of("CUDA", few._replace(lean=True)) == headers_of("CUDA", few)
 
 
+#: A view that functionalization registers, whose copy is generated, and an operator that needs neither.
+VIEWS = """\
+- func: rows(Tensor(a) self, int dim) -> Tensor(a)
+  variants: function, method
+  dispatch:
+    CompositeExplicitAutograd: rows
+- func: rows_copy(Tensor self, int dim) -> Tensor
+  dispatch:
+    CompositeExplicitAutogradNonFunctional: rows_copy
+  tags: view_copy
+  autogen: rows_copy.out
+- func: plain(Tensor self) -> Tensor
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        (functionalization_emitters, "RegisterFunctionalization_0.cpp"),
+        (composite_emitters, "CompositeViewCopyKernels.cpp"),
+    ],
+)
+def test_operators_without_code_in_a_file_have_no_headers_there(source: EmitterSource, path: str) -> None:
+    """The usual sources include the headers of operators for which they have nothing."""
+    usual, lean = (
+        "\n".join([str(line) for slot, lines in slots_of(source, path, job_of(VIEWS, options)).items() for line in lines])
+        for options in (Options(), Options(lean=True))
+    )
+    plain = re.compile("#include <ATen/ops/plain_(?:ops|native).h>")
+    assert bool(plain.search(usual)) is (source is functionalization_emitters)
+    assert not plain.search(lean)
+    assert "#include <ATen/ops/rows_copy_native.h>" in lean
+    assert plain.sub("", usual).split() == lean.split()
+
+
 @pytest.mark.parametrize(("overloads", "shards"), [(5 * 320, 5), (5 * 320 + 1, 10), (10 * 320 + 1, 20)])
 def test_long_files_are_halved(overloads: int, shards: int) -> None:
     """A file has 320 overloads as a mean at most; the number of files is doubled, so it rarely changes."""
@@ -68,6 +105,53 @@ def test_long_files_are_halved(overloads: int, shards: int) -> None:
     assert lean.layout.shards == shards
 
 
+OVERLOADS = """\
+- func: add(Tensor self) -> Tensor
+  variants: function, method
+- func: plain(Tensor self) -> Tensor
+"""
+OVERLOAD = "- func: add.further(Tensor self, int by) -> Tensor\n"
+
+
+def test_every_source_reads_the_classes_of_methods_and_of_no_other_overload() -> None:
+    """An overload that is no method changes the header of its operator alone, which includes that of the methods."""
+
+    def classes(path: str, entries: str) -> str:
+        slots = slots_of(operator_emitters, path, job_of(entries, Options(lean=True)))
+        return "\n".join([line for lines in slots.values() for line in lines])
+
+    methods = classes("MethodOperators.h", OVERLOADS)
+    assert "struct TORCH_API add {" in methods
+    assert "plain" not in methods
+    assert classes("MethodOperators.h", OVERLOADS + OVERLOAD) == methods
+    assert "#include <ATen/MethodOperators.h>" in classes("add_ops.h", OVERLOADS)
+    assert "struct TORCH_API add_further {" in classes("add_ops.h", OVERLOADS + OVERLOAD)
+    assert "#include" not in classes("plain_ops.h", OVERLOADS)
+
+
+def test_lean_headers_declare_the_same_classes(tmp_path: Path) -> None:
+    """Each class of PyTorch's operators is in one header. All other headers have the same bytes."""
+    usual, lean = generated(tmp_path, "headers")
+    classes = re.compile(r"^struct TORCH_API \w+ \{$.*?^\};$", re.MULTILINE | re.DOTALL)
+    declared: list[Counter[str]] = []
+    for folder in (usual, lean):
+        moved = [folder / ATEN / "MethodOperators.h", *(folder / ATEN / "ops").glob("*_ops.h")]
+        declared.append(Counter([text for path in moved for text in classes.findall(path.read_text("utf-8"))]))
+    assert declared[0] == declared[1]
+    assert set(declared[0].values()) == {1}
+    for path in usual.rglob("*.h"):
+        if not path.name.endswith("_ops.h") and path.name != "MethodOperators.h":
+            assert (lean / path.relative_to(usual)).read_bytes() == path.read_bytes(), path
+
+
+def generated(folder: Path, family: str) -> tuple[Path, Path]:
+    """The usual and the lean files of PyTorch's own operators."""
+    usual, lean = folder / "usual", folder / "lean"
+    for out, *flags in ((usual,), (lean, "--lean")):
+        assert main(["generate", "--torch", "auto", "--out", str(out), "--only", family, *flags]) == 0
+    return usual, lean
+
+
 def code_of(folder: Path, name: str) -> tuple[Counter[str], set[str]]:
     """The registrations in the numbered shards of a source, and the heads of all that they define."""
     text = "".join([path.read_text(encoding="utf-8") for path in folder.glob(f"{name}_*.cpp")])
@@ -75,17 +159,23 @@ def code_of(folder: Path, name: str) -> tuple[Counter[str], set[str]]:
     return Counter(registrations), set(re.findall(r"^[^\s#/].*\{$", text, re.MULTILINE))
 
 
+def without_headers(path: Path) -> list[str]:
+    """The lines of a file, those of CompositeViewCopyKernels.cpp without the includes of operators."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if path.name == "CompositeViewCopyKernels.cpp":
+        return [line for line in lines if not line.startswith("#include <ATen/ops/")]
+    return lines
+
+
 def test_lean_sources_have_the_same_code(tmp_path: Path) -> None:
     """Of PyTorch's own operators: what shards register and define is the same; other files have the same bytes."""
-    usual, lean = tmp_path / "usual", tmp_path / "lean"
-    for folder, *flags in ((usual,), (lean, "--lean")):
-        assert main(["generate", "--torch", "auto", "--out", str(folder), "--only", "sources", *flags]) == 0
+    usual, lean = generated(tmp_path, "sources")
     names = {path.name.removesuffix("Everything.cpp") for path in usual.rglob("*Everything.cpp")}
     sharded = re.compile(rf"(?:{'|'.join(names)})(?:_\d+|Everything)\.cpp")
     others = [path.relative_to(usual) for path in usual.rglob("*.*") if path.is_file()]
     for path in others:
         if sharded.fullmatch(path.name) is None and ".opwright" not in path.parts:
-            assert (lean / path).read_bytes() == (usual / path).read_bytes(), path
+            assert without_headers(lean / path) == without_headers(usual / path), path
     assert not list(lean.rglob("*Everything.cpp"))
     assert "RegisterCPU" in names
     for name in names:

@@ -13,7 +13,7 @@ from typing import Final
 from opwright.convention import dispatcher, native
 from opwright.cpp.binding import Expression
 from opwright.cpp.translation import translate
-from opwright.emit.aten.units import NO_SLOTS, include, own_name
+from opwright.emit.aten.units import NO_SLOTS, include, own_name, with_own_headers
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.library import PYTORCH
@@ -171,11 +171,11 @@ def _fragment(unit: ViewGroup | NativeFunctionsGroup, context: FragmentContext) 
     if isinstance(unit, ViewGroup):
         kernel = view_copy_kernel(unit)
         copies = NO_SLOTS if kernel is None else {_VIEW_COPIES: [kernel]}
-        return {"ops_headers": [_includes(unit.view, unit.view_copy)], **copies}
+        return with_own_headers([_includes(unit.view, unit.view_copy)], copies, context)
     written = [function for function in (unit.inplace, unit.mutable, unit.functional) if function is not None]
-    kernels = {slot: kernel for slot, make in _KERNELS.items() if (kernel := make(unit)) is not None}
+    kernels = {slot: [kernel] for slot, make in _KERNELS.items() if (kernel := make(unit)) is not None}
     includes = _includes(*[function for function in written if not function.is_synthesized])
-    return {"ops_headers": [includes], **{slot: [kernel] for slot, kernel in kernels.items()}}
+    return with_own_headers([includes], kernels, context)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -13,7 +13,7 @@ from opwright.convention import native
 from opwright.emit.aten.functional_forms import is_functionalized_by_pytorch
 from opwright.emit.aten.functionalized_views import inplace_view_definition, view_definition, view_kernel
 from opwright.emit.aten.functionalized_writes import write_definition, write_kernel
-from opwright.emit.aten.units import kernel_argument
+from opwright.emit.aten.units import kernel_argument, shard_count, with_own_headers
 from opwright.emit.aten.view_meta import operator_includes, view_group_includes
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
@@ -111,15 +111,20 @@ def _includes(unit: FunctionalizedUnit) -> list[str]:
 
 
 def _fragment(unit: FunctionalizedUnit, context: FragmentContext) -> Slots:
-    if not context.selection.everything:
-        return {"ops_headers": _includes(unit)}
-    return {
-        "ops_headers": _includes(unit),
-        "func_definitions": [
+    code: dict[str, list[str]] = {}
+    if context.selection.everything:
+        code["func_definitions"] = [
             with_blanks(text, context.rules, (")) {\n", " " * 8)) for text in definitions(unit, context.rules)
-        ],
-        "func_registrations": [registration(function) for function in registered_functions(unit, context.rules)],
-    }
+        ]
+        code["func_registrations"] = [registration(function) for function in registered_functions(unit, context.rules)]
+    return with_own_headers(_includes(unit), code, context)
+
+
+def _shards(job: Job) -> int:
+    def count_registered() -> int:
+        return sum([len(registered_functions(unit, job.rules)) for unit in functionalized_units(job)])
+
+    return shard_count(job.rules.functionalization_shards, count_registered, job)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -131,9 +136,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template="RegisterFunctionalization.cpp",
             units=functionalized_units,
             fragment=_fragment,
-            layout=Sharded(
-                "RegisterFunctionalization.cpp", job.rules.functionalization_shards, lambda unit: unit.root_name
-            ),
+            layout=Sharded("RegisterFunctionalization.cpp", _shards(job), lambda unit: unit.root_name),
             file_slots=lambda job: {"ops_headers": [], "func_definitions": [], "func_registrations": []},
         )
     ]

@@ -9,6 +9,7 @@ PyTorch's operators are in `at::_ops`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.convention.caching import per_function
@@ -28,6 +29,7 @@ from opwright.emit.aten.units import (
 )
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import string_literal
 
@@ -87,8 +89,19 @@ static C10_NOINLINE c10::TypedOperatorHandle<{name}::schema> {handle}() {{
 """
 
 
+#: Leaves the namespaces of the template for an include.
+_METHOD_CLASSES: Final = """
+}} // namespace at::_ops
+#include <ATen/MethodOperators.h>
+namespace at { namespace _ops {"""
+
+
 def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
-    return {"declarations": [declaration(function) for function in root[1]]}
+    _, functions = root
+    if not context.options.own_headers or functions[0].library is not PYTORCH or not any(map(_is_method, functions)):
+        return {"declarations": [declaration(function) for function in functions]}
+    others = [declaration(function) for function in functions if not _is_method(function)]
+    return {"declarations": [_METHOD_CLASSES, *others]}
 
 
 def _shard(function: NativeFunction, context: FragmentContext) -> Slots:
@@ -129,10 +142,19 @@ def _collect(
     )
 
 
+def _method_classes() -> AnyEmitter:
+    """The header with the classes of methods, which every source reads.
+
+    In lean runs, the headers of their operators include it and have the other overloads: such an overload is new to the
+    sources that include its operator, and to no others.
+    """
+    return _collect("method_operators_header", "MethodOperators", lambda job: (), methods)
+
+
 def _headers(job: Job) -> list[AnyEmitter]:
     if not job.options.per_operator_headers:
         return [
-            _collect("method_operators_header", "MethodOperators", lambda job: (), methods),
+            _method_classes(),
             _collect(
                 "operators_header", "Operators", lambda job: ("#include <ATen/MethodOperators.h>",), _without_methods
             ),
@@ -147,8 +169,12 @@ def _headers(job: Job) -> list[AnyEmitter]:
             fragment=_root_header,
             layout=FilePerUnit(lambda root: f"{root[0]}_ops.h"),
         ),
+        _method_classes()
+        if job.options.own_headers
         # The reference sorts these lines as text, and all other lists of includes by root name.
-        _collect("method_operators_header", "MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))),
+        else _collect(
+            "method_operators_header", "MethodOperators", lambda job: sorted(includes("_ops", _is_method, job))
+        ),
         _collect("operators_header", "Operators", lambda job: includes("_ops", None, job)),
     ]
 
@@ -166,7 +192,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             reads=(STATIC_BACKENDS,),
             layout=Sharded(
                 "Operators.cpp",
-                shard_count(job.rules.operators_shards, len(job.catalog.functions), job),
+                shard_count(job.rules.operators_shards, lambda: len(job.catalog.functions), job),
                 lambda function: function.root_name,
             ),
             file_slots=lambda job: {

@@ -25,13 +25,15 @@ NO_SLOTS: Slots = {}
 _LEAN_SHARD: Final = 320
 
 
-def shard_count(shards: int, overloads: int, job: Job) -> int:
+def shard_count(shards: int, count_overloads: Callable[[], int], job: Job) -> int:
     """Over how many files overloads are spread: `shards`, as the release says, and more in lean runs if these are long.
 
     The number is doubled until the files are short: few new operators change it, and with it the files of the others.
     """
-    while job.options.lean and shards * _LEAN_SHARD < overloads:
-        shards *= 2
+    if job.options.lean:
+        overloads = count_overloads()
+        while shards * _LEAN_SHARD < overloads:
+            shards *= 2
     return shards
 
 
@@ -67,6 +69,14 @@ def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: 
     """
     chosen = [group[0] for group in job.by_root.values() if wanted is None or any(map(wanted, group))]
     return [include(function, ending) for function in sorted(chosen, key=attrgetter("root_name"))]
+
+
+def with_own_headers(headers: Sequence[str], code: Slots, context: FragmentContext) -> Slots:
+    """The fragment of a unit with code for some slots and the includes that this code needs.
+
+    Otherwise than in lean runs, a unit without code has includes too.
+    """
+    return code if context.options.own_headers and not any(code.values()) else {"ops_headers": headers, **code}
 
 
 def own_name(function: NativeFunction, name: str) -> str:

@@ -150,8 +150,10 @@ def _units(backend: Backend, job: Job) -> list[WrappedUnit]:
 
 
 def _shards(backend: Backend, job: Job) -> int:
-    overloads = sum([len(wrapped) for _, wrapped in wrapped_units(job)[backend.key]])
-    return shard_count(job.rules.value(backend.key.shards_rule), overloads, job)
+    wrapped = wrapped_units(job)[backend.key]
+    return shard_count(
+        job.rules.value(backend.key.shards_rule), lambda: sum([len(overloads) for _, overloads in wrapped]), job
+    )
 
 
 def _file_slots(backend: Backend, job: Job) -> Slots:
