@@ -1,4 +1,4 @@
-"""Lean sources and the usual ones export the same symbols, and register the same kernels in a process that loads them."""
+"""Lean sources export the same symbols as the usual ones, and register the same kernels when a process loads them."""
 
 from __future__ import annotations
 

@@ -82,7 +82,9 @@ VIEWS = """\
 def test_operators_without_code_in_a_file_have_no_headers_there(source: EmitterSource, path: str) -> None:
     """The usual sources include the headers of operators for which they have nothing."""
     usual, lean = (
-        "\n".join([str(line) for slot, lines in slots_of(source, path, job_of(VIEWS, options)).items() for line in lines])
+        "\n".join(
+            [str(line) for slot, lines in slots_of(source, path, job_of(VIEWS, options)).items() for line in lines]
+        )
         for options in (Options(), Options(lean=True))
     )
     plain = re.compile("#include <ATen/ops/plain_(?:ops|native).h>")

@@ -50,8 +50,8 @@ class Options(NamedTuple):
     the comments of its files name. `lazy` are the names around lazy
     tensors, and `executorch` the choices of a run for ExecuTorch. `static_runtime_files` are the names of static
     runtime's two files: that with the operators, and that with their tests. With `lean`, sources include the headers of
-    their own operators alone, long ones are split, and no file has what others have: files that the reference does not
-    write, which compile faster.
+    their own operators alone, long ones are split, no file has what others have, and the header that every source reads
+    has the classes of methods alone: files that the reference does not write, which compile faster.
     """
 
     per_operator_headers: bool = True
