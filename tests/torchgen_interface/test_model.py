@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from opwright.torchgen import model
+from opwright.torchgen.interface.generator import parse_native_yaml
 from tests.torchgen_interface.conftest import Side
 from tests.torchgen_interface.equality import attribute, difference, outcome
 
@@ -276,3 +279,14 @@ def test_mistakes_in_entries_have_their_place(own: Side) -> None:
     entries = [{"func": "f(Tenso x) -> Tensor", "__line__": 7}, {"func": "g() -> Tensor", "fun": 1, "__line__": 9}]
     with pytest.raises(AssertionError, match=r"(?s)ops.yaml:7:.*E0202.*ops.yaml:9:.*unknown field `fun`"):
         module.parse_native_yaml_struct(entries, set(), path="ops.yaml")
+
+
+def test_collections_skip_the_functions_of_a_file(tmp_path: Path) -> None:
+    """The next collection of garbage does not search what stays to the end, and collections go on."""
+    native, tags = tmp_path / "native_functions.yaml", tmp_path / "tags.yaml"
+    native.write_text("- func: turn(Tensor self) -> Tensor\n")
+    tags.write_text("- tag: core\n  desc: text\n")
+    functions = parse_native_yaml(str(native), str(tags)).native_functions
+    assert gc.isenabled()
+    assert not gc.get_freeze_count()
+    assert not any(value is functions for value in gc.get_objects(generation=0))

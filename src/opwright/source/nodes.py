@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
-from functools import lru_cache
-from typing import Final, TypeAlias, overload
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
 from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
 from opwright.source.span import SourceText, Span
+
+if TYPE_CHECKING:
+    from re import Pattern
 
 __all__ = [
     "Mapping",
@@ -277,14 +280,18 @@ def scalar_kind(value: str, style: str, tag: str | None = None) -> str:
         return tag.removeprefix(_TAG_PREFIX)
     if style or tag is not None:
         return "str"
+    for form_tag, form in _plain_forms().get(value[:1], ()):
+        if form.match(value):
+            return str(form_tag).removeprefix(_TAG_PREFIX)
+    return "str"
+
+
+@cache
+def _plain_forms() -> Table[str, Row[tuple[str, Pattern[str]]]]:
+    """The forms of plain scalars that are no strings, with their tags, by the first character."""
     from yaml.resolver import Resolver
 
-    forms = Resolver.yaml_implicit_resolvers.get(value[:1])
-    if forms:
-        for form_tag, form in forms:
-            if form.match(value):
-                return str(form_tag).removeprefix(_TAG_PREFIX)
-    return "str"
+    return Resolver.yaml_implicit_resolvers
 
 
 def _tree_value(root: Sequence | Mapping) -> object:

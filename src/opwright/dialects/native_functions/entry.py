@@ -36,7 +36,9 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
     """The function of an entry; None if the entry has a fault, which is reported."""
     builder = EntryBuilder(node, context)
     later: list[tuple[Reader, Node]] = []
+    names: set[str] = set()
     for key, value in node.entries:
+        names.add(key.value)
         reader = _READERS.get(key.value)
         if reader is None:
             reader = context.readers.get(key.value)
@@ -52,7 +54,7 @@ def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
         reader(value, builder)
     if context.extra_keys is not None:
         _read_extra_keys(builder, context.extra_keys)
-    if node.duplicate_keys():
+    if len(names) != len(node.entries) and node.duplicate_keys():
         builder.failed = True
         check_unique_keys(node, context.sink)
     return _build_function(builder)
