@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from opwright.emit.registry import FAMILIES, Family
-from opwright.release.rules import Behaviour, Rules
+from opwright.release.behaviour import Behaviour
+from opwright.release.rules import Rules
 from opwright.release.version import RELEASES, Version
 from opwright.source.code_pages import Code, all_codes
 from opwright.source.codes import RANGES

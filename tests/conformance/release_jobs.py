@@ -38,8 +38,8 @@ ATEN_JOBS: dict[str, Command] = {
     "aggregated": (),
     "shims": (*PER_OPERATOR, "--update-aoti-c-shim", "--generate", "headers", "sources"),
 }
-#: Generators of older releases have no flag for MTIA.
-FIRST_WITH_MTIA = Version(2, 8)
+#: Flag -> the first release whose generator has it.
+FIRST_WITH_FLAG = {"--mtia": Version(2, 8), "--xpu": Version(2, 6)}
 WITHOUT_AOT = "no-native-aot"
 
 
@@ -52,8 +52,8 @@ def release_jobs(release: str) -> list[Job]:
         jobs += [static_runtime()] if held.static_runtime_files else []
         return [replace(job, name=f"{release}-{job.name}", inputs=release) for job in jobs]
     suites = dict(ATEN_JOBS)
-    if held.version < FIRST_WITH_MTIA:
-        suites["devices"] = tuple(flag for flag in suites["devices"] if flag != "--mtia")
+    missing = {flag for flag, first in FIRST_WITH_FLAG.items() if held.version < first}
+    suites["devices"] = tuple(flag for flag in suites["devices"] if flag not in missing)
     if held.native_aot_stubs:
         suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
     jobs = [aten(name, *flags, inputs=release, folders=folders) for name, flags in suites.items()]

@@ -33,11 +33,18 @@ ${ns_epilogue}
 """What a unit has in a file of registrations."""
 
 
-def job_of(entries: str, options: Options | None = None, selection: Selection = EVERYTHING, *, tags: str = TAGS) -> Job:
+def job_of(
+    entries: str,
+    options: Options | None = None,
+    selection: Selection = EVERYTHING,
+    *,
+    tags: str = TAGS,
+    rules: Rules = RULES,
+) -> Job:
     """The job of a text of entries, which has no faults."""
     catalog, sink = load_text(entries, tags)
     sink.raise_if_errors()
-    return Job(catalog, RULES, options or Options(), selection, registration_text=REGISTRATIONS)
+    return Job(catalog, rules, options or Options(), selection, registration_text=REGISTRATIONS)
 
 
 def slots_of(source: EmitterSource, path: str, job: Job) -> Slots:

@@ -243,7 +243,7 @@ def _registered(name: str, key: DispatchKey) -> str:
     job = _job()
     (backend,) = [backend for backend in backends(job) if backend.key is key]
     (wrapped,) = [wrapped for wrapped in wrapped_units(job)[key] if wrapped[0].root_name == name]
-    return definitions(wrapped, backend, job.context([NATIVE_AOT_KERNELS, REGISTRATION_TEXT]))
+    return definitions((wrapped,), backend, job.context([NATIVE_AOT_KERNELS, REGISTRATION_TEXT]))
 
 
 def test_wrappers_are_beside_the_public_functions() -> None:
@@ -405,7 +405,7 @@ def test_a_view_need_not_call_its_base_self() -> None:
 def test_nodes_and_registrations() -> None:
     """The classes of nodes have the library's macro, and the kernels are registered in its namespace."""
     (unit,) = [unit for unit in nodes.all_nodes(_job()) if unit.node.name == "TurnBackward0"]
-    declared = autograd_functions.declaration(unit.node)
+    declared = autograd_functions.declaration(unit.node, RULES)
     assert "struct ACME_API TurnBackward0 : public Node {\n" in declared
     assert "  ACME_API TurnBackward0() = default;\n" in declared
     assert variable_type.registrations_template(["Default", "AutogradCUDA"], ACME) == (

@@ -60,7 +60,7 @@ def test_decisions_of_a_node() -> None:
 
 def test_class_keeps_values_and_lets_go_of_variables() -> None:
     """Fields are by value; tensors are `SavedVariable`s that a lock guards when they are released."""
-    text = declaration(node(ENTRIES, DERIVATIVES))
+    text = declaration(node(ENTRIES, DERIVATIVES), RULES)
     assert "  std::vector<int64_t> at;\n  ::std::optional<double> by;\n  std::vector<SavedVariable> more_;\n" in text
     assert "    std::lock_guard<std::mutex> lock(mutex_);\n    more_.clear();\n" in text
     assert "    other_.reset_data();\n" in text
@@ -70,7 +70,7 @@ def test_class_keeps_values_and_lets_go_of_variables() -> None:
 
 def test_gradients_are_worked_out_where_they_are_needed() -> None:
     """A formula for a tensor is passed over where no gradient comes in, one that is not implemented never is."""
-    text = definition(node(ENTRIES, DERIVATIVES))
+    text = definition(node(ENTRIES, DERIVATIVES), RULES)
     assert "auto grad_result = any_grad_defined ? (grad_second * by * other) : Tensor();" in text
     assert 'auto grad_result = not_implemented("blend");' in text
     assert "auto more_ix = gen.range(more_size_);" in text
@@ -83,7 +83,7 @@ def test_several_gradients_come_as_a_tuple() -> None:
 - name: blend(Tensor self, Tensor other, Tensor[] more, int[] at, float? by=None) -> (Tensor first, Tensor second)
   self, other: blend_backward(grad_first, grad_input_mask)
 """
-    text = definition(node(ENTRIES, derivatives))
+    text = definition(node(ENTRIES, derivatives), RULES)
     assert (
         """\
   if (needs_input_grad[0] || needs_input_grad[1]) {
@@ -105,7 +105,7 @@ def test_functions_over_lists_go_item_by_item() -> None:
     job = derived_job(LISTS, TURNED)
     units = all_nodes(job)
     assert [unit.info.node_name for unit in units] == ["TurnBackward0", "ForeachTurnBackward0Scalar"]
-    text = definition(units[1].node)
+    text = definition(units[1].node, RULES)
     assert (
         "    if (grads[i].defined()) {\n        grad_result.emplace_back(grads[i] * scalar.conj() * self[i]);" in text
     )
@@ -138,7 +138,7 @@ def test_outputs_are_unpacked_for_their_own_node(release: str, pointer: str) -> 
     """An output is unpacked with its node, which older releases hold by a shared pointer."""
     derivatives = "- name: neg(Tensor self) -> Tensor\n  self: grad * result\n"
     entries = "- func: neg(Tensor self) -> Tensor\n  dispatch:\n    CPU: neg\n"
-    assert f"auto result = result_.unpack({pointer});" in definition(node(entries, derivatives, release))
+    assert f"auto result = result_.unpack({pointer});" in definition(node(entries, derivatives, release), RULES)
 
 
 def test_what_cannot_be_kept_is_a_fault() -> None:

@@ -10,7 +10,8 @@ import pytest
 import opwright
 from opwright.emit.registry import FAMILIES
 from opwright.model.dispatch_key import dispatch_keys
-from opwright.release.rules import Behaviour, Change, Rules
+from opwright.release.behaviour import Behaviour, Change
+from opwright.release.rules import Rules
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version
 
 
@@ -28,9 +29,9 @@ def changed(older: str, newer: str) -> set[str]:
 @pytest.mark.parametrize(
     ("older", "newer", "count"),
     [
-        ("2.4.1", "2.5.0", 3),
-        ("2.5.1", "2.6.0", 1),
-        ("2.6.0", "2.7.0", 4),
+        ("2.4.1", "2.5.0", 5),
+        ("2.5.1", "2.6.0", 4),
+        ("2.6.0", "2.7.0", 7),
         ("2.7.1", "2.8.0", 9),
         ("2.8.0", "2.9.0", 4),
         ("2.9.1", "2.10.0", 3),

@@ -15,9 +15,10 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
+from opwright.release.behaviour import Change
 from opwright.release.cache import cached_versions
 from opwright.release.fetch import offered_versions, stable_headers
-from opwright.release.rules import Change, Rules, series_followed
+from opwright.release.rules import Rules, series_followed
 from opwright.release.user_cache import cache_folder
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
 from opwright.source.codes import BAD_RELEASE

@@ -55,8 +55,10 @@ _OPTIONAL_TENSOR: Final = "::std::optional<at::Tensor>"
 
 
 @cache
-def parameters(argument: Argument) -> CParameters:
+def parameters(argument: Argument, *, resolves: bool = True) -> CParameters:
     """The C parameters of an argument. Raises NoCForm if its type has no C form.
+
+    With `resolves`, a kernel gets tensors that it reads without lazy conjugation or negation.
 
     >>> from opwright.schema import parse_schema
     >>> schema = parse_schema("f(Tensor self, SymInt[] size, Device? device=None) -> Tensor")
@@ -65,17 +67,17 @@ def parameters(argument: Argument) -> CParameters:
     >>> parameters(schema.arguments.all[2]).expression
     'pointer_to_optional_device(device, device_index_)'
     """
-    c_parameters = _parameters(argument.type, argument.name, argument.is_write)
+    c_parameters = _parameters(argument.type, argument.name, argument.is_write, resolves)
     if c_parameters is None:
         raise NoCForm(f"argument `{argument.name}`", argument.type)
     return c_parameters
 
 
-def _parameters(type: Type, name: str, writes: bool) -> CParameters | None:
+def _parameters(type: Type, name: str, writes: bool, resolves: bool) -> CParameters | None:
     if isinstance(type, OptionalType):
-        return _optional(_parameters(type.elem, name, False))
+        return _optional(_parameters(type.elem, name, False, resolves), resolves)
     if isinstance(type, ListType):
-        return _list(type, _parameters(type.elem, name, False), writes)
+        return _list(type, _parameters(type.elem, name, False, resolves), writes, resolves)
     if not isinstance(type, BaseType):
         return None
     if type.name == "Device":
@@ -86,18 +88,18 @@ def _parameters(type: Type, name: str, writes: bool) -> CParameters | None:
         return None
     form = _BASES[type.name]
     expression = form.expression
-    if writes and form.cpp == _TENSOR:
+    if form.cpp == _TENSOR and (writes or not resolves):
         # A kernel must write to the caller's tensor, not to a copy with resolved dispatch flags.
         expression = "*tensor_handle_to_tensor_pointer({})"
     return CParameters((form.c,), (name,), form.cpp, expression.format(name))
 
 
-def _optional(inner: CParameters | None) -> CParameters | None:
+def _optional(inner: CParameters | None, resolves: bool) -> CParameters | None:
     if inner is None:
         return None
     value = inner.value
     passed = ", ".join(inner.names)
-    if value == _TENSOR:
+    if value == _TENSOR and resolves:
         expression = f"resolve_tensor_dispatch_flags({passed})"
     elif value == _DEVICE:
         expression = f"pointer_to_optional_device({passed})"
@@ -109,7 +111,7 @@ def _optional(inner: CParameters | None) -> CParameters | None:
     return CParameters(types, inner.names, f"::std::optional<{value}>", expression)
 
 
-def _list(type: ListType, elem: CParameters | None, writes: bool) -> CParameters | None:
+def _list(type: ListType, elem: CParameters | None, writes: bool, resolves: bool) -> CParameters | None:
     if elem is None or len(elem.types) != 1:
         return None
     name, value = elem.names[0], elem.value
@@ -119,13 +121,12 @@ def _list(type: ListType, elem: CParameters | None, writes: bool) -> CParameters
         if type.size is None:
             return None
         expression = f"pointer_to_list<{type.size}>({name})"
-    elif value == _TENSOR and not writes:
+    elif resolves and (value == _OPTIONAL_TENSOR or (value == _TENSOR and not writes)):
         expression = f"resolve_tensor_list_dispatch_flags({name}, {length})"
-    elif value == _OPTIONAL_TENSOR:
-        resolved = f"resolve_tensor_list_dispatch_flags({name}, {length})"
-        expression = f"c10::List<{value}>(c10::ArrayRef<{value}>({resolved}))"
     else:
         expression = f"pointer_to_list<{value}>({name}, {length})"
+    if value == _OPTIONAL_TENSOR:
+        expression = f"c10::List<{value}>(c10::ArrayRef<{value}>({expression}))"
     types = (f"const {elem.types[0]}*", "int64_t")
     return CParameters(types, (name, length), f"c10::ArrayRef<{value}>", expression)
 
@@ -210,15 +211,17 @@ def shim_function(
 
     `called` is the C++ function that it calls.
     """
-    declared: list[str] = []
-    passed = []
-    for argument in _ordered_arguments(schema):
-        if argument.name in missing:
-            passed.append(left_out(argument))
-        else:
-            taken = parameters(argument)
-            declared += taken.declarations
-            passed.append(taken.expression)
+    passed = passed_arguments(schema, missing)
+    taken = [argument for argument in _ordered_arguments(schema) if argument.name not in missing]
+    declared = [declaration for argument in taken for declaration in parameters(argument).declarations]
     outputs = results(schema)
     declared += [result.declaration for result in outputs]
     return ShimFunction(name, f"AOTITorchError {name}({', '.join(declared)})", called, passed, outputs, guard)
+
+
+def passed_arguments(schema: FunctionSchema, missing: Collection[str] = (), *, resolves: bool = True) -> list[str]:
+    """What a shim without the `missing` arguments passes on, as `parameters` says. Raises NoCForm."""
+    return [
+        left_out(argument) if argument.name in missing else parameters(argument, resolves=resolves).expression
+        for argument in _ordered_arguments(schema)
+    ]

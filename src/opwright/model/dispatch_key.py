@@ -264,6 +264,7 @@ ANY_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
 ANY_DEVICE_ALLOCATION: Final = Allocation("at::empty{}")
 _SPARSE_MPS: Final = "mps_has_sparse_keys"
 _NESTED_HPU: Final = "hpu_has_nested_key"
+_SPARSE_XPU: Final = "xpu_has_sparse_and_nested_keys"
 _XPU_SUBKEYS: Final = "xpu_subkeys_need_xpu"
 
 #: The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made.
@@ -303,6 +304,7 @@ _ROWS: Final = (
     DispatchKey(
         "XPU",
         _XPU,
+        rule="xpu_has_kernels",
         has_structured=True,
         allocation=Allocation("at::detail::empty{}_xpu", "ATen/xpu/EmptyTensor.h"),
         structured_guard=ANY_DEVICE_GUARD,
@@ -310,8 +312,8 @@ _ROWS: Final = (
         has_functions_header=True,
         has_c_shim=True,
     ),
-    DispatchKey("SparseXPU", _XPU, flag_rule=_XPU_SUBKEYS),
-    DispatchKey("SparseCsrXPU", _XPU, flag_rule=_XPU_SUBKEYS),
+    DispatchKey("SparseXPU", _XPU, rule=_SPARSE_XPU, flag_rule=_XPU_SUBKEYS),
+    DispatchKey("SparseCsrXPU", _XPU, rule="xpu_has_csr_key", flag_rule=_XPU_SUBKEYS),
     DispatchKey("SparseCUDA", _CUDA),
     DispatchKey("SparseCsrCUDA", _CUDA),
     DispatchKey("SparseMPS", _MPS, rule=_SPARSE_MPS, has_functions_header=True),
@@ -330,7 +332,7 @@ _ROWS: Final = (
     ),
     DispatchKey("NestedTensorCPU", _CPU),
     DispatchKey("NestedTensorCUDA", _CUDA),
-    DispatchKey("NestedTensorXPU", _XPU, flag_rule=_XPU_SUBKEYS),
+    DispatchKey("NestedTensorXPU", _XPU, rule=_SPARSE_XPU, flag_rule=_XPU_SUBKEYS),
     DispatchKey("NestedTensorHPU", _HPU, rule=_NESTED_HPU),
     DispatchKey(
         "Meta",

@@ -15,129 +15,22 @@ The rows are the attributes of `Rules`. Asked of the class, a name gives its row
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Final
 
 from opwright.model.dispatch_key import LEARNED_KEYS, DispatchKey
-from opwright.release.version import NEWEST, OLDEST, Mark, Version, parse_version
+from opwright.release.behaviour import Behaviour, Change, from_release, shards, until_release
+from opwright.release.version import NEWEST, OLDEST, Mark, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from opwright.release.tables import ShimTables
     from opwright.release.tree_facts import TreeFacts
 
-__all__ = ["Behaviour", "Change", "Rules", "series_followed"]
-
-BehaviourValue = TypeVar("BehaviourValue", bound=int)
+__all__ = ["Rules", "series_followed"]
 
 #: The constants of PyTorch's generator that list the operators whose derivatives hold for complex tensors.
 COMPLEX_GRADIENTS: Final = ("GRADIENT_IMPLEMENTED_FOR_COMPLEX", "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX")
-
-
-class Change(Generic[BehaviourValue]):
-    """A behaviour's value from one release on, and why PyTorch changed it.
-
-    `mark` tells the change in a tree between releases, which may have it before its release, or not yet.
-    """
-
-    __slots__ = ("mark", "series", "since", "value", "why")
-
-    def __init__(self, since: str, value: BehaviourValue, why: str, mark: Mark | None = None) -> None:
-        self.since: Final = since
-        self.series: Final = parse_version(since)[:2]
-        self.value: Final = value
-        self.why: Final = why
-        self.mark: Final = mark
-
-
-class Behaviour(Generic[BehaviourValue]):
-    """One row: what is done, and the value that it has from which release on, and why.
-
-    `changes` are ordered by release. The first one holds from the oldest release known; it needs a reason only if no
-    other follows.
-
-    >>> row = Behaviour("Shards.", Change("2.4", 4, ""), Change("2.11", 8, "Faster."), Change("2.13", 2, "Simpler."))
-    >>> [row.value_in(Version(2, minor)) for minor in (10, 11, 12, 13)]
-    [4, 8, 8, 2]
-    """
-
-    __slots__ = ("changes", "name", "what")
-
-    def __init__(self, what: str, *changes: Change[BehaviourValue]) -> None:
-        self.name = ""
-        self.what: Final = what
-        self.changes: Final = changes
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, rules: None, owner: type) -> Behaviour[BehaviourValue]: ...
-
-    @overload
-    def __get__(self, rules: Rules, owner: type) -> BehaviourValue: ...
-
-    def __get__(self, rules: Rules | None, owner: type) -> Behaviour[BehaviourValue] | BehaviourValue:
-        # Only the class asks this way: an instance holds the value itself, which Python finds before this row.
-        return self if rules is None else self.value_in(rules.version)
-
-    def value_in(self, version: Version) -> BehaviourValue:
-        """The value in a release. Releases newer than those known have the value of the newest one."""
-        return self._last_change(version).value
-
-    def holds(self, version: Version) -> str:
-        """The releases that share a release's value, in words.
-
-        >>> Rules.set_output_takes_names.holds(Version(2, 14))
-        'from 2.13 on'
-        """
-        index = self.changes.index(self._last_change(version))
-        since = f"from {self.changes[index].since}" if index else ""
-        if index + 1 < len(self.changes):
-            return f"{since} before {self.changes[index + 1].since}".lstrip()
-        return f"{since} on" if since else "in every release"
-
-    def value_with(self, version: Version, has_mark: Callable[[Mark], bool | None]) -> BehaviourValue:
-        """The value in a tree between releases, where `has_mark` tells the marks of the tree.
-
-        A change without a mark, or with one that cannot be found, goes by the version. So does a missing mark of an
-        older change than those of the release before: such a tree has the change, and the text around it may be new.
-        """
-        before = Version(version.major, version.minor - 1)[:2]
-        value = self.changes[0].value
-        for change in self.changes[1:]:
-            holds = None if change.mark is None else has_mark(change.mark)
-            if holds or (not holds and change.series <= version[:2] and (holds is None or change.series < before)):
-                value = change.value
-        return value
-
-    def changes_between(self, older: Version, newer: Version) -> tuple[Change[BehaviourValue], ...]:
-        """The changes after one release, up to and with another."""
-        return tuple([change for change in self.changes if older[:2] < change.series <= newer[:2]])
-
-    def _last_change(self, version: Version) -> Change[BehaviourValue]:
-        series = version[:2]
-        last = self.changes[0]
-        for change in self.changes:
-            if change.series <= series:
-                last = change
-        return last
-
-
-def _from(since: str, what: str, why: str, mark: Mark | None) -> Behaviour[bool]:
-    """A behaviour that starts in this release. Trees that have it have the mark."""
-    return Behaviour(what, Change(OLDEST.series, False, ""), Change(since, True, why, mark))
-
-
-def _until(until: str, what: str, why: str, mark: Mark) -> Behaviour[bool]:
-    """A behaviour that ends in this release. Trees that have it no more have the mark."""
-    return Behaviour(what, Change(OLDEST.series, True, ""), Change(until, False, why, mark))
-
-
-def _shards(count: int, what: str, *changes: Change[int]) -> Behaviour[int]:
-    """A number of shards, which may change."""
-    why = "" if changes else "More and smaller files compile in parallel."
-    return Behaviour(what, Change(OLDEST.series, count, why), *changes)
 
 
 def series_followed(version: Version) -> str | None:
@@ -167,37 +60,37 @@ class Rules:
 
     # Which files Opwright writes, and what it accepts.
 
-    torch_build_files = _from(
-        "2.7",
+    torch_build_files = from_release(
+        "2.6",
         "Opwright writes the files of PyTorch's own build: ATen, C shims, autograd and Python bindings.",
         "Those of older releases differ in more than layout; files of external backends have.",
         None,
     )
-    lazy_and_executorch_files = _from(
+    lazy_and_executorch_files = from_release(
         "2.8",
         "Opwright writes the files of lazy tensors and of ExecuTorch.",
-        "Wheels of 2.7 for macOS have no headers of lazy tensors with which they could be compared.",
+        "Older wheels for macOS have no headers of lazy tensors with which they could be compared.",
         None,
     )
-    static_runtime_files = _from(
+    static_runtime_files = from_release(
         "2.5",
         "Opwright writes the files of static runtime.",
         "The ones of 2.4 are of other operators.",
         None,
     )
-    torch_stub_files = _from(
+    torch_stub_files = from_release(
         "2.9",
         "Opwright writes the stub files of torch.",
         "In older releases their hints have another form, and most of them are written by hand.",
         None,
     )
-    templates_strip_lines = _from(
+    templates_strip_lines = from_release(
         "2.8",
         "Lines that are put into a template lose trailing whitespace, and blank ones get no indentation.",
         "Tools that check whitespace pass over the files.",
         Mark("torchgen/code_template.py", "str.rstrip"),
     )
-    const_ref_excludes_out = _from(
+    const_ref_excludes_out = from_release(
         "2.7",
         "Entries with out arguments cannot have `use_const_ref_for_mutable_tensors`.",
         "The kernel writes to these arguments, so callers must not take them for constants.",
@@ -206,163 +99,200 @@ class Rules:
 
     # ATen: registration and functionalization.
 
-    functionalization_comment_spelled = _from(
+    functionalization_comment_spelled = from_release(
         "2.8",
         "A comment in kernels of in-place views says `running`, not `runnin`.",
         "PyTorch corrected its spelling.",
         Mark("torchgen/gen_functionalization_type.py", "up running"),
     )
 
-    view_meta_classes = _from(
+    meta_reference_is_optional = from_release(
+        "2.7",
+        "Kernels of views ask whether shape functions on meta tensors are disabled, before they call one.",
+        "Backends that propagate strides themselves save the call.",
+        Mark("torchgen/gen_functionalization_type.py", "disable_meta_reference"),
+    )
+    view_meta_classes = from_release(
         "2.9",
         "A view is recorded for functionalization by an object of a class of its own, not by two lambdas.",
         "Objects of classes can be saved, compared and given to Python; a lambda only runs.",
         Mark("torchgen/gen_functionalization_type.py", "gen_functionalization_view_meta_classes"),
     )
-    composite_views_registered_to_functionalize = _from(
+    composite_views_registered_to_functionalize = from_release(
         "2.10",
         "Views with a composite kernel are registered to Functionalize with that kernel.",
         "So functionalization decomposes them, also where another key has a kernel instead of the composite one.",
         Mark("torchgen/gen_functionalization_type.py", "static_cast"),
     )
-    cumulative_out_keeps_out_dtype = _from(
+    cumulative_out_keeps_out_dtype = from_release(
         "2.12",
         "Functionalized `cumsum` and `cumprod` into `out` use the dtype of `out` when none is given.",
         "The functional overload would pick another dtype than the `out` that the caller asked for.",
         Mark("torchgen/gen_functionalization_type.py", "CUMULATIVE_OUT_OPS"),
     )
-    view_meta_owns_tensors = _from(
+    view_meta_owns_tensors = from_release(
         "2.14",
         "The fields of ViewMeta classes hold tensors by value instead of by reference.",
         "A view is replayed after the call that made it, when the referenced tensor may be gone.",
         Mark("torchgen/api/cpp.py", "elif remove_non_owning_ref_types"),
     )
-    single_output_view_replay = _from(
+    single_output_view_replay = from_release(
         "2.15",
         "`forward` of the ViewMeta of `split`, `unbind` and their kind makes one output, by `slice` or `select`.",
         "Replaying all outputs to take one costs time in proportion to their number.",
         Mark("torchgen/gen_functionalization_type.py", "SINGLE_OUTPUT_VIEW_REPLAY"),
     )
-    set_output_takes_names = _until(
+    set_output_takes_names = until_release(
         "2.13",
         "`set_output_*` of structured kernels takes dimension names and propagates them.",
         "Named tensors were removed in 2.13.",
         Mark("torchgen/dest/register_dispatch_key.py", "DimnameList", gone=True),
     )
-    generated_operators_tagged_by_kind = _from(
+    generated_operators_tagged_by_kind = from_release(
         "2.13",
         "Synthesized overloads carry the tag `out` or `inplace` in their schema registration.",
         "`tags.yaml` has these tags from then on, and tools ask for them.",
         Mark("torchgen/native_function_generation.py", 'inplace"'),
     )
-    enum_tag_is_header_only = _from(
+    enum_tag_is_header_only = from_release(
         "2.12",
         "`enum_tag.h` goes to the header-only folder instead of ATen's core.",
         "The tags moved to `torch::headeronly`, for code that does not link to torch.",
         Mark("torchgen/gen.py", "headeronly"),
     )
-    native_aot_stubs = _from(
+    native_aot_stubs = from_release(
         "2.15",
         "`NativeAotStubs.h` and `NativeAotStubs.cpp` are written.",
         "Kernels compiled ahead of time are reached through these stubs, between `meta` and `impl`.",
         Mark("torchgen/gen.py", "NativeAotStubs.h"),
     )
 
-    shims_through_dispatcher = _from(
+    shims_through_dispatcher = from_release(
         "2.9",
         "Some operators have a C shim `aten` that calls the dispatcher, whatever the device.",
         "The stable interface calls operators of PyTorch through these shims.",
         Mark("torchgen/gen_aoti_c_shim.py", "aten_shimified_ops"),
     )
-    shims_laid_out_by_tabs = _from(
+    shims_laid_out_by_tabs = from_release(
         "2.8",
         "Results of C shims are written after tabs and with one semicolon, and the end of the includes is named.",
         "The generator joins lines without looking at the indentation of its own text.",
         None,
     )
-    shims_take_std_string_view = _from(
+    shims_resolve_dispatch_flags = from_release(
+        "2.7",
+        "C shims pass tensors that they read through `resolve_tensor_dispatch_flags`.",
+        "The kernels behind them know nothing of tensors that are conjugated or negated lazily.",
+        Mark("torchgen/gen_aoti_c_shim.py", "resolve_tensor_dispatch_flags"),
+    )
+    shims_take_std_string_view = from_release(
         "2.8",
         "Bodies of C shims name strings `::std::string_view`, not `c10::string_view`.",
         "The type of c10 became a name of the one of the standard library.",
         Mark("torchgen/gen_aoti_c_shim.py", "::std::string_view"),
     )
-    shims_are_guarded = _from(
+    shims_are_guarded = from_release(
         "2.13",
         "Declarations of C shims are guarded by the release that added them.",
         "A library that is built for an older release must not see shims that this release lacks.",
         Mark("torchgen/gen_aoti_c_shim.py", "TORCH_FEATURE_VERSION"),
     )
 
-    comments_name_program = _from(
+    comments_name_program = from_release(
         "2.5",
         "The comment that says how a file was made names the program that was started.",
         "Builds and vendors start several programs.",
         Mark("torchgen/utils.py", "generator_default"),
     )
-    unused_helpers_ignored = _from(
+    unused_helpers_ignored = from_release(
         "2.5",
         "Compilers do not warn of helpers in `Register{Key}.cpp` that no kernel uses.",
         "Many files use only some of them.",
         Mark("torchgen/dest/register_dispatch_key.py", "-Wunused-function"),
     )
-    registrations_end_without_semicolon = _from(
+    registrations_end_without_semicolon = from_release(
         "2.6",
         "No semicolon follows a block of registrations, nor the macro that registers an operator for static runtime.",
         "Compilers warn of the extra one.",
         None,
     )
-    registration_helpers_once = _from(
+    registrations_are_sharded = from_release(
         "2.7",
-        "The helpers of the kernels in `Register{Key}.cpp` stand once in a file, before the namespaces of the kernels.",
-        "The file is made in shards, each of which needs them.",
+        "`Register{Key}.cpp` of PyTorch is made in shards; the helpers stand before the namespaces of the kernels.",
+        "Small files compile in parallel, and each needs the helpers.",
         Mark("torchgen/gen_backend_stubs.py", '"dispatch_helpers"'),
+    )
+
+    registration_declarations_are_qualified = from_release(
+        "2.7",
+        "`RegistrationDeclarations.h` names types with their namespace `at`.",
+        "A name then means the same type wherever it stands.",
+        Mark("torchgen/gen.py", "cpp_type_registration_declarations", gone=True),
     )
 
     # ATen: device families.
 
-    plain_hip_guards = _from(
+    plain_hip_guards = from_release(
         "2.11",
         "ROCm builds name the guard and its header plainly, not as masquerading as CUDA.",
         "The masquerading classes became the plain ones.",
         Mark("torchgen/gen.py", "Masquerading", gone=True),
     )
-    mps_has_sparse_keys = _from(
+    mps_has_sparse_keys = from_release(
         "2.9",
         "Builds for MPS have the keys SparseMPS and SparseCsrMPS.",
         "MPS got kernels for sparse tensors.",
         Mark("torchgen/model.py", "DispatchKey.SparseMPS,"),
     )
-    hpu_has_nested_key = _from(
+    hpu_has_nested_key = from_release(
         "2.8",
         "Entries may name the key NestedTensorHPU.",
         "HPU got kernels for nested tensors.",
         Mark("torchgen/model.py", "DispatchKey.NestedTensorHPU,"),
     )
-    mps_has_c_shim = _from(
+    mps_has_c_shim = from_release(
         "2.8",
         "Runs for MPS write C shims of its kernels.",
         "AOTInductor compiles for MPS.",
         None,
     )
-    shim_update_serves_all_devices = _from(
+    shim_update_serves_all_devices = from_release(
         "2.8",
         "An update of the C shims writes those of all devices.",
         "The headers of C shims are kept in the source tree, for all devices together.",
         None,
     )
-    xpu_subkeys_need_xpu = _from(
+    xpu_has_kernels = from_release(
+        "2.5",
+        "Entries may name the key XPU.",
+        "PyTorch took over kernels of Intel's extension.",
+        Mark("torchgen/model.py", "DispatchKey.XPU,"),
+    )
+    xpu_has_sparse_and_nested_keys = from_release(
+        "2.6",
+        "Entries may name the keys SparseXPU and NestedTensorXPU.",
+        "XPU got kernels for sparse and nested tensors.",
+        Mark("torchgen/model.py", "DispatchKey.XPU,\n    DispatchKey.SparseXPU,"),
+    )
+    xpu_has_csr_key = from_release(
+        "2.7",
+        "Entries may name the key SparseCsrXPU.",
+        "XPU got kernels for compressed sparse tensors.",
+        Mark("torchgen/model.py", "DispatchKey.SparseXPU,\n    DispatchKey.SparseCsrXPU,"),
+    )
+    xpu_subkeys_need_xpu = from_release(
         "2.14",
         "Keys that combine XPU with a functionality get files and declarations only in XPU builds.",
         "The YAML names kernels for these keys from then on, and other builds do not have them.",
         Mark("torchgen/gen.py", "XPU_KEYS"),
     )
-    structured_classes_exported_for_xpu = _until(
+    structured_classes_exported_for_xpu = until_release(
         "2.14",
         "XPU builds put TORCH_XPU_API on the classes of structured kernels.",
         "XPU kernels are compiled in a library of their own; it no longer needs the classes from outside.",
         Mark("torchgen/dest/native_functions.py", "device_torch_api_key_word_mapping", gone=True),
     )
-    device_export_macros = _from(
+    device_export_macros = from_release(
         "2.15",
         "Declarations of CUDA and XPU kernels carry TORCH_CUDA_CPP_API or TORCH_XPU_API, not TORCH_API.",
         "Each macro says from which library the symbol is exported; on Windows the wrong one does not link.",
@@ -371,7 +301,7 @@ class Rules:
 
     # Lazy tensors.
 
-    lazy_texts_are_moved = _from(
+    lazy_texts_are_moved = from_release(
         "2.13",
         "`ToString` of a node returns the text of `std::move(ss)`.",
         "The stream gives its text away instead of copying it.",
@@ -380,43 +310,55 @@ class Rules:
 
     # Autograd.
 
-    tensor_use_count_asked_of_tensor = _from(
+    tensor_use_count_asked_of_tensor = from_release(
         "2.10",
         "The debug check of a fresh tensor compares its use count with `expected_fresh_use_count()`, not with 1.",
         "A tensor that has a Python object counts one use more.",
         Mark("autograd/gen_variable_type.py", "expected_fresh_use_count"),
     )
-    wrapped_numbers_marked_in_forward_mode = _from(
+    wrapped_numbers_marked_in_forward_mode = from_release(
         "2.10",
         "Forward derivatives mark the zero tangent of a wrapped number as a wrapped number too.",
         "Otherwise the tangent takes part in type promotion where its number does not.",
         Mark("autograd/gen_variable_type.py", "update_wrapped_number"),
     )
-    nodes_are_intrusive = _from(
+    nodes_are_intrusive = from_release(
         "2.13",
         "Autograd nodes are held by `c10::intrusive_ptr` instead of `std::shared_ptr`.",
         "The count lives in the node, as it does in a tensor.",
         Mark("autograd/gen_variable_type.py", "c10::make_intrusive"),
     )
-    library_nodes_are_compiled = _from(
-        "2.7",
-        "Compiled autograd traces the nodes of libraries.",
-        "It takes the arguments of a node apart in a form that older releases lack.",
+    compiled_nodes_know_outputs = from_release(
+        "2.5",
+        "Nodes tell compiled autograd whether a saved variable is an output of theirs.",
+        "An output is unpacked for the node that made it.",
         None,
     )
-    node_creation_hooks = _from(
+    gradients_are_pure = from_release(
+        "2.6",
+        "A function of values works out the gradients of a node, which unpacks what it saved.",
+        "Compiled autograd can call the function without the node.",
+        None,
+    )
+    compiled_nodes_pack_values = from_release(
+        "2.7",
+        "Nodes give compiled autograd a function of packed values, and do not run on values swapped for their own.",
+        "The graph of the backward pass is traced without running the nodes.",
+        None,
+    )
+    node_creation_hooks = from_release(
         "2.14",
         "Kernels that make a node fire its creation hooks, last of all.",
         "A hook sees the node whole, with its saved variables and outputs.",
         Mark("autograd/gen_variable_type.py", "fire_node_creation_hooks"),
     )
-    storage_saved_flags_reserved = _from(
+    storage_saved_flags_reserved = from_release(
         "2.15",
         "The debug vector of saved storages is reserved first and filled by `emplace_back`.",
         "Elements are built once, in place.",
         Mark("autograd/gen_variable_type.py", "_storage_saved.reserve("),
     )
-    foreach_nodes_looped_by_reference = _from(
+    foreach_nodes_looped_by_reference = from_release(
         "2.15",
         "Loops over the nodes of a foreach operator bind `const auto&` instead of `auto`.",
         "A copy would count a use of each node up and down.",
@@ -425,20 +367,20 @@ class Rules:
 
     # Python bindings.
 
-    property_getters_are_static = _from(
+    property_getters_are_static = from_release(
         "2.8",
         "The functions behind the properties of autograd nodes are static.",
         "Nothing outside of their file calls them.",
         None,
     )
 
-    devices_initialized_only_for_dispatched_calls = _from(
+    devices_initialized_only_for_dispatched_calls = from_release(
         "2.13",
         "Python methods initialize a device only for a tensor without a Python dispatch of its own.",
         "A subclass that handles the call itself may never touch the device.",
         Mark("torchgen/api/python.py", "tensor_has_dispatch(self)"),
     )
-    argumentless_methods_ask_has_torch_function = _from(
+    argumentless_methods_ask_has_torch_function = from_release(
         "2.13",
         "Python methods without arguments ask `has_torch_function` instead of `check_has_torch_function`.",
         "The cheaper of the two suffices when `self` is the only argument.",
@@ -447,19 +389,19 @@ class Rules:
 
     # Stub files of torch.
 
-    stub_lists_accept_none = _until(
+    stub_lists_accept_none = until_release(
         "2.12",
         "The hint of every parameter with a list of tensors ends in `| None` in the stub files of torch.",
         "The hint was the one for lists with missing tensors; most lists cannot be None.",
         Mark("torchgen/api/python.py", "elem_str"),
     )
-    stub_numbers_are_symbolic = _from(
+    stub_numbers_are_symbolic = from_release(
         "2.14",
         "The hint of a parameter of type `Scalar` ends in `| PySymType` in the stub files of torch.",
         "Such parameters take symbolic numbers too.",
         Mark("torchgen/api/python.py", "| PySymType"),
     )
-    stub_foreach_returns_lists = _from(
+    stub_foreach_returns_lists = from_release(
         "2.15",
         "In the stub files of torch, `_foreach_` functions without results return the list that they write to.",
         "Python gives back `self`, as the public functions of `torch.foreach` do.",
@@ -468,13 +410,13 @@ class Rules:
 
     # Sizes of sharded families.
 
-    operators_shards = _shards(5, "Shards of `Operators_N.cpp`.")
-    functionalization_shards = _shards(4, "Shards of `RegisterFunctionalization_N.cpp`.")
-    register_cpu_shards = _shards(4, "Shards of `RegisterCPU_N.cpp`.")
-    register_shards = _shards(1, "Shards of `Register{Key}_N.cpp` for keys other than CPU.")
-    unboxing_shards = _shards(5, "Shards of `UnboxingFunctions_N.cpp`.")
-    unboxed_kernels_shards = _shards(10, "Shards of `RegisterCodegenUnboxedKernels_N.cpp`.")
-    variable_type_shards = _shards(
+    operators_shards = shards(5, "Shards of `Operators_N.cpp`.")
+    functionalization_shards = shards(4, "Shards of `RegisterFunctionalization_N.cpp`.")
+    register_cpu_shards = shards(4, "Shards of `RegisterCPU_N.cpp`.")
+    register_shards = shards(1, "Shards of `Register{Key}_N.cpp` for keys other than CPU.")
+    unboxing_shards = shards(5, "Shards of `UnboxingFunctions_N.cpp`.")
+    unboxed_kernels_shards = shards(10, "Shards of `RegisterCodegenUnboxedKernels_N.cpp`.")
+    variable_type_shards = shards(
         5,
         "Shards of `VariableType_N.cpp`.",
         Change(
@@ -484,7 +426,7 @@ class Rules:
             Mark("autograd/gen_variable_type.py", "num_shards=10"),
         ),
     )
-    trace_type_shards = _shards(
+    trace_type_shards = shards(
         5,
         "Shards of `TraceType_N.cpp`.",
         Change(
@@ -494,9 +436,9 @@ class Rules:
             Mark("autograd/gen_trace_type.py", "num_shards=10"),
         ),
     )
-    inplace_or_view_shards = _shards(2, "Shards of `ADInplaceOrViewType_N.cpp`.")
-    autograd_functions_shards = _shards(5, "Shards of `python_functions_N.cpp`.")
-    torch_functions_shards = _shards(3, "Shards of `python_torch_functions_N.cpp`.")
+    inplace_or_view_shards = shards(2, "Shards of `ADInplaceOrViewType_N.cpp`.")
+    autograd_functions_shards = shards(5, "Shards of `python_functions_N.cpp`.")
+    torch_functions_shards = shards(3, "Shards of `python_torch_functions_N.cpp`.")
 
     tree: TreeFacts | None
 

@@ -46,8 +46,9 @@ from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_aot import NativeAotKernel
 from opwright.model.operator_library import OperatorLibrary
 from opwright.model.python_additions import DeprecatedSignature
+from opwright.release.behaviour import Behaviour
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.release.rules import Behaviour, Rules
+from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
 from opwright.run.request import run_plugins
 from opwright.source.codes import FAMILY_TOO_NEW, NO_OWN_STUBS, UNKNOWN_INPUT, UNKNOWN_NAMESPACE

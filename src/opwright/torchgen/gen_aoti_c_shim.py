@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from opwright.convention.c_shim import NoCForm, operator_key
 from opwright.emit.aten.c_shim import (
     SHARED_KEYS,
-    Target,
     callee_of_key,
+    release_target,
     shim_callee,
     shim_declaration,
     shim_definition,
     shim_versions,
 )
-from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.release.tables import ShimOperator, ShimVersion
 from opwright.torchgen.api.types.signatures import CppSignature, CppSignatureGroup
 from opwright.torchgen.interface.faults import Invalid
@@ -84,7 +83,7 @@ def gen_declaration_and_definition(
     Raises AssertionError for a mistake in the metadata, and NotImplementedError if a type has no form in C.
     """
     origin = model_schema(schema)
-    target = Target(device, None, NULLABLE_RESULTS.in_release(installed_rules()))
+    target = release_target(device, None, installed_rules())
     try:
         functions = shim_versions(origin, _row(origin.name.text, op_metadata), target, backend_call)
     except NoCForm as refusal:

@@ -41,19 +41,26 @@ SHARED_KEYS: Final = (COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COM
 class Target(NamedTuple):
     """The target of shims: the kernels of a device, or (`aten`, without key) the dispatcher.
 
-    Callers may leave out results of operators with a `nullable` part in their name.
+    Callers may leave out results of operators with a `nullable` part in their name. `resolves`: tensors are read
+    without lazy conjugation or negation.
     """
 
     name: str
     key: DispatchKey | None
     nullable: frozenset[str] = NULLABLE_RESULTS.in_any_release
+    resolves: bool = True
+
+
+def release_target(name: str, key: DispatchKey | None, rules: Rules) -> Target:
+    """A target in a release."""
+    return Target(name, key, NULLABLE_RESULTS.in_release(rules), rules.shims_resolve_dispatch_flags)
 
 
 def targets(job: Job) -> list[Target]:
     """What the run makes shims for."""
-    nullable = NULLABLE_RESULTS.in_release(job.rules)
-    devices = [Target(key.lower, key, nullable) for key in job.catalog.keys if job.rules.has_c_shim(key)]
-    return [*devices, Target("aten", None, nullable)] if job.rules.shims_through_dispatcher else devices
+    rules = job.rules
+    devices = [release_target(key.lower, key, rules) for key in job.catalog.keys if rules.has_c_shim(key)]
+    return [*devices, release_target("aten", None, rules)] if rules.shims_through_dispatcher else devices
 
 
 class Shim(NamedTuple):
@@ -139,6 +146,8 @@ def shim_versions(schema: FunctionSchema, row: ShimOperator, target: Target, cal
     for suffix, new_arguments, guard in [*versions, ("", (), row.guard)]:
         name = f"aoti_torch_{target.name}_{schema.name.unambiguous}{suffix}"
         shim = shim_function(name, called, schema, missing, guard)
+        if not target.resolves:
+            shim = shim._replace(arguments=c_shim.passed_arguments(schema, missing, resolves=False))
         functions.append(shim._replace(results=c_shim.results(schema, target.nullable)))
         missing.update(new_arguments)
     return functions
@@ -182,7 +191,7 @@ def device_shims(job: Job, backend: ExternalBackend, device: str, names: Iterabl
     functions, table, target = (
         _functions_by_key(job),
         job.shim_tables.device,
-        Target(device, backend.key, NULLABLE_RESULTS.in_release(job.rules)),
+        release_target(device, backend.key, job.rules),
     )
     shims: list[ShimFunction] = []
     for name in sorted(functions.keys() & set(names)):

@@ -11,7 +11,7 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import key_set_parameter, own_name
-from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
+from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, reference_condition, unwrap_plan
 from opwright.emit.aten.view_meta import record_type, recorded_view
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
@@ -61,6 +61,7 @@ class ViewKernel(NamedTuple):
     meta_arguments: str
     symbolic: str
     run: str
+    needs_reference: str
     record_type: str
     recorded: str
     output: str
@@ -87,6 +88,7 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         to_meta=join_lines([plan.to_meta for plan in passed], 8),
         meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
+        needs_reference=reference_condition("compute_reference_meta", rules),
         run="running" if rules.functionalization_comment_spelled else "runnin",
         record_type=record_type(rules),
         recorded=recorded_view(function, group, rules),
@@ -108,7 +110,7 @@ def _reference_output(kernel: ViewKernel) -> str:
         {kernel.tensor}.key_set().has_backend(c10::BackendComponent::XLABit) ||
         {kernel.tensor}.key_set().has_backend(c10::BackendComponent::LazyBit);
       {kernel.returned} reference_tensor_output;
-      if (compute_reference_meta && !disable_meta_reference()) {{
+      if ({kernel.needs_reference}) {{
         {kernel.to_meta}
         at::AutoDispatchSkipFunctionalize func_guard;
         c10::impl::ExcludeDispatchKeyGuard guard(exclude_keys_for_meta_dispatch);
@@ -142,7 +144,7 @@ def view_definition(kernel: ViewKernel) -> str:
       {kernel.record_type} view_meta = {kernel.recorded};
       auto out = {IMPL}create_functional_tensor_with_view_meta({kernel.output}, {tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
-      if (compute_reference_meta && !disable_meta_reference()) {{
+      if ({kernel.needs_reference}) {{
         {IMPL}set_sizes_strides_offset(out, reference_tensor_output);
       }}
       return out;
@@ -174,7 +176,7 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
       // XLA/LTC don't implement the logic to propagate strides correctly, so we need to rely
       // on a reference implementation here (instead of relying on the output from the forward lambda
       // having the correct stride info)
-      if (compute_reference_meta && !disable_meta_reference()) {{
+      if ({kernel.needs_reference}) {{
         {IMPL}set_sizes_strides_offset({tensor}, reference_tensor_output);
       }}
       return {tensor};

@@ -10,7 +10,7 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten.functional_forms import written_results
 from opwright.emit.aten.units import key_set_parameter, own_name
-from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, unwrap_plan
+from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, reference_condition, unwrap_plan
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
@@ -24,7 +24,8 @@ class WriteKernel(NamedTuple):
 
     `returned` names the argument that each return aliases, with None for new values. `fresh` are the results of the
     functional form that the kernel returns as new values. `written` are the written arguments, each with the result
-    that becomes its value.
+    that becomes its value. `needs_reference` is the condition under which the kernel runs the operator on meta tensors
+    first.
     """
 
     function: NativeFunction
@@ -36,6 +37,7 @@ class WriteKernel(NamedTuple):
     fresh: Sequence[str]
     written: Sequence[tuple[str, str]]
     output: str
+    needs_reference: str
 
 
 def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Rules) -> WriteKernel:
@@ -52,7 +54,20 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
     returned = dispatcher.returned_arguments(function.schema)
     fresh = [result for name, result in zip(returned, results, strict=False) if name is None]
     written = list(written_results(function, results).items())
-    return WriteKernel(function, functional, signature, passed, arguments, returned, fresh, written, output)
+    takes_storage = any(argument.type.text == "Storage" for argument in function.arguments.all)
+    checked = "true" if function.kind is SchemaKind.inplace and not takes_storage else "false"
+    return WriteKernel(
+        function=function,
+        functional=functional,
+        signature=signature,
+        passed=passed,
+        functional_arguments=arguments,
+        returned=returned,
+        fresh=fresh,
+        written=written,
+        output=output,
+        needs_reference=reference_condition(checked, rules),
+    )
 
 
 def returned_values(returned: Sequence[str | None], fresh: Sequence[str]) -> list[str]:
@@ -132,13 +147,11 @@ def write_definition(kernel: WriteKernel) -> str:
             if argument.type.text == "Tensor"
         ]
     )
-    takes_storage = any(argument.type.text == "Storage" for argument in function.arguments.all)
-    checked = "true" if function.kind is SchemaKind.inplace and not takes_storage else "false"
     meta = ", ".join([plan.meta.text for plan in kernel.passed])
     result = shared_types.returns_type(functional.schema.returns, function.style).value
     return f"""
     {kernel.signature.definition(native.name(function.schema), first=key_set_parameter(function))} {{
-      if ({checked} && !disable_meta_reference()) {{
+      if ({kernel.needs_reference}) {{
         // Before converting the mutable op to its functional variant, run meta tensors through the original op.
         // This will help us catch shape errors that apply to inplace ops that wouldn't apply to their functional \
 variants.

@@ -10,6 +10,7 @@ from opwright.convention import dispatcher
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
+from opwright.release.rules import Rules
 from opwright.source.named_tuple import NamedTuple
 
 IMPL: Final = "at::functionalization::impl::"
@@ -28,6 +29,16 @@ class UnwrapPlan(NamedTuple):
     unwrap: str = ""
     unwrap_synced: str = ""
     to_meta: str = ""
+
+
+def reference_condition(condition: str, rules: Rules) -> str:
+    """The condition under which a kernel runs the operator on meta tensors first.
+
+    >>> from opwright.release.version import Version
+    >>> reference_condition("true", Rules(Version(2, 7)))
+    'true && !disable_meta_reference()'
+    """
+    return f"{condition} && !disable_meta_reference()" if rules.meta_reference_is_optional else condition
 
 
 @cache

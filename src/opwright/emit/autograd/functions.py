@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.release.rules import Rules
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
 
@@ -26,14 +27,9 @@ def _block(lines: Iterable[str], indent: str) -> str:
     return indent + text if text else ""
 
 
-#: The methods by which compiled autograd takes a node apart.
-_COMPILED_METHODS: Final = """
-  void compiled_args(CompiledNodeArgs& args) const override;
-  variable_list apply_with_saved(const variable_list& inputs, SwapSavedVariables& saved) override;"""
-
-
-def declaration(node: GraphNode, *, compiled: bool = True) -> str:
-    """The class of a node. Without `compiled`, compiled autograd refuses it."""
+def declaration(node: GraphNode, rules: Rules) -> str:
+    """The class of a node."""
+    const = " const" if rules.compiled_nodes_pack_values else ""
     released = [statement for field in node.saved for statement in field.released]
     fields = [declared for field in node.saved for declared in field.fields]
     sizes = [f"size_t {argument.name}_size_;" for argument in node.inputs if argument.is_list]
@@ -51,7 +47,9 @@ struct {node.export} {node.name} : public {node.superclass} {{
 {"    " + _LOCK if node.locks else ""}
 {_block(released, "    ")}
   }}
-{_WILL_RELEASE if node.keeps_variables else ""}{_COMPILED_METHODS if compiled else ""}
+{_WILL_RELEASE if node.keeps_variables else ""}
+  void compiled_args(CompiledNodeArgs& args){const} override;
+  variable_list apply_with_saved(const variable_list& inputs, SwapSavedVariables& saved) override;
 {_block(fields, "  ")}
 {_block(sizes, "  ")}
 }};
@@ -71,18 +69,34 @@ def _indent(formula: str) -> str:
     return re.sub(r"\n(?!\n)", "\n  ", formula) if "\n" in formula else formula
 
 
-def _single(step: Step, over_lists: bool) -> str:
+def _are_needed(arguments: Sequence[tuple[str, int]], rules: Rules) -> str:
+    """The expression that tells whether the gradient of any of several arguments is needed."""
+    if not rules.gradients_are_pure:
+        ranges = ", ".join([f"{name}_ix" for name, _ in arguments])
+        return f"task_should_compute_output({{ {ranges} }})"
+    return " || ".join([f"needs_input_grad[{number}]" for _, number in arguments])
+
+
+def _is_needed(name: str, number: int, rules: Rules) -> str:
+    """The expression that tells whether the gradient of an argument is needed."""
+    needed = _are_needed(((name, number),), rules)
+    return needed.replace("[", f"[/*{name}*/")
+
+
+def _single(step: Step, over_lists: bool, rules: Rules) -> str:
     """The statement for the gradient of one argument."""
     ((name, number),) = step.arguments
+    needed = _is_needed(name, number, rules)
     formula = _indent(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
     if not over_lists:
         return f"""\
-  if (needs_input_grad[/*{name}*/{number}]) {{
+  if ({needed}) {{
     auto grad_result = {formula};
     copy_range(grad_inputs, {name}_ix, grad_result);
   }}"""
+    comment = f"  // {name}" if rules.gradients_are_pure else ""
     return f"""\
-  if (needs_input_grad[/*{name}*/{number}]) {{  // {name}
+  if ({needed}) {{{comment}
     std::vector<Tensor> grad_result;
     grad_result.reserve(grads.size());
     for (const auto & i : c10::irange(grads.size())) {{
@@ -96,36 +110,47 @@ def _single(step: Step, over_lists: bool) -> str:
   }}"""
 
 
-def _several(step: Step) -> str:
+def _several(step: Step, rules: Rules) -> str:
     """The statement for the gradients of several arguments, which the formula gives as a tuple."""
-    needed = [f"needs_input_grad[{number}]" for _, number in step.arguments]
+    needed = [_are_needed((argument,), rules) for argument in step.arguments]
     mask = ""
     if step.takes_mask:
         flags = "".join([f"        {flag},\n" for flag in needed])
         mask = f"      auto grad_input_mask = std::array<bool, {len(needed)}>{{\n{flags}      }};"
     copies = "\n".join(
         [
-            f"      if (needs_input_grad[/*{name}*/{number}]) {{\n"
+            f"      if ({_is_needed(name, number, rules)}) {{\n"
             f"        copy_range(grad_inputs, {name}_ix, std::get<{index}>(grad_result));\n"
             "      }"
             for index, (name, number) in enumerate(step.arguments)
         ]
     )
     return f"""\
-  if ({" || ".join(needed)}) {{
+  if ({_are_needed(step.arguments, rules)}) {{
 {mask}
     auto grad_result = {_indent(step.formula)};
 {copies}
   }}"""
 
 
-def _body(node: GraphNode) -> str:
-    """The statements that work out the gradients."""
+def _body(node: GraphNode, rules: Rules) -> str:
+    """The statements that work out the gradients, and return them."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
+    if not rules.gradients_are_pure:
+        lines += [f"  {field.unpacked}" for field in node.saved if field.unpacked]
     if any(step.needs_defined for step in node.steps):
         lines.append("  bool any_grad_defined = any_variable_defined(grads);")
-    lines += [_single(step, node.over_lists) if len(step.arguments) == 1 else _several(step) for step in node.steps]
-    return "\n".join(lines)
+    lines += [
+        _single(step, node.over_lists, rules) if len(step.arguments) == 1 else _several(step, rules)
+        for step in node.steps
+    ]
+    statements = "\n".join(lines)
+    return f"""\
+  IndexRangeGenerator gen;
+{_block(_ranges(node), "  ")}
+  variable_list grad_inputs(gen.size());
+{statements}
+  return grad_inputs;"""
 
 
 def _schema(node: GraphNode) -> str:
@@ -135,7 +160,7 @@ def _schema(node: GraphNode) -> str:
     return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
 
 
-def _pure_function(node: GraphNode) -> str:
+def _pure_function(node: GraphNode, rules: Rules) -> str:
     """The function that works out gradients from values alone."""
     op, count = node.name, len(node.inputs)
     signature = "".join([f", {type} {name}" for type, name in node.parameters])
@@ -144,11 +169,7 @@ static variable_list {op}_apply_functional(
   variable_list&& grads,
   std::array<bool,{count}> needs_input_grad{signature})
 {{
-  IndexRangeGenerator gen;
-{_block(_ranges(node), "  ")}
-  variable_list grad_inputs(gen.size());
-{_body(node)}
-  return grad_inputs;
+{_body(node, rules)}
 }}
 """
 
@@ -178,13 +199,17 @@ def _call_arguments(node: GraphNode) -> str:
     return "".join([f", {name}" for _, name in node.parameters])
 
 
+def _checks(node: GraphNode) -> str:
+    """The statements that make sure that saved lists are still there."""
+    return _block([field.checked for field in node.saved if field.checked], "  ")
+
+
 def _unpack_statements(node: GraphNode) -> str:
     """The statements that unpack the saved values, and find out which gradients are needed."""
-    checks = _block([field.checked for field in node.saved if field.checked], "  ")
     values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
     masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in node.inputs])
     return f"""\
-{checks}
+{_checks(node)}
 {values}
   IndexRangeGenerator gen;
 {_block(_ranges(node), "  ")}
@@ -192,12 +217,12 @@ def _unpack_statements(node: GraphNode) -> str:
 {masks}  }};"""
 
 
-def _collect_statements(node: GraphNode) -> str:
+def _collect_statements(node: GraphNode, rules: Rules) -> str:
     """The statements that pass the saved values to compiled autograd."""
     return _block(
         [
             f"args.collect({field.visited});"
-            if field.is_output is None
+            if field.is_output is None or not rules.compiled_nodes_know_outputs
             else f"args.collect({field.visited}, {'true' if field.is_output else 'false'});"
             for field in node.saved
         ],
@@ -205,27 +230,52 @@ def _collect_statements(node: GraphNode) -> str:
     )
 
 
-def definition(node: GraphNode, *, compiled: bool = True) -> str:
-    """The functions of a node's class. Without `compiled`, compiled autograd refuses it."""
+def definition(node: GraphNode, rules: Rules) -> str:
+    """The functions of a node's class."""
+    if not rules.gradients_are_pure:
+        return f"{_apply(node, _checks(node), _body(node, rules))}{_swapping_methods(node, rules)}\n"
     unpacked = _unpack_statements(node)
-    op = node.name
+    called = f"{node.name}_apply_functional(std::move(grads), needs_input_grad{_call_arguments(node)})"
+    packs = rules.compiled_nodes_pack_values
     return f"""\
-{_pure_function(node)}{_function_of_packed(node) if compiled else ""}
-variable_list {op}::apply(variable_list&& grads) {{
-{"  " + _LOCK if node.locks else ""}
-{unpacked}
-  return {op}_apply_functional(std::move(grads), needs_input_grad{_call_arguments(node)});
-}}
-{_compiled_methods(node, unpacked) if compiled else ""}
+{_pure_function(node, rules)}{_function_of_packed(node) if packs else ""}
+{_apply(node, unpacked, f"  return {called};")}
+{_packing_methods(node, unpacked, rules) if packs else _swapping_methods(node, rules)}
 """
 
 
-def _compiled_methods(node: GraphNode, unpacked: str) -> str:
+def _apply(node: GraphNode, *statements: str) -> str:
+    """The method that works out gradients."""
+    body = "\n".join(statements)
+    return f"""\
+variable_list {node.name}::apply(variable_list&& grads) {{
+{"  " + _LOCK if node.locks else ""}
+{body}
+}}
+"""
+
+
+def _swapping_methods(node: GraphNode, rules: Rules) -> str:
+    """The methods by which compiled autograd runs a node on its own values in place of the saved ones."""
+    op = node.name
+    return f"""\
+void {op}::compiled_args(CompiledNodeArgs& args) {{
+{_collect_statements(node, rules)}
+}}
+variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) {{
+{_block([f"saved.before({field.visited});" for field in node.saved], "    ")}
+    variable_list result = apply(variable_list(grads));
+{_block([f"saved.after({field.visited});" for field in node.saved], "    ")}
+    return result;
+}}"""
+
+
+def _packing_methods(node: GraphNode, unpacked: str, rules: Rules) -> str:
     """The methods by which compiled autograd takes a node apart."""
     op = node.name
-    return f"""
+    return f"""\
 void {op}::compiled_args(CompiledNodeArgs& args) const {{
-{_collect_statements(node)}
+{_collect_statements(node, rules)}
 }}
 variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariables& saved) {{
 #ifdef C10_MOBILE
@@ -262,12 +312,20 @@ DECLARATIONS: Final = "autograd_function_declarations"
 DEFINITIONS: Final = "autograd_function_definitions"
 
 
+#: The blanks of the empty line in place of a mask, where a release leaves them.
+_BLANKS: Final = (("]) {\n", "  "), ("})) {\n", "  "))
+
+
 def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {DECLARATIONS: (declaration(unit.node),)}
+    return {DECLARATIONS: (declaration(unit.node, context.rules),)}
 
 
 def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {DEFINITIONS: (with_blanks(definition(unit.node), context.rules, ("]) {\n", "  ")),)}
+    return {
+        DEFINITIONS: (
+            with_blanks(definition(unit.node, context.rules), context.rules, ("]) {\n", "  "), ("})) {\n", "  ")),
+        )
+    }
 
 
 def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:

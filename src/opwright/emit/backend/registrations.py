@@ -215,7 +215,7 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
     helpers = [*registration_helpers(file.wrapping, job.rules), *meta_helpers(file)]
     if calls_fallback(file):
         helpers.append(fallback_function(file, job.rules))
-    if not job.rules.registration_helpers_once:
+    if not job.rules.registrations_are_sharded:
         helpers = without_blank_lines(helpers)
     return {
         "extra_cuda_headers": "",

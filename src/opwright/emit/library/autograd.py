@@ -70,14 +70,9 @@ def _uses_operators(formula: str) -> bool:
 
 def _nodes(derivatives: PartDerivatives, context: FragmentContext) -> str:
     """The classes of the nodes, with their functions."""
-    compiled = context.rules.library_nodes_are_compiled
-    nodes = [node(info, context.rules) for info in derivatives.infos if info.has_derivatives]
-    return "\n".join(
-        [
-            *[declaration(node, compiled=compiled) for node in nodes],
-            *[definition(node, compiled=compiled) for node in nodes],
-        ]
-    )
+    rules = context.rules
+    nodes = [node(info, rules) for info in derivatives.infos if info.has_derivatives]
+    return "\n".join([*[declaration(node, rules) for node in nodes], *[definition(node, rules) for node in nodes]])
 
 
 def _view_functions(differentiable: Sequence[DifferentiableFunction]) -> str:

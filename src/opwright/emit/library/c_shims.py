@@ -8,13 +8,15 @@ So one overload of an operator has a shim, and none has one whose name is that o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from json import dumps
 
-from opwright.convention.c_shim import NoCForm, ShimFunction, shim_function
-from opwright.emit.aten.c_shim import shim_declaration, shim_definition
+from opwright.convention.c_shim import NoCForm, ShimFunction, passed_arguments, shim_function
+from opwright.emit.aten.c_shim import laid_out_definition, shim_declaration
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
+from opwright.release.rules import Rules
 from opwright.release.tables import ShimOperator
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
@@ -31,11 +33,12 @@ class LibraryShims(NamedTuple):
     devices: tuple[str, ...]
     functions: tuple[NativeFunction, ...]
 
-    def shims(self, function: NativeFunction) -> list[ShimFunction]:
+    def shims(self, function: NativeFunction, rules: Rules) -> list[ShimFunction]:
         """The shims of an overload."""
         called = f"{self.library.operators}::{function.name.unambiguous}::call"
         names = [f"aoti_torch_{device}_{function.name.name}" for device in self.devices]
-        return [shim_function(name, called, function.schema) for name in names]
+        passed = passed_arguments(function.schema, resolves=rules.shims_resolve_dispatch_flags)
+        return [shim_function(name, called, function.schema)._replace(arguments=passed) for name in names]
 
 
 @per_job
@@ -94,23 +97,26 @@ def shim_refusal(function: NativeFunction) -> str:
 
 
 def _header(shims: LibraryShims, context: FragmentContext) -> Slots:
-    return {"namespace": shims.library.namespace, "declarations": _guarded_texts(shims, shim_declaration)}
+    return {
+        "namespace": shims.library.namespace,
+        "declarations": _guarded_texts(shims, shim_declaration, context.rules),
+    }
 
 
 def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
     return {
         "namespace": shims.library.namespace,
         "folder": shims.library.headers,
-        "definitions": _guarded_texts(shims, shim_definition),
+        "definitions": _guarded_texts(shims, partial(laid_out_definition, rules=context.rules), context.rules),
     }
 
 
-def _guarded_texts(shims: LibraryShims, text_of: Callable[[ShimFunction], str]) -> list[str]:
+def _guarded_texts(shims: LibraryShims, text_of: Callable[[ShimFunction], str], rules: Rules) -> list[str]:
     """The text of each shim, under the condition of its operator."""
     return [
         guard(function.library_fields.condition, text_of(shim))
         for function in shims.functions
-        for shim in shims.shims(function)
+        for shim in shims.shims(function, rules)
     ]
 
 
@@ -119,7 +125,7 @@ def _settings(shims: LibraryShims, context: FragmentContext) -> Slots:
     rows = []
     for function in shims.functions:
         overload = dumps(function.name.overload or "default")
-        heads = [f"    {dumps(shim.head)}," for shim in shims.shims(function)]
+        heads = [f"    {dumps(shim.head)}," for shim in shims.shims(function, context.rules)]
         rows.append("\n".join([f"({dumps(function.name.name)}, {overload}): [", *heads, "],"]))
     return {"namespace": shims.library.namespace, "declarations": rows}
 

@@ -22,15 +22,15 @@
 #include <utility>
 #include <vector>
 
-// Compiled autograd of releases before 2.7 cannot trace the nodes of libraries: it raises.
-#define OPWRIGHT_NODES_ARE_COMPILED (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 7)
-#if OPWRIGHT_NODES_ARE_COMPILED
-#define OPWRIGHT_COMPILED_NAMES                                 \
+// Nodes give compiled autograd packed values from 2.7 on. Before, they run on values that are swapped for their own.
+#define OPWRIGHT_NODES_PACK_VALUES (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 7)
+#if OPWRIGHT_NODES_PACK_VALUES
+#define OPWRIGHT_PACKED_NAMES                                 \
   using opwright::autograd::compiled_autograd_apply_functional; \
   using torch::autograd::ivalue_list;                           \
   using torch::dynamo::autograd::PackedArgs;
 #else
-#define OPWRIGHT_COMPILED_NAMES
+#define OPWRIGHT_PACKED_NAMES
 #endif
 
 // These functions are exported. Default arguments are left out, because `FunctionsManual.h` may be included too.
@@ -244,7 +244,7 @@ inline std::function<at::Tensor(const at::Tensor&)> irreversible_view(const char
   };
 }
 
-#if OPWRIGHT_NODES_ARE_COMPILED
+#if OPWRIGHT_NODES_PACK_VALUES
 // Runs a backward function in the graph that compiled autograd traces.
 inline torch::autograd::variable_list compiled_autograd_apply_functional(
     const torch::dynamo::autograd::PackedArgs& arguments,
@@ -266,7 +266,7 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
 // hides them.
 #define OPWRIGHT_AUTOGRAD_NAMES                                              \
   using namespace at;                                                        \
-  OPWRIGHT_COMPILED_NAMES                                                    \
+  OPWRIGHT_PACKED_NAMES                                                    \
   using opwright::autograd::IndexRangeGenerator;                             \
   using opwright::autograd::check_inplace;                                   \
   using opwright::autograd::increment_version;                               \

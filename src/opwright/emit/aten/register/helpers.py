@@ -91,7 +91,7 @@ def registration_helpers(backend: Backend, rules: Rules) -> list[str]:
 
 def helpers_of_unit(backend: Backend, rules: Rules) -> list[str]:
     """The lines of these functions that each unit has in older releases, which leave out blank ones."""
-    return [] if rules.registration_helpers_once else without_blank_lines(registration_helpers(backend, rules))
+    return [] if rules.registrations_are_sharded else without_blank_lines(registration_helpers(backend, rules))
 
 
 def without_blank_lines(texts: Iterable[str]) -> list[str]:

@@ -5,8 +5,9 @@ A template of PyTorch's, `RegisterDispatchDefinitions.ini`, is filled for each u
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.convention import dispatcher, native
 from opwright.convention.caching import per_function
@@ -37,34 +38,47 @@ from opwright.emit.aten.register.helpers import (
 )
 from opwright.emit.aten.register.wrapper import out_wrapper_definition
 from opwright.emit.aten.units import kernel_argument, shard_count
-from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, Sharded, Slots, UnitText
+from opwright.emit.emitter import (
+    AnyEmitter,
+    DeclaredRead,
+    Emitter,
+    FragmentContext,
+    Job,
+    OneFile,
+    Sharded,
+    Slots,
+    UnitText,
+)
 from opwright.emit.registrations import end_of_registrations
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 
-#: The template that gives the text of a unit from its slots.
+WrappedUnits: TypeAlias = tuple[WrappedUnit, ...]
+"""Units that share a text, with kernels in one namespace."""
+
+#: The template that gives the text of units from its slots.
 REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
     "registration_text", lambda job: job.registration_text, lambda unit_text: unit_text.text
 )
 
 
-def definitions(wrapped: WrappedUnit, backend: Backend, context: FragmentContext) -> str:
-    """The text of one unit, in the namespace of its kernels."""
-    unit, kinds = wrapped
-    namespace = public_namespace(backend.kernel(unit), unit.library)
+def definitions(units: WrappedUnits, backend: Backend, context: FragmentContext) -> str:
+    """The text of units, in the namespace of their kernels."""
+    namespace = _kernel_namespace(units[0], backend)
     bodies: list[str] = []
-    registrations: list[str] = []
+    registrations: dict[str, list[str]] = {}
     functions: list[str] = []
-    for function, kind in kinds:
-        wrapper = wrapper_of(function, kind, backend)
-        bodies.append(wrapper_definition(wrapper, unit, backend, context))
-        if context.selection.selects(function):
-            registrations.append(registration(wrapper))
-        functions.append(dispatch_key_definitions(wrapper, backend))
+    for unit, kinds in units:
+        for function, kind in kinds:
+            wrapper = wrapper_of(function, kind, backend)
+            bodies.append(wrapper_definition(wrapper, unit, backend, context))
+            if context.selection.selects(function):
+                registrations.setdefault(function.namespace, []).append(registration(wrapper))
+            functions.append(dispatch_key_definitions(wrapper, backend))
     slots = {
         "ns_prologue": opening(namespace),
         "dispatch_helpers": helpers_of_unit(backend, context.rules),
         "dispatch_anonymous_definitions": bodies,
-        "static_init_dispatch_registrations": _library(unit, registrations, backend, context),
+        "static_init_dispatch_registrations": _libraries(registrations, backend, context),
         "deferred_dispatch_registrations": "",
         "dispatch_namespace": backend.key.lower,
         "dispatch_namespaced_definitions": functions,
@@ -89,14 +103,21 @@ def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backen
     return with_initialization_line(plain.definition(wrapper, backend), context.rules)
 
 
-def _library(unit: KernelUnit, registrations: list[str], backend: Backend, context: FragmentContext) -> str:
-    """The registration of a unit's wrappers with the dispatcher."""
-    if not registrations or context.options.skip_dispatcher_registration:
+def _kernel_namespace(wrapped: WrappedUnit, backend: Backend) -> str:
+    unit, _ = wrapped
+    return public_namespace(backend.kernel(unit), unit.library)
+
+
+def _libraries(registrations: Mapping[str, list[str]], backend: Backend, context: FragmentContext) -> str:
+    """The registration of wrappers with the dispatcher, by the namespaces of their operators."""
+    if context.options.skip_dispatcher_registration:
         return ""
-    namespace = unit.namespace if isinstance(unit, NativeFunction) else unit.functional.namespace
-    listed = "\n".join(registrations)
     end = end_of_registrations(context.rules)
-    return f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{\n    {listed}\n{end}"
+    blocks = [
+        "\n".join([f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{", "    " + "\n".join(listed), end])
+        for namespace, listed in registrations.items()
+    ]
+    return "\n".join(blocks)
 
 
 def registration(wrapper: KernelWrapper) -> str:
@@ -137,23 +158,32 @@ def _native_calls(function: NativeFunction) -> list[tuple[str, str]]:
     return _calls_of(function, native.signature(function), symint=True)
 
 
-def _fragment(backend: Backend, wrapped: WrappedUnit, context: FragmentContext) -> Slots:
-    slots: Slots = {"dispatch_definitions": [definitions(wrapped, backend, context)]}
+def _fragment(backend: Backend, units: WrappedUnits, context: FragmentContext) -> Slots:
+    slots: Slots = {"dispatch_definitions": [definitions(units, backend, context)]}
     if context.options.own_headers:
-        functions = [function for function, _ in wrapped[1]]
+        functions = [function for _, kinds in units for function, _ in kinds]
         return {"ops_headers": operator_headers(functions, backend, context), **slots}
     return slots
 
 
-def _units(backend: Backend, job: Job) -> list[WrappedUnit]:
-    return list(wrapped_units(job)[backend.key])
+def _units(backend: Backend, job: Job) -> list[WrappedUnits]:
+    """What shares a text: each unit alone, or all units with kernels in a namespace if the file has no shards."""
+    units = wrapped_units(job)[backend.key]
+    if job.rules.registrations_are_sharded:
+        return [(wrapped,) for wrapped in units]
+    namespaces: dict[str, list[WrappedUnit]] = {}
+    for wrapped in units:
+        namespaces.setdefault(_kernel_namespace(wrapped, backend), []).append(wrapped)
+    return [tuple(listed) for listed in namespaces.values()]
 
 
-def _shards(backend: Backend, job: Job) -> int:
-    wrapped = wrapped_units(job)[backend.key]
-    return shard_count(
-        job.rules.value(backend.key.shards_rule), lambda: sum([len(overloads) for _, overloads in wrapped]), job
-    )
+def _layout(backend: Backend, job: Job) -> OneFile | Sharded[WrappedUnits]:
+    path = f"Register{backend.key.name}.cpp"
+    if not job.rules.registrations_are_sharded:
+        return OneFile(path)
+    units = wrapped_units(job)[backend.key]
+    shards = shard_count(job.rules.value(backend.key.shards_rule), lambda: sum([len(kinds) for _, kinds in units]), job)
+    return Sharded(path, shards, lambda units: units[0][0].root_name)
 
 
 def _file_slots(backend: Backend, job: Job) -> Slots:
@@ -187,11 +217,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             fragment=partial(_fragment, backend),
             reads=(NATIVE_AOT_KERNELS, REGISTRATION_TEXT),
             file_slots=partial(_file_slots, backend),
-            layout=Sharded(
-                f"Register{backend.key.name}.cpp",
-                _shards(backend, job),
-                lambda wrapped: wrapped[0].root_name,
-            ),
+            layout=_layout(backend, job),
         )
         for backend in backends(job)
     ]

@@ -41,8 +41,8 @@ PY_FUNCTION_PROPS_AND_GETTERS: Final = CodeTemplate(
 #: What a node puts into the slots of these templates.
 _SLOTS: Final[dict[str, Callable[[GraphNode], str | list[str]]]] = {
     "op": lambda node: node.name,
-    "declaration": declaration,
-    "definition": definition,
+    "declaration": lambda node: declaration(node, installed_rules()),
+    "definition": lambda node: definition(node, installed_rules()),
     "all_getter_definitions": lambda node: property_getters(node, installed_rules()),
     "all_getsetdef_structs": property_entries,
 }
