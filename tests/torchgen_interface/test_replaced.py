@@ -68,3 +68,50 @@ def test_programs_replace_the_convention_of_kernels(
             texts.append([signature.decl(), signature.defn(), declared])
     assert "int64_t start_dim=0" in texts[1][2][0]
     assert texts[0] == texts[1]
+
+
+SCALED = (
+    {"func": "scaled.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", "structured": True,
+     "dispatch": {"PrivateUse1": "scaled_out"}},
+    {"func": "scaled(Tensor self) -> Tensor", "structured_delegate": "scaled.out"},
+)  # fmt: skip
+
+
+def structured_of_a_device(side: Side, patch: pytest.MonkeyPatch) -> Any:
+    """What a program gets that gives a device structured kernels, a namespace for kernels, and allocations."""
+    model, native = side.module("model"), side.module("dest.native_functions")
+    register, key = side.module("dest.register_dispatch_key"), model.DispatchKey.PrivateUse1
+    printed = native.gen_structured
+    patch.setattr(model, "dispatch_keys", [*model.dispatch_keys, key])
+    patch.setattr(model, "STRUCTURED_DISPATCH_KEYS", {*model.STRUCTURED_DISPATCH_KEYS, key})
+    for module in (model, side.module("gen")):
+        patch.setattr(module, "DEFAULT_KERNEL_NAMESPACE", "at::acme", raising=False)
+    patch.setattr(native, "gen_structured", lambda *unit: [f"// {text}" for text in printed(*unit)])
+    patch.setattr(register, "gen_empty_impl_names", lambda _: ("acme::empty", "acme::empty_strided"))
+    pairs = [model.NativeFunction.from_yaml(dict(entry), model.Location("a.yaml", 1), set()) for entry in SCALED]
+    functions, kernels = [function for function, _ in pairs], pairs[0][1][key]
+    flags = {"use_out_as_primary": True, "external": False, "device_guard": False}
+    index = model.BackendIndex(dispatch_key=key, index=kernels, **flags)
+    (group,) = side.module("gen").get_grouped_native_functions(functions)
+    yield model.is_structured_dispatch_key(key)
+    yield list(kernels.values())
+    yield native.compute_native_function_declaration(group, index)
+    yield register.gen_registration_helpers(index)
+    declared = side.module("gen").get_native_function_declarations
+    yield "\n".join(
+        declared(
+            grouped_native_functions=functions[1:],
+            backend_indices={key: index},
+            native_function_decl_gen=native.compute_native_function_declaration,
+        )
+    )
+
+
+def test_programs_give_a_device_structured_kernels(reference: Side, own: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They replace constants of `model`, and functions that print or name what such kernels need."""
+    expected, actual = ([*structured_of_a_device(side, monkeypatch)] for side in (reference, own))
+    assert not difference(expected[:2], actual[:2])
+    assert expected[1][0].structured
+    assert lines(expected[2:]) == lines(actual[2:])
+    assert "acme::empty_strided(sizes" in str(actual[3])
+    assert "namespace acme {" in actual[4]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from opwright.convention.c_shim import NoCForm, operator_key
 from opwright.emit.aten.c_shim import (
     SHARED_KEYS,
     callee_of_key,
+    laid_out_definition,
     release_target,
     shim_callee,
     shim_declaration,
-    shim_definition,
     shim_versions,
 )
 from opwright.release.tables import ShimOperator, ShimVersion
@@ -56,15 +57,18 @@ def get_backend_index_for_aoti(
         return None
     shared = () if extend_aoti_c_shim else tuple([DispatchKey[key.name] for key in SHARED_KEYS])
     units: list[NativeFunction | NativeFunctionsGroup] = [func]
-    if func.structured_delegate is not None:
-        units.append(func_group_mapping[func.func.name])
+    if func.structured_delegate is not None and func.structured_delegate in func_group_mapping:
+        units.append(func_group_mapping[func.structured_delegate])
     indices = [backend_indices[key] for key in (dispatch_key, *shared) if key in backend_indices]
     return next((index for index in indices if any(map(index.has_kernel, units))), None)
 
 
-def gen_static_dispatch_backend_call_signature(f: NativeFunction) -> CppSignature:
-    """The signature of the function that a shim calls: the one with symbolic integers if there is one."""
-    signatures = CppSignatureGroup.from_native_function(f, method=False)
+def gen_static_dispatch_backend_call_signature(*of: Any) -> CppSignature:  # noqa: ANN401
+    """The signature of the function that a shim calls: the one with symbolic integers if there is one.
+
+    Programs for PyTorch 2.7 give a signature before the operator, which has no effect.
+    """
+    signatures = CppSignatureGroup.from_native_function(of[-1], method=False)
     return signatures.symint_signature or signatures.signature
 
 
@@ -76,19 +80,22 @@ def gen_static_dispatch_backend_call(f: NativeFunction, backend_index: BackendIn
 
 
 def gen_declaration_and_definition(
-    schema: FunctionSchema, device: str, backend_call: str, op_metadata: Metadata
+    schema: FunctionSchema, device: str, backend_call: str, op_metadata: Metadata | None = None
 ) -> tuple[str, str]:
     """The declarations and the definitions of all versions of a shim.
 
-    Raises AssertionError for a mistake in the metadata, and NotImplementedError if a type has no form in C.
+    Without metadata, as in PyTorch 2.7, the declaration is without macro and semicolon. Raises
+    AssertionError for a mistake in the metadata, and NotImplementedError if a type has no form in C.
     """
     origin = model_schema(schema)
-    target = release_target(device, None, installed_rules())
+    rules = installed_rules()
+    target = release_target(device, None, rules)
     try:
-        functions = shim_versions(origin, _row(origin.name.text, op_metadata), target, backend_call)
+        functions = shim_versions(origin, _row(origin.name.text, op_metadata or {}), target, backend_call)
     except NoCForm as refusal:
         raise NotImplementedError(f"{refusal.what} of `{origin.name}` has no form in C: {refusal.type}") from None
-    return "\n".join(map(shim_declaration, functions)), "\n".join(map(shim_definition, functions))
+    declared = [function.head if op_metadata is None else shim_declaration(function) for function in functions]
+    return "\n".join(declared), "\n".join([laid_out_definition(function, rules) for function in functions])
 
 
 def _row(name: str, metadata: Mapping[str, object]) -> ShimOperator:

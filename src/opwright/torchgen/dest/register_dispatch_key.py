@@ -19,6 +19,7 @@ from opwright.emit.aten.register.registration import (
 from opwright.emit.aten.register.structured_kernels import OutputClass
 from opwright.emit.emitter import FragmentContext, Job, Options
 from opwright.model.catalog import Catalog
+from opwright.model.dispatch_key import Allocation
 from opwright.model.native_function import NativeFunction as ModelFunction
 from opwright.schema.function import SchemaKind as ModelKind
 from opwright.source.diagnostic import Fault
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RegisterDispatchKey",
     "StructuredRegisterDispatchKey",
+    "gen_empty_impl_names",
     "gen_registration_headers",
     "gen_registration_helpers",
     "model_backend",
@@ -269,7 +271,22 @@ def gen_registration_headers(backend_index: BackendIndex, per_operator_headers: 
 
 def gen_registration_helpers(backend_index: BackendIndex) -> list[str]:
     """The functions that allocate and check outputs of structured kernels."""
-    return helpers.registration_helpers(_empty_backend(backend_index), installed_rules())
+    return helpers.registration_helpers(_allocating_backend(backend_index), installed_rules())
+
+
+def gen_empty_impl_names(backend_index: BackendIndex) -> tuple[str | None, str | None]:
+    """The functions that allocate outputs without and with strides; None for a key that cannot allocate."""
+    allocation = _empty_backend(backend_index).allocation
+    return (None, None) if allocation is None else (allocation.function.format(""), allocation.strided)
+
+
+def _allocating_backend(index: BackendIndex) -> Backend:
+    """The backend without kernels, whose outputs the functions of `gen_empty_impl_names` allocate."""
+    backend = _empty_backend(index)
+    empty, strided = gen_empty_impl_names(index)
+    if empty is None or strided is None or backend.allocation is not None:
+        return backend
+    return Backend(backend.key, {}, generates_kernels=True, allocation=Allocation(empty, strided=strided))
 
 
 def _empty_backend(index: BackendIndex) -> Backend:

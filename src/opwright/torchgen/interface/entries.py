@@ -31,10 +31,10 @@ from opwright.torchgen.interface.functions import (
     file_of,
     function_of,
     index_of,
-    metadata_of,
+    kernels_of,
 )
 from opwright.torchgen.interface.keys import DispatchKey, SchemaKind, ViewSchemaKind, model_key, named_keys
-from opwright.torchgen.interface.names import OperatorName, name_of
+from opwright.torchgen.interface.names import OperatorName
 from opwright.torchgen.interface.schema import model_schema
 
 
@@ -185,8 +185,7 @@ def function_of_entry(
     """The function of one entry, and its kernels."""
     options = entry_options(tags, ignored, only_written=True)
     (function,) = load_functions(_as_file([entry], file_of(place)), options)
-    name = name_of(function.name)
-    kernels = {DispatchKey[key.name]: {name: metadata_of(kernel)} for key, kernel in function.kernels.items()}
+    kernels = {DispatchKey[key.name]: kernels_of([function], key) for key in function.kernels}
     return function_of(function, loc=place), kernels
 
 

@@ -24,6 +24,7 @@ from opwright.torchgen.interface.keys import (
     UfuncKey,
     Variant,
     ViewSchemaKind,
+    is_structured_dispatch_key,
     model_key,
 )
 from opwright.torchgen.interface.names import OperatorName, model_name, name_of
@@ -464,9 +465,10 @@ class BackendMetadata(Record):
         return "_symint" in self.kernel
 
 
-def metadata_of(kernel: model.Kernel) -> BackendMetadata:
-    """The record of one of Opwright's kernels."""
-    return BackendMetadata(cpp_namespace=kernel.namespace, structured=kernel.structured, kernel=kernel.name)
+def metadata_of(kernel: model.Kernel, *, structured: bool = False) -> BackendMetadata:
+    """The record of one of Opwright's kernels, which may be structured though Opwright has no such for its key."""
+    structured = structured or kernel.structured
+    return BackendMetadata(cpp_namespace=kernel.namespace, structured=structured, kernel=kernel.name)
 
 
 def model_kernel(metadata: BackendMetadata, key: ModelKey) -> model.Kernel:
@@ -476,7 +478,11 @@ def model_kernel(metadata: BackendMetadata, key: ModelKey) -> model.Kernel:
 
 def kernels_of(functions: list[model.UnlinkedFunction], key: ModelKey) -> dict[OperatorName, BackendMetadata]:
     """The kernels under a key of the functions that have one."""
-    return {name_of(function.name): metadata_of(function.kernels[key]) for function in functions}
+    may_be_structured = is_structured_dispatch_key(DispatchKey[key.name])
+    return {
+        name_of(function.name): metadata_of(function.kernels[key], structured=may_be_structured and function.structured)
+        for function in functions
+    }
 
 
 @record("dispatch_key use_out_as_primary device_guard external index")

@@ -25,7 +25,7 @@ from opwright.torchgen.interface.functions import (
     model_group,
     model_kernel,
 )
-from opwright.torchgen.interface.keys import DispatchKey, model_key
+from opwright.torchgen.interface.keys import DispatchKey, current_value, model_key
 from opwright.torchgen.selective_build.selector import SelectiveBuilder
 
 __all__ = [
@@ -68,7 +68,8 @@ def _namespace(unit: Unit, indices: Iterable[BackendIndex]) -> str:
     if len(namespaces) > 1:
         name = unit.func.name if isinstance(unit, NativeFunction) else unit.functional.func.name
         raise Invalid(f"the kernels of `{name}` are in several namespaces: {', '.join(sorted(namespaces))}")
-    return namespaces.pop() if namespaces else PYTORCH.native
+    default: str = current_value("DEFAULT_KERNEL_NAMESPACE")
+    return namespaces.pop() if namespaces else default
 
 
 def get_native_function_declarations_from_ns_grouped_kernels(*, ns_grouped_kernels: dict[str, list[str]]) -> list[str]:

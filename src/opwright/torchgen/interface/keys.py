@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from opwright.dialects.native_functions.dispatch import DTYPE_CLASSES as MODEL_CLASSES
 from opwright.dialects.native_functions.dispatch import DTYPES
@@ -143,7 +144,13 @@ def model_key(key: DispatchKey) -> key_table.DispatchKey:
 
 def named_keys() -> dict[str, key_table.DispatchKey]:
     """The keys that entries may name: those in `dispatch_keys`, by the names that callers give them."""
-    return {name: model_key(key) for key in dispatch_keys for name in (key.name, str(key))}
+    keys: list[DispatchKey] = current_value("dispatch_keys")
+    return {name: model_key(key) for key in keys for name in (key.name, str(key))}
+
+
+def current_value(name: str) -> Any:  # noqa: ANN401
+    """The value of a constant of `torchgen.model`, which programs replace."""
+    return getattr(import_module("opwright.torchgen.model"), name)
 
 
 def codegen_per_backend_entries() -> str:
@@ -175,7 +182,8 @@ dispatch_device_map: Final = {is_cuda_dispatch_key: "cuda", is_xpu_dispatch_key:
 
 def is_structured_dispatch_key(dk: DispatchKey) -> bool:
     """Whether structured kernels may be written for a key."""
-    return dk in STRUCTURED_DISPATCH_KEYS
+    keys: set[DispatchKey] = current_value("STRUCTURED_DISPATCH_KEYS")
+    return dk in keys
 
 
 def is_ufunc_dispatch_key(dk: DispatchKey) -> bool:
