@@ -308,8 +308,8 @@ edits: $(REFERENCE)
 	$(VENV)/bin/python -m tests.edits --count $(COUNT) --seed $(SEED)
 
 # COUNT changes of single places of the package, each with the tests of its room alone, which should fail; ONLY chooses
-# rooms or modules or MODULE:LINE, ROOMS=5 draws so many rooms, SEED draws others, and AGAIN=1 takes those that survived
-# the last time. Fails under FLOOR percent.
+# rooms or modules or MODULE:LINE, ROOMS=5 draws so many parts of rooms, SEED draws others, and AGAIN=1 takes those that
+# survived the last time. Fails under FLOOR percent.
 mutants: COUNT ?= 300
 mutants: SEED ?= 0
 mutants: FLOOR ?= 0

@@ -20,7 +20,7 @@ import yaml
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
 from tests.mutants.rooms import ROOT, guards_of, room_modules, room_of
-from tests.mutants.sandbox import Reached, Sandbox, digest
+from tests.mutants.sandbox import Reached, Sandbox, digest_of
 
 EQUIVALENT = Path(__file__).with_name("equivalent.yaml")
 _FOLDER = ROOT / "build" / "mutants"
@@ -34,9 +34,8 @@ def main() -> int:
     _FOLDER.mkdir(parents=True, exist_ok=True)
     # The programs that this one starts inherit the limit.
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
-    mutants = (
-        survivors(_FOLDER / "results.json") if options.again else sample(options.count, options.seed, options.only)
-    )
+    only = drawn_modules(options.rooms, options.seed) if options.rooms else options.only
+    mutants = survivors(_FOLDER / "results.json") if options.again else sample(options.count, options.seed, only)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         workshop = Workshop(Path(folder), options.jobs)
         results = []
@@ -55,21 +54,26 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", metavar="PLACE", help="a room, or MODULE or MODULE:LINE below the root"
     )
-    parser.add_argument("--rooms", type=int, help="draw the mutants from so many rooms, which the seed determines")
+    parser.add_argument(
+        "--rooms", type=int, help="draw the mutants from so many parts of rooms, which the seed determines"
+    )
     parser.add_argument("--again", action="store_true", help="run what survived the last time again")
     parser.add_argument("--jobs", type=int, default=2, help="how many run at once (default: 2)")
     parser.add_argument("--floor", type=float, default=0, help="the percentage below which the exit status is 1")
     return parser.parse_args()
 
 
-def drawn_rooms(count: int, seed: int) -> list[str]:
-    """Some rooms, each drawn by its lines: most of the time that a small sample takes is for what their tests reach."""
+def drawn_modules(count: int, seed: int) -> list[str]:
+    """The modules of so many rows of the table of rooms, each drawn by its lines.
+
+    Most of the time that a small sample takes is for what tests reach, and a row has few of them.
+    """
     lengths = {room: sum(map(_length, modules)) for room, modules in room_modules().items()}
     generator = random.Random(seed)
     rooms: dict[str, None] = {}
     while len(rooms) < min(count, len(lengths)):
         rooms[generator.choices(list(lengths), list(lengths.values()))[0]] = None
-    return list(rooms)
+    return [module for room in rooms for module in room_modules()[room]]
 
 
 def _length(module: str) -> int:
@@ -101,7 +105,8 @@ def sample(count: int, seed: int, only: list[str] | None = None) -> list[Mutant]
 
 
 def _is_chosen(module: str, only: list[str] | None) -> bool:
-    return only is None or any(place.split(":")[0] in (module, room_of(module)) for place in only)
+    room = room_of(module) or ""
+    return only is None or any(place.split(":")[0] in (module, room, room.split("/")[0]) for place in only)
 
 
 def _is_chosen_line(module: str, line: int, only: list[str] | None) -> bool:
@@ -149,9 +154,7 @@ class Workshop:
                 yield from pool.map(partial(self._result, room), rooms[room])
 
     def _record(self, names: list[str]) -> None:
-        stale = [
-            name for name in names if name not in self._reached or self._reached[name].digest != digest(ROOT / name)
-        ]
+        stale = [name for name in names if name not in self._reached or self._reached[name].digest != digest_of(name)]
         with ThreadPoolExecutor(self._jobs) as pool:
             for number, name in enumerate(pool.map(self._record_one, stale), 1):
                 print(f"{number}/{len(stale)} {name}: {self._reached[name].seconds} s", flush=True)

@@ -39,11 +39,20 @@ def print_results(results: list[Result]) -> float:
             print(*(f"- {line}" for line in mutant.before.splitlines()), sep="\n")
             print(*(f"+ {line}" for line in mutant.after.splitlines()), sep="\n")
     print("\n| room | mutants | killed | score | equivalent | messages killed |\n| --- | --- | --- | --- | --- | --- |")
-    rooms = sorted({result.room for result in results})
+    rooms = sorted({_whole(result.room) for result in results})
     for room in rooms:
-        print(_row(room, [result for result in results if result.room == room]))
+        print(_row(room, [result for result in results if _whole(result.room) == room]))
     print(_row("all", results))
     return _score([result for result in results if result.mutant.operator != "message"])
+
+
+def _whole(room: str) -> str:
+    """The room to which a part of a room counts.
+
+    >>> _whole("emit/library")
+    'emit'
+    """
+    return room.split("/")[0]
 
 
 def _row(name: str, results: list[Result]) -> str:

@@ -1,4 +1,4 @@
-"""The rooms of the package, and the folders of tests that guard each."""
+"""The rooms of the package, and the tests that guard each."""
 
 from __future__ import annotations
 
@@ -6,79 +6,168 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("src/opwright")
-BYTES = "tests/conformance/test_conformance.py"
 
-#: Each room with the folders below `tests`, or the test modules, that guard it. A module belongs to the room with the
-#: longest name that its path starts with. The examples in a module's docstrings guard it too.
+
+def _same_bytes(*jobs: str) -> tuple[str, ...]:
+    """The comparisons of jobs with the files that PyTorch's generator writes, each a test of its own."""
+    module = "conformance/test_conformance.py"
+    return tuple(f"{module}::test_usual_job_is_identical[{job}]" for job in jobs)
+
+
+_CORE = _same_bytes("full", "headers-aggregated")
+_AUTOGRAD = _same_bytes("autograd")
+_PYTHON = _same_bytes("python")
+_LAZY = _same_bytes("lazy-program")
+
+#: The guards of each room, and of parts of a room that other tests guard: folders, modules and single tests below
+#: `tests`. A module belongs to the row with the longest name that its path starts with, and to no other. The examples
+#: in a module's docstrings guard it too.
 ROOMS: dict[str, tuple[str, ...]] = {
     "actions": ("actions",),
-    "bindings": ("tests/bindings/test_document.py", "tests/bindings/test_faults.py"),
-    "check": ("check",),
+    "bindings": ("bindings/test_document.py", "bindings/test_faults.py"),
+    "check": ("check", "hints"),
     "cli": ("cli",),
-    "convention": ("convention", "executorch", BYTES),
+    "cli/bytecode": ("upgraders",),
+    "cli/check": ("check",),
+    "cli/completion": ("cli/test_completion.py",),
+    "cli/conformance": ("cli/test_conformance.py",),
+    "cli/console": ("cli", "release/test_cli.py"),
+    "cli/coverage": ("coverage",),
+    "cli/describing": ("actions",),
+    "cli/diff": ("diff", "cli/test_report_files.py"),
+    "cli/dump": ("dump", "cli/test_report_files.py"),
+    "cli/explain": ("explain", "cli/test_explain.py"),
+    "cli/extra_files": ("cli", "engine/test_extras.py"),
+    "cli/extras": ("cli", "engine/test_extras.py", "engine/test_stats.py"),
+    "cli/format": ("check/test_layout.py",),
+    "cli/import_library": ("importing",),
+    "cli/lsp": ("lsp/test_recipes.py", "lsp/test_vscode.py", "lsp/test_messages.py", "cli/test_usage.py"),
+    "cli/named_plugins": ("plugins", "cli/test_usage.py"),
+    "cli/new": ("extension/test_new.py",),
+    "cli/plugin_use": ("plugins",),
+    "cli/plugins": ("plugins",),
+    "cli/port": ("porting/test_program.py", "porting/test_cases.py"),
+    "cli/releases": ("release/test_cli.py",),
+    "cli/runs": ("cli", "engine/test_forged_state.py", "engine/test_extras.py"),
+    "cli/schema": ("dialects/test_file_schemas.py", "diff", "dump", "upgraders", "cli/test_report_files.py"),
+    "cli/select": ("selective", "cli/test_report_files.py"),
+    "cli/streams": ("cli", "plugins/test_permission.py", "engine/test_stats.py"),
+    "cli/stubs": ("stubs",),
+    "cli/trust": ("plugins",),
+    "cli/upgraders": ("upgraders", "cli/test_usage.py"),
+    "cli/watching": ("engine/test_watching.py", "check/test_watch.py"),
+    "cli/where": ("engine/test_provenance_files.py", "engine/test_extras.py", "explain", "cli/test_usage.py"),
+    "convention": ("convention", "executorch", *_CORE, *_AUTOGRAD, *_PYTHON, *_LAZY),
+    "convention/executorch": ("executorch", "torchgen_interface/test_executorch.py"),
+    "convention/evalues": ("executorch", "torchgen_interface/test_executorch.py"),
+    "convention/lazy": ("emit/test_lazy.py", "lazy", *_LAZY),
+    "convention/python": ("convention", "emit/test_python_bindings.py", *_PYTHON),
+    "convention/stable": ("library", "emit/test_library_headers.py"),
+    "convention/stub_types": ("stubs", "torch_stubs", *_same_bytes("torch-stubs")),
     "coverage": ("coverage",),
     "cpp": ("cpp",),
     "dialects": ("dialects",),
-    "dialects/backend": ("dialects", "backend"),
+    "dialects/backend": ("dialects", "backend", "coverage/test_checks.py"),
+    "dialects/derivatives": ("dialects", "lsp/test_formulas.py", *_AUTOGRAD),
     "dialects/executorch": ("dialects", "executorch"),
-    "dialects/library": ("dialects", "library"),
+    "dialects/lazy": ("lazy", "emit/test_lazy.py"),
+    "dialects/library": ("dialects", "library", "hostile"),
+    "dialects/native_aot": ("dialects/test_native_aot.py", "emit/test_native_aot.py"),
+    "dialects/native_functions": ("dialects", "hints", *_CORE),
+    "dialects/selection": ("dialects", "selective"),
+    "dialects/stub_templates": ("torch_stubs", *_same_bytes("torch-stubs")),
     "dialects/upgraders": ("dialects", "upgraders"),
     "diff": ("diff",),
     "dump": ("dump",),
-    "emit": ("emit", BYTES),
+    "emit": ("emit",),
+    "emit/aten": ("emit", *_CORE),
+    "emit/autograd": ("emit", *_AUTOGRAD),
     "emit/backend": ("emit", "backend"),
     "emit/executorch": ("executorch",),
-    "emit/lazy": ("emit", "lazy", BYTES),
+    "emit/lazy": ("emit", "lazy", *_LAZY),
     "emit/library": ("emit", "library"),
     "emit/mobile_upgraders": ("upgraders",),
+    "emit/python": ("emit", *_PYTHON),
+    "emit/registrations": ("emit", *_CORE, *_AUTOGRAD),
     "emit/static_runtime": ("static_runtime",),
     "emit/stubs": ("stubs",),
-    "emit/torch_stubs": ("torch_stubs", "hints", BYTES),
-    "explain": ("explain",),
+    "emit/torch_stubs": ("torch_stubs", "hints", *_same_bytes("torch-stubs")),
+    "explain": ("explain", "cli/test_explain.py"),
     "extension": ("extension",),
-    "files": ("files", "engine"),
+    "files": ("files", "engine/test_manifests.py", "engine/test_links.py", "engine/test_cut_short.py"),
+    "files/formatting": ("static_runtime",),
+    "files/kept_headers": ("emit/test_kept_headers.py", "engine/test_pruning.py"),
+    "files/small_outputs": ("selective", "cli/test_report_files.py"),
+    "files/workers": ("engine/test_shared_work.py", "engine/test_cut_short.py"),
     "importing": ("importing",),
     "incremental": ("incremental", "engine", "edits"),
     "lsp": ("lsp",),
-    "model": ("model", "dialects"),
+    "model": ("model", "dialects", "emit"),
+    "model/executorch": ("executorch",),
+    "model/lazy_backend": ("lazy", "emit/test_lazy.py"),
+    "model/operator_library": ("dialects", "library"),
+    "model/upgraders": ("upgraders",),
     "plugins": ("plugins",),
     "porting": ("porting",),
     "release": ("release",),
+    "release/aot_folder": ("release", "emit/test_native_aot.py"),
+    "release/local": ("release", "core", "torchgen_interface/test_helpers.py"),
+    "release/operator_names": ("release", "explain", "coverage", "static_runtime"),
+    "release/overlay": ("release", "lsp/test_rename_operator.py", "lsp/test_worker.py"),
+    "release/tree": ("release", "conformance/test_trees.py"),
+    "release/tree_facts": ("release", "conformance/test_trees.py"),
+    "release/version_range": ("release", "dialects/test_library.py", "dialects/test_backend_dialect.py"),
     "run": ("engine", "cli"),
-    "schema": ("schema",),
+    "run/check": ("check", "backend/test_checked_backends.py"),
+    "run/checked_files": ("check", "lsp/test_diagnosis.py"),
+    "run/conformance": ("cli/test_conformance.py",),
+    "run/diff": ("diff",),
+    "run/dump": ("dump",),
+    "run/executorch": ("executorch",),
+    "run/field_schemas": ("dialects/test_file_schemas.py", "plugins/test_key_examples.py"),
+    "run/file_kinds": ("check", "cli"),
+    "run/findings": ("check", "lsp/test_diagnosis.py"),
+    "run/fixing": ("check",),
+    "run/layout": ("check/test_layout.py",),
+    "run/loading": ("engine", "cli", "lazy/test_loading.py", "dialects/test_extra_keys.py", "release/test_trees.py"),
+    "run/selecting": ("selective",),
+    "run/torch_bytecode": ("upgraders",),
+    "schema": ("schema", "dialects/test_cases.py", "dialects/test_refusals.py", "dialects/test_type_rules.py"),
+    "schema/other_words": ("schema", "hints", "dialects/test_cases.py"),
     "selective": ("selective",),
     "source": ("source",),
     "syntax": ("actions", "emit"),
+    "syntax/cpp_source": ("importing", "coverage/test_hand_registrations.py"),
+    "syntax/cpp_tokens": ("importing", "coverage/test_hand_registrations.py"),
+    "syntax/python": ("library", "dialects/test_library_derivatives.py"),
     "torchgen": ("torchgen_interface", "cli"),
-    "torchgen/executorch": ("executorch",),
-    "torchgen/selective_build": ("selective",),
-}
-
-#: The folders of tests of commands whose modules have another name.
-_COMMANDS = {
-    "describing": "actions",
-    "extras": "engine",
-    "import_library": "importing",
-    "new": "extension",
-    "plugin_use": "plugins",
-    "runs": "engine",
-    "select": "selective",
-    "supervision": "plugins",
-    "trust": "plugins",
-    "watching": "engine",
-    "where": "engine",
+    "torchgen/executorch": ("executorch", "selective", "torchgen_interface/test_executorch.py"),
+    "torchgen/gen_backend_stubs": ("backend/test_stub_cases.py", "engine/test_partial_runs.py"),
+    "torchgen/gen_lazy_tensor": ("lazy",),
+    "torchgen/gen_mobile_upgraders": ("upgraders",),
+    "torchgen/gen_op_registration_allowlist": ("selective",),
+    "torchgen/gen_operators_yaml": ("selective",),
+    "torchgen/gen_oplist": ("selective",),
+    "torchgen/gen_pyi": ("torch_stubs",),
+    "torchgen/gen_selected_mobile_ops_header": ("selective",),
+    "torchgen/gen_static_runtime_ops": ("static_runtime",),
+    "torchgen/generate_code": ("cli/test_autograd_programs.py", "lazy/test_runs.py"),
+    "torchgen/lazy_kernels": ("lazy", "torchgen_interface/test_lazy.py"),
+    "torchgen/one_backend": ("backend/test_stub_cases.py", "lazy", "engine/test_partial_runs.py"),
+    "torchgen/quick_program": ("selective", "upgraders", "static_runtime"),
+    "torchgen/selective_build": ("selective", "torchgen_interface"),
 }
 
 
 def room_of(module: str) -> str | None:
-    """The room of a module by its path below the root; None for the few modules outside rooms, and for plain data."""
+    """The row of a module by its path below the root; None for the few modules outside rooms, and for plain data."""
     place = Path(module).relative_to(PACKAGE).with_suffix("").as_posix()
     names = [name for name in ROOMS if place == name or place.startswith(name + "/")]
     return max(names, key=len, default=None)
 
 
 def room_modules() -> dict[str, list[str]]:
-    """The modules of each room, as paths below the root, in order."""
+    """The modules of each row, as paths below the root, in order."""
     modules: dict[str, list[str]] = {name: [] for name in ROOMS}
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         module = path.relative_to(ROOT).as_posix()
@@ -89,13 +178,10 @@ def room_modules() -> dict[str, list[str]]:
 
 
 def guards_of(module: str) -> list[str]:
-    """The test modules that guard a module: those of its room. A command's are in the folder of its name too."""
-    room = room_of(module)
-    names = ROOMS[room] if room is not None else ()
-    if room == "cli":
-        names = (*names, *(_COMMANDS.get(name, name) for name in [Path(module).stem]))
-    folders = [ROOT / (name if name.startswith("tests/") else f"tests/{name}") for name in names]
-    paths = [
-        path for folder in folders for path in ([folder] if folder.is_file() else sorted(folder.rglob("test_*.py")))
-    ]
-    return list(dict.fromkeys(path.relative_to(ROOT).as_posix() for path in paths))
+    """The test modules, and the single tests, that guard a module, as pytest names them."""
+    guards: dict[str, None] = {}
+    for name in ROOMS.get(room_of(module) or "", ()):
+        path = ROOT / "tests" / name
+        paths = sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
+        guards.update(dict.fromkeys(path.relative_to(ROOT).as_posix() for path in paths))
+    return list(guards)

@@ -95,7 +95,7 @@ class Sandbox:
         hook.unlink()
         if failing:
             failing = self._failing(test)
-        return Reached(digest(self._root / test), round(seconds, 1), failing, self._lines())
+        return Reached(digest_of(test, self._root), round(seconds, 1), failing, self._lines())
 
     def _failing(self, test: str) -> list[str]:
         _, output = self._run([test, "-rfE"], 1200)
@@ -179,6 +179,11 @@ def _make_environment(root: Path) -> tuple[str, Path]:
     text = f"{root / 'src'}\nimport site; site.addsitedir({str(packages)!r})\n"
     (copied_packages / "sandbox.pth").write_text(text, encoding="utf-8")
     return str(scripts / "python"), copied_packages
+
+
+def digest_of(test: str, root: Path = ROOT) -> str:
+    """A digest of a test module, also of one by which a single test is named."""
+    return digest(root / test.partition("::")[0])
 
 
 def digest(path: Path) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 
-from tests.mutants.__main__ import EQUIVALENT, drawn_rooms, sample
+from tests.conformance.test_conformance import BROAD
+from tests.mutants.__main__ import EQUIVALENT, Workshop, drawn_modules, main, sample
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
 from tests.mutants.rooms import ROOMS, ROOT, guards_of, room_modules, room_of
@@ -91,19 +94,48 @@ def test_the_seed_determines_the_mutants() -> None:
 
 
 def test_rooms_are_drawn_by_the_seed() -> None:
-    """A small sample comes from as many different rooms as asked for, and a seed determines them."""
-    rooms = drawn_rooms(4, 1)
-    assert rooms == drawn_rooms(4, 1) != drawn_rooms(4, 2)
-    assert len(set(rooms) & set(ROOMS)) == 4
-    assert {room_of(mutant.module) for mutant in sample(20, 1, rooms)} <= set(rooms)
+    """A small sample comes from as many different rows of the table as asked for, and a seed determines them."""
+    modules = drawn_modules(4, 1)
+    assert modules == drawn_modules(4, 1) != drawn_modules(4, 2)
+    assert len({room_of(module) for module in modules}) == 4
+    assert {mutant.module for mutant in sample(20, 1, modules)} <= set(modules)
+
+
+def test_a_small_sample_is_drawn_from_few_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--rooms` limits what `--count` and `--seed` draw."""
+    drawn: list[Mutant] = []
+
+    def results(_: Workshop, mutants: list[Mutant]) -> list[Result]:
+        drawn.extend(mutants)
+        return []
+
+    monkeypatch.setattr("sys.argv", ["mutants", "--count", "9", "--rooms", "2", "--seed", "3"])
+    monkeypatch.setattr(Workshop, "__init__", lambda *_: None)
+    monkeypatch.setattr(Workshop, "results", results)
+    monkeypatch.setattr("resource.setrlimit", lambda *_: None)
+    assert main() == 0
+    assert drawn
+    assert {mutant.module for mutant in drawn} <= set(drawn_modules(2, 3))
 
 
 def test_every_room_has_modules_and_tests() -> None:
-    """The table of rooms names folders that exist, and leaves out no sub-package with code."""
+    """The table of rooms names modules and tests that exist, and leaves out no sub-package with code."""
     modules = room_modules()
-    assert [room for room in ROOMS if not modules[room] or not guards_of(modules[room][0])] == []
+    assert [room for room in ROOMS if not modules[room]] == []
+    tests = [name for names in ROOMS.values() for name in names]
+    assert [name for name in tests if not (ROOT / "tests" / name.partition("::")[0]).exists()] == []
+    jobs = {re.sub(r".*\[(.*)\]", r"\1", name) for name in tests if "::" in name}
+    assert jobs <= set(BROAD)
     packages = {path.parent.name for path in (ROOT / "src" / "opwright").glob("*/__init__.py")}
     assert packages - {room.split("/")[0] for room in ROOMS} == set()
+
+
+def test_a_part_of_a_room_has_guards_of_its_own() -> None:
+    """A part of a room has its own tests, and can be drawn by the name of the room."""
+    assert guards_of("src/opwright/run/executorch.py") == [
+        f"tests/executorch/test_{name}.py" for name in ("cases", "named_operators", "program")
+    ]
+    assert {room_of(mutant.module) for mutant in sample(30, 1, ["run"])} > {"run", "run/check"}
 
 
 def test_equivalent_mutants_still_exist() -> None:
@@ -124,7 +156,7 @@ def test_equivalent_mutants_and_messages_are_counted_apart(capsys: pytest.Captur
     [code] = source.mutants(1)
     message = Mutant("module.py", "message", "a", "b", range(1), 1, (0, 0), "", "")
     outcomes = ("killed", "timeout", "survived", "unreached", "equivalent")
-    results = [Result("cpp", code, outcome) for outcome in outcomes] + [Result("cpp", message, "killed")]
+    results = [Result("cpp/binding", code, outcome) for outcome in outcomes] + [Result("cpp", message, "killed")]
     assert print_results(results) == 50
     printed = capsys.readouterr().out
     assert "module.py:1: arguments swapped, survived\n- x = f(a, b)\n+ x = f(b, a)\n" in printed
