@@ -11,6 +11,7 @@ import pytest
 
 from opwright.cli.main import main
 from tests.compile.compiler import Compiler, compiler_program
+from tests.library.conftest import INCLUDE
 
 KERNELS = """\
 #include <ATen/core/Tensor.h>
@@ -110,11 +111,59 @@ manual:
 #: What the file takes from the hands of the author.
 TAKEN = {"add.Tensor", "view", "reshape", "mm", "mul.Tensor"}
 
+#: Registrations in the way of a project: its own macro for blocks, a macro for the key, and an alias of a namespace.
+PROJECT = {
+    "project/base/key.h": "#define ACME_KEY PrivateUse1\n#define ACME_AUTOCAST CONCAT(Autocast, ACME_KEY)\n",
+    "project/base/impl.h": """\
+#include "project/base/key.h"
+#define ACME_IMPL(m) TORCH_LIBRARY_IMPL(aten, ACME_KEY, m)
+""",
+    "project/aten/kernels.cpp": """\
+#include "project/base/impl.h"
+namespace kernels = acme::native;
+ACME_IMPL(m) {
+  m.impl("abs", &kernels::abs);
+}
+ACME_LIBRARY_IMPL(aten, ACME_KEY, m) {
+  m.impl("relu", [](const at::Tensor& self) { return kernels::relu(self); });
+}
+""",
+    "project/aten/autocast.cpp": """\
+#include "project/base/key.h"
+#include <ATen/autocast_mode.h>
+#include <torch/library.h>
+
+TORCH_LIBRARY_IMPL(_, ACME_AUTOCAST, m) {
+  m.fallback(torch::CppFunction::makeFallthrough());
+}
+
+using at::Scalar, at::ScalarType, at::Tensor;
+namespace at::autocast {
+TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
+  KERNEL_PRIVATEUSEONE(mm, lower_precision_fp)
+  KERNEL(c10::DeviceType::PrivateUse1, pow, Tensor_Scalar, fp32)
+  KERNEL_DIFFERENT_REDISPATCH_SIGNATURE_PRIVATEUSEONE(
+      ADD_NS(norm), "norm.Scalar", Tensor(const Tensor&, const Scalar&),
+      Tensor(const Tensor&, const std::optional<Scalar>&, ScalarType), fp32_append_dtype)
+}
+}  // namespace at::autocast
+""",
+}
+ENTRIES = """\
+supported:
+- abs: {kernel: acme::native::abs}
+- relu: {kernel: acme::native::relu}
+autocast:
+- mm: {policy: lower_precision_fp}
+- pow.Tensor_Scalar: {policy: fp32}
+- norm.Scalar: {policy: fp32_append_dtype}
+"""
+
 #: Prints the operators for which a shared object registers kernels under each key.
 REGISTERED = """
 import json, sys, torch
 names = [n.removeprefix("aten::") for n in torch._C._dispatch_get_all_op_names() if n.startswith("aten::")]
-keys = ("PrivateUse1", "AutogradPrivateUse1", "SparsePrivateUse1")
+keys = ("PrivateUse1", "AutogradPrivateUse1", "SparsePrivateUse1", "AutocastPrivateUse1")
 before = {(n, k) for n in names for k in keys if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{n}", k)}
 torch.ops.load_library(sys.argv[1])
 after = {(n, k) for n in names for k in keys if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{n}", k)}
@@ -147,6 +196,50 @@ def test_files_have_what_sources_register(sources: Path, capsys: pytest.CaptureF
     assert "`gone` is for CPU, and the file is for PrivateUse1" in stays[39]
     assert main(["import", ".", "--backend", "--out", "acme.yaml"]) == 1
     assert "E" in capsys.readouterr().err
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with a project that has macros of its own, which is the working folder."""
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_macros_of_a_project_are_read(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Headers, included from a folder above, have the key and the macros of blocks; policies become entries."""
+    command = ["import", "project/aten", "--backend", "--out", "acme.yaml"]
+    assert main(command) == 0
+    text = (project / "acme.yaml").read_text()
+    assert text.startswith("# From autocast.cpp, kernels.cpp.\nbackend: PrivateUse1\n")
+    assert text.endswith(f"derived_overloads: false\n{ENTRIES}")
+    said = capsys.readouterr().out
+    assert "stays" not in said
+    assert "autocast.cpp: 6, 12-16" in said
+    assert "kernels.cpp: 4, 7" in said
+    assert main([*command, "--check"]) == 0
+    assert capsys.readouterr().out == "5 kernels are registered alike, 0 differences\n"
+
+
+def test_a_key_that_is_an_unknown_macro_is_asked_for(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing defines the macro of the key, the help names it, and the option that gives it a meaning works."""
+    (project / "project/base/key.h").unlink()
+    command = ["import", "project/aten/kernels.cpp", "--backend", "--out", "acme.yaml"]
+    assert main(command) == 1
+    assert "`-D ACME_KEY=PrivateUse1`" in capsys.readouterr().err
+    assert main([*command, "-D", "ACME_KEY=PrivateUse1"]) == 0
+    assert "- abs: {kernel: acme::native::abs}" in (project / "acme.yaml").read_text()
+
+
+def test_policies_that_nobody_knows_stay(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A policy that is not PyTorch's is not one of autocast sections."""
+    path = project / "project/aten/autocast.cpp"
+    path.write_text(path.read_text().replace("Tensor_Scalar, fp32)", "Tensor_Scalar, fp64)"))
+    assert main(["import", "project/aten", "--backend", "--out", "acme.yaml"]) == 0
+    assert "autocast.cpp:13: autocast has no policy `fp64`" in capsys.readouterr().out
+    assert "pow" not in (project / "acme.yaml").read_text()
 
 
 def test_fallbacks_that_do_more_stay(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,12 +326,38 @@ def test_dispatchers_have_the_same_kernels(sources: Path) -> None:
     (sources / "build").mkdir()
     compiler = Compiler(program, sources / "build", [sources / "out", sources])
     kernels = compiler.object(sources / "kernels.cpp")
-    generated = [compiler.object(source) for source in sorted((sources / "out").rglob("Register*.cpp"))]
     hand = compiler.link("hand", [kernels, compiler.object(sources / "registrations.cpp")])
-    ours = compiler.link("ours", [kernels, *generated])
-    registered = [
-        json.loads(subprocess.check_output([sys.executable, "-c", REGISTERED, str(library)], text=True))
-        for library in (hand, ours)
-    ]
+    ours = compiler.link("ours", [kernels, *generated_objects(compiler, sources / "out")])
+    registered = [registered_by(library) for library in (hand, ours)]
     assert registered[1] == [row for row in registered[0] if row[0] in TAKEN]
     assert len(registered[1]) == 5
+
+
+@pytest.mark.thorough
+def test_dispatchers_have_the_same_policies(project: Path) -> None:
+    """A process with the generated policies of autocast has kernels where one with PyTorch's macros has them."""
+    pytest.importorskip("torch")
+    program = compiler_program()
+    assert program is not None
+    source = project / "project/aten/autocast.cpp"
+    assert main(["import", str(source), "--backend", "--out", "acme.yaml"]) == 0
+    assert main(["generate", "--backend", "acme.yaml", "--out", "out"]) == 0
+    # The compiler knows CONCAT from elsewhere.
+    source.write_text(source.read_text().replace("ACME_AUTOCAST", "AutocastPrivateUse1"))
+    (project / "build").mkdir()
+    compiler = Compiler(program, project / "build", [project / "out", project, INCLUDE])
+    hand = compiler.link("hand", [compiler.object(source)])
+    ours = compiler.link("ours", generated_objects(compiler, project / "out"))
+    assert registered_by(ours) == registered_by(hand)
+    assert {name for name, _ in registered_by(ours)} == {"mm", "pow.Tensor_Scalar", "norm.Scalar"}
+
+
+def generated_objects(compiler: Compiler, folder: Path) -> list[Path]:
+    """The object files of the generated registrations."""
+    return [compiler.object(source) for source in sorted(folder.rglob("Register*.cpp"))]
+
+
+def registered_by(library: Path) -> list[list[str]]:
+    """The operators and keys for which a library registers kernels."""
+    command = [sys.executable, "-c", REGISTERED, str(library)]
+    return [*json.loads(subprocess.check_output(command, text=True))]

@@ -14,12 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind
+from opwright.dialects.names import AUTOCAST_POLICIES
 from opwright.explain.resolution import Entries, resolve
 from opwright.extension.generated import update_backend_code
 from opwright.importing.cpp_functions import function_of, statements
 from opwright.importing.cpp_reader import read_cpp_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
+from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import open_inputs
 from opwright.release.operator_names.backends import STAND_INS
 from opwright.release.tree import rules_of
@@ -46,6 +48,7 @@ class BackendImport(NamedTuple):
 
 
 _NAMESPACE: Final = "aten"
+_KEYS: Final = frozenset([key.name for key in runtime_keys()])
 _FALLTHROUGH: Final = "torch::CppFunction::makeFallthrough()"
 _CPU_FALLBACK: Final = "at::native::cpu_fallback"
 _BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
@@ -57,7 +60,10 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
     rows = [row for row in read.statements if row.namespace == _NAMESPACE and row.keys]
     device = _device_of(rows)
     if device is None:
+        macro = next((key for row in rows for key in row.keys if key not in _KEYS), None)
         help = "name sources with `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)`"
+        if macro is not None:
+            help = f"if `{macro}` is a macro, say what it stands for, such as `-D {macro}=PrivateUse1`"
         raise Fault.at(
             codes.NO_REGISTRATIONS, "no source registers kernels of PyTorch's operators for a device", help=help
         )
@@ -69,7 +75,7 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
     importer.left += [(place, reason) for place, reason in read.unread if place not in places]
     for key, (place, text) in fallbacks.items():
         importer.add_fallback(key, place, text, files)
-    return importer.result([file.path for file in files])
+    return importer.result()
 
 
 def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics) -> tuple[int, tuple[str, ...]]:
@@ -158,12 +164,13 @@ class _Importer:
         for key in row.keys:
             section = _section_of(key)
             assert section is not None, "other keys have a reason"
-            options = [f"kernel: {row.kernel}"]
+            options = [f"policy: {row.policy}" if row.policy else f"kernel: {row.kernel}"]
             if self._is_composite(row.name) and section[0].is_dense:
                 options.append("override_composite: true")
             self._sections.setdefault(section[0].name, {})[row.name] = f"{{{', '.join(options)}}}"
             self._registered.add((row.name, key))
-        self._namespaces[row.kernel.rpartition("::")[0]] += 1
+        if row.kernel:
+            self._namespaces[row.kernel.rpartition("::")[0]] += 1
         self._taken.append(row.place)
         if any("SymInt" in parameter for parameter in row.parameters):
             self._symint[row.name] = None
@@ -179,6 +186,8 @@ class _Importer:
             return f"`{row.name}` is registered under `{' && '.join(row.conditions)}`, a condition of the preprocessor"
         if not self._is_operator(row.name):
             return f"this PyTorch has no operator `{row.name}`"
+        if row.policy:
+            return "" if row.policy in AUTOCAST_POLICIES else f"autocast has no policy `{row.policy}`"
         hidden = next((note for note in row.notes if "anonymous namespace" in note), "")
         if row.by_hand or hidden:
             what = hidden or f"`{row.by_hand}` has no name that generated code could call"
@@ -207,18 +216,19 @@ class _Importer:
             usual = "a fallthrough" if is_autocast else "PyTorch's fallback to the CPU"
             self.left.append((place, f"`{shorten(text)}` does more than {usual}"))
 
-    def result(self, paths: Sequence[str]) -> BackendImport:
+    def result(self) -> BackendImport:
         """The file with all that was taken."""
         return BackendImport(
-            "\n".join([*self._lines(paths), ""]),
+            "\n".join([*self._lines(), ""]),
             frozenset(self._registered),
             frozenset(self._fallbacks),
             tuple(self._taken),
             tuple(self.left),
         )
 
-    def _lines(self, paths: Sequence[str]) -> Iterator[str]:
-        yield f"# From {', '.join([os.path.basename(path) for path in paths])}."
+    def _lines(self) -> Iterator[str]:
+        paths = dict.fromkeys([os.path.basename(place.path) for place in self._taken])
+        yield f"# From {', '.join(paths)}."
         yield f"backend: {self._device}"
         namespaces = [name for name, _ in self._namespaces.most_common() if name]
         yield f"cpp_namespace: {(*namespaces, f'at::{self._device.lower()}')[0]}"

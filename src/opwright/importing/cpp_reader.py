@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -23,15 +24,18 @@ from opwright.model.runtime_keys import runtime_keys
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp_source import CppSource, read_cpp
+from opwright.syntax.cpp_source import CppSource, parse_cpp, read_cpp, registering_macros, with_registrations
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of
 
-__all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "read_cpp_sources"]
+__all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "files_with_registrations", "read_cpp_sources"]
 
 CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h", ".hpp", ".cuh")
 CPP_HEADERS: Final = (".h", ".hpp", ".cuh")
 
-_BLOCK: Final = re.compile(r"(STABLE_)?TORCH_LIBRARY(?:_FRAGMENT|_IMPL|_EXPAND|_THREAD_UNSAFE_LAZY_INIT)*")
+#: Blocks of registrations. Projects have their own macros in the place of `TORCH_LIBRARY_IMPL`.
+_BLOCK: Final = re.compile(
+    r"(STABLE_)?TORCH_LIBRARY(?:_FRAGMENT|_IMPL|_EXPAND|_THREAD_UNSAFE_LAZY_INIT)*|\w+_LIBRARY_IMPL"
+)
 #: The names of keys that libraries write as constants of devices, such as `torch::kCUDA`.
 _DEVICES: Final = {f"k{key.name}": key.name for key in runtime_keys()}
 _ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
@@ -39,8 +43,13 @@ _ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLIC
 _WRAPPERS: Final = frozenset(
     ("TORCH_FN", "TORCH_BOX", "TORCH_SELECTIVE_NAME", "TORCH_SELECTIVE_SCHEMA", "TORCH_FN_TYPE", "static_cast")
 )
+#: PyTorch's macros for operators under autocast, in `ATen/autocast_mode.h`. The device is in the name, or the first
+#: argument; then come operator, overload and policy. Those that call another overload name the operator second.
+_POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
 _ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+#: Words that files with registrations have, one of them at least, or a macro for registrations.
+_WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
 _MOST_HEADERS: Final = 2000
 
 
@@ -84,6 +93,14 @@ class _Block(NamedTuple):
     tags: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
+def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
+    """Those of C++ files that may register something, or have a macro that does."""
+    chosen = [file for file in files if any(word in file.text for word in _WORDS)]
+    headers = [parse_cpp(file.path, file.text) for file in chosen if file.path.endswith(CPP_HEADERS)]
+    words = (*_WORDS, *registering_macros(headers))
+    return [file for file in files if any(word in file.text for word in words)]
+
+
 def read_cpp_sources(
     files: Sequence[SourceFile], macros: Mapping[str, str], headers: Sequence[SourceFile] = ()
 ) -> CppRegistrations:
@@ -92,24 +109,37 @@ def read_cpp_sources(
     Headers that the sources include by a relative path are read too, for the functions and macros that they have. Other
     `headers` are read if they may declare a kernel that no other declares.
     """
-    sources = [read_cpp(file.path, file.text) for file in files]
-    return _Reader(sources, [*sources, *_headers_of(sources)], macros, headers).read()
+    parsed = [parse_cpp(file.path, file.text) for file in files]
+    count, parsed = len(parsed), [*parsed, *_headers_of(parsed)]
+    shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
+    expanded = [with_registrations(source, shared) for source in parsed]
+    return _Reader(expanded[:count], expanded, macros, headers).read()
 
 
 def _headers_of(sources: Sequence[CppSource]) -> Iterator[CppSource]:
-    """The headers that sources include by a path from their own folders, and those that these include."""
+    """The headers that sources include, and those that these include."""
     seen = {os.path.realpath(source.path) for source in sources}
-    waiting = [os.path.join(os.path.dirname(source.path), name) for source in sources for name in source.includes]
+    waiting = [path for source in sources for path in _included_files(source)]
     while waiting and len(seen) < _MOST_HEADERS:
         path = os.path.realpath(waiting.pop(0))
-        if path not in seen and os.path.isfile(path):
+        if path not in seen:
             seen.add(path)
             try:
-                header = read_cpp(path, SourceFile.read(path).text)
+                header = parse_cpp(path, SourceFile.read(path).text)
             except Fault:
                 continue
             yield header
-            waiting += [os.path.join(os.path.dirname(path), name) for name in header.includes]
+            waiting += _included_files(header)
+
+
+def _included_files(source: CppSource) -> Iterator[str]:
+    """The headers that a source includes by a path from its folder, or from the nearest one above that has the path."""
+    folder = os.path.dirname(os.path.realpath(source.path))
+    for name in source.includes:
+        # Compilers are told from which folders above; a name alone is that of many headers.
+        levels = [folder, *map(str, Path(folder).parents)] if "/" in name else [folder]
+        candidates = (os.path.join(level, name) for level in levels)
+        yield from [path for path in candidates if os.path.isfile(path)][:1]
 
 
 class _Reader:
@@ -133,10 +163,13 @@ class _Reader:
         self._unknown: dict[str, str] = {}
         self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
         self._aliases: dict[str, str] = {}
+        self._namespaces: dict[str, str] = {}
         for source in headers_too:
             for statement in statements(source):
                 texts = [token.text for token in statement.head]
-                if texts[:1] == ["using"] and texts[2:3] == ["="]:
+                if texts[:1] == ["namespace"] and texts[2:3] == ["="]:
+                    self._namespaces[texts[1]] = text_of(statement.head[3:])
+                elif texts[:1] == ["using"] and texts[2:3] == ["="]:
                     self._aliases[texts[1]] = text_of(statement.head[3:])
                 elif texts[:1] == ["typedef"] and len(texts) > 2:
                     self._aliases[texts[-1]] = text_of(statement.head[1:-1])
@@ -177,6 +210,7 @@ class _Reader:
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
                     if block is not None:
+                        yield from self._policies(statement.body, block, source.path)
                         calls = [*_calls(statement.body, text_of(given[-1]), source)]
                         if sum(token.text == ";" for token in statement.body) == len(calls):
                             self._add_whole(statement, [call.place for call in calls])
@@ -192,7 +226,7 @@ class _Reader:
             self._wholes.append((SourcePlace(places[0].path, statement.head[0].line, statement.last_line), places))
 
     def _block(self, statement: Statement, given: Sequence[Sequence[Token]], macro: re.Match[str]) -> _Block | None:
-        if len(given) not in (2, 3):
+        if len(given) != 3 and (len(given) != 2 or macro[0].endswith("_IMPL")):
             return None
         key = self._name_of(given[1]) if len(given) == 3 else ""
         namespace = self._name_of(given[0])
@@ -202,6 +236,19 @@ class _Reader:
                 self._unknown[namespace] = unknown[0]
         is_stable, tags = macro[1] is not None, _tag_variables(statement.body)
         return _Block(namespace, _ALIASES.get(key, key), statement.scope, is_stable, tags)
+
+    def _policies(self, body: Sequence[Token], block: _Block, path: str) -> Iterator[RegistrationStatement]:
+        """The operators that a block for autocast gives a policy by PyTorch's macros."""
+        for index in range(len(body) - 1 if block.key.startswith("Autocast") else 0):
+            match = _POLICIES.fullmatch(body[index].text)
+            if match is None or body[index + 1].text != "(":
+                continue
+            given = [text_of(part) for part in arguments(body, index + 1)][0 if match["device"] else 1 :]
+            name = ".".join(given[:-1]) if match["named"] is None else given[1].strip('"')
+            place = SourcePlace(path, body[index].line, body[closing_index(body, index + 1)].line)
+            yield RegistrationStatement(
+                block.namespace, name, place, keys=(block.key,), conditions=body[index].conditions, policy=given[-1]
+            )
 
     def _read_chain(self, statement: Statement, index: int, source: CppSource) -> Iterator[RegistrationStatement]:
         """The operators of `RegisterOperators("acme::f", &f).op(...)`."""
@@ -266,7 +313,7 @@ class _Reader:
     def _with_kernel(
         self, row: RegistrationStatement, keys: list[str], kernel: Sequence[Token], block: _Block
     ) -> RegistrationStatement:
-        name = _function_name(kernel) or _forwarded_name(kernel)
+        name = self._whole_name(_function_name(kernel) or _forwarded_name(kernel))
         row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
         if name is None:
             return row._replace(by_hand=shorten(text_of(kernel)))
@@ -275,9 +322,10 @@ class _Reader:
             scope = [] if name.startswith("::") else [part for part in block.scope if part]
             return row._replace(kernel="::".join([*scope, name.removeprefix("::")]))
         if function.is_hidden and function.forwards_to:
-            callee = self._find(function.forwards_to, block.scope, row.place.path)
+            target = self._whole_name(function.forwards_to) or ""
+            callee = self._find(target, block.scope, row.place.path)
             if callee is None:
-                return row._replace(kernel=function.forwards_to.removeprefix("::"), parameters=function.parameters)
+                return row._replace(kernel=target.removeprefix("::"), parameters=function.parameters)
             function = callee
         if function.is_hidden:
             note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
@@ -292,6 +340,11 @@ class _Reader:
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
             row = row._replace(notes=(*row.notes, note))
         return row._replace(kernel=function.name, parameters=function.parameters)
+
+    def _whole_name(self, name: str | None) -> str | None:
+        """A name with the namespace that its first word is an alias of, in place of this."""
+        first, separator, rest = (name or "").partition("::")
+        return self._namespaces.get(first, first) + separator + rest if rest else name
 
     def _header_of(self, function: CppFunction) -> CppFunction | None:
         """The declaration of a function in a header, with the same types if there is one."""
@@ -339,15 +392,15 @@ class _Reader:
     def _is_unknown_macro(self, name: str) -> bool:
         return name.isupper() and name not in self._macros and name.isidentifier() and not name.startswith("_")
 
-    def _name_of(self, tokens: Sequence[Token]) -> str:
+    def _name_of(self, tokens: Sequence[Token], replaced: frozenset[str] = frozenset()) -> str:
         """The name that tokens stand for, with macros replaced. A macro with arguments joins them, as `CONCAT` does."""
         if len(tokens) > 1 and tokens[1].text == "(":
-            return "".join([self._name_of(part) for part in arguments(tokens, 1)])
-        name, seen = text_of(tokens), set[str]()
-        while name in self._macros and name not in seen and self._macros[name]:
-            seen.add(name)
-            name = self._macros[name]
-        return name
+            return "".join([self._name_of(part, replaced) for part in arguments(tokens, 1)])
+        name = text_of(tokens)
+        text = self._macros.get(name)
+        if not text or name in replaced:
+            return name
+        return self._name_of([*cpp_tokens(text)], replaced | {name})
 
 
 def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[_Statement]:

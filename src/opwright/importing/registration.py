@@ -26,8 +26,9 @@ class RegistrationStatement(NamedTuple):
     `name` is the operator with its overload, without the namespace. `schema` is the text of the schema from the
     name on, empty for a statement that registers a kernel alone. `keys` are those of the kernel, and `kernel` is
     its C++ name from the global namespace on; it is empty for one without a name that generated code could use, of
-    which `by_hand` has the text. `parameters` are the types of the kernel, if its source was read. All `conditions`
-    of the preprocessor hold at the place. `notes` say what is uncertain.
+    which `by_hand` has the text. A `policy` of autocast takes the place of a kernel. `parameters` are the types of the
+    kernel, if its source was read. All `conditions` of the preprocessor hold at the place. `notes` say what is
+    uncertain.
     """
 
     namespace: str
@@ -42,6 +43,7 @@ class RegistrationStatement(NamedTuple):
     is_stable: bool = False
     notes: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
+    policy: str = ""
 
 
 class SourceRegistrations(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Final
 from opwright.extension.generated import update_code
 from opwright.files.writer import write_file
 from opwright.importing.backend_import import BackendImport, import_backend
-from opwright.importing.cpp_reader import CPP_HEADERS, CPP_SUFFIXES, read_cpp_sources
+from opwright.importing.cpp_reader import CPP_HEADERS, CPP_SUFFIXES, files_with_registrations, read_cpp_sources
 from opwright.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
 from opwright.importing.fakes import proven_outputs
 from opwright.importing.library_file import LibraryHead, library_text
@@ -42,8 +42,6 @@ __all__ = [
     "write_import",
 ]
 
-#: Words that every file with registrations has, one of them at least.
-_WORDS: Final = ("TORCH_LIBRARY", "RegisterOperators")
 _PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
 
 
@@ -85,7 +83,7 @@ class ReadOperators(NamedTuple):
 def read_operators(request: ImportRequest) -> ReadOperators:
     """The operators of a request. Raises Fault if there are none, or if they cannot be in one file."""
     files = [SourceFile.read(path) for path in _paths(request.sources)]
-    cpp = [file for file in files if file.path.endswith(CPP_SUFFIXES) and any(word in file.text for word in _WORDS)]
+    cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
     python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
     read = read_cpp_sources(cpp, request.macros, headers)
@@ -175,7 +173,7 @@ def _check_absent(paths: Iterable[str]) -> None:
 def read_backend(sources: Sequence[str], macros: Mapping[str, str], torch: str) -> BackendImport:
     """The backend file for what sources register. Raises Fault if they register nothing for a device."""
     files = [SourceFile.read(path) for path in _paths(sources) if path.endswith(CPP_SUFFIXES)]
-    return import_backend([file for file in files if "TORCH_LIBRARY" in file.text], macros, torch)
+    return import_backend(files_with_registrations(files), macros, torch)
 
 
 def write_backend(imported: BackendImport, out: str, *, force: bool) -> Written:

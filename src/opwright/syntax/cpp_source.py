@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, cpp_tokens, macro_of, text_of
 
-__all__ = ["CppSource", "parse_cpp", "read_cpp"]
+__all__ = ["CppSource", "parse_cpp", "read_cpp", "registering_macros", "with_registrations"]
 
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 #: What a macro stands for that registers something, or opens a block that does.
 _REGISTERS: Final = re.compile(r"\bTORCH_LIBRARY|\bSTABLE_TORCH_LIBRARY|\.\s*(?:def|impl)\s*\(")
+_OF_PYTORCH: Final = re.compile(r"(?:STABLE_)?TORCH_LIBRARY")
 _INCLUDE: Final = re.compile(r'"([^"\n]+)"')
 
 
@@ -60,14 +61,27 @@ def read_cpp(path: str, text: str) -> CppSource:
     >>> text_of(read_cpp("f.cpp", text).tokens)
     'm.impl("scale", &scale_cpu);'
     """
-    source = parse_cpp(path, text)
+    return with_registrations(parse_cpp(path, text), {})
+
+
+def registering_macros(sources: Iterable[CppSource]) -> dict[str, Macro]:
+    """The macros for registrations that sources define, but for those of PyTorch, whose names say what they do.
+
+    What a macro with two definitions stands for depends on the build.
+    """
     registering: dict[str, dict[str, Macro]] = {}
-    for macro in source.macros:
-        if macro.parameters is not None and _REGISTERS.search(macro.text):
-            registering.setdefault(macro.name, {})[" ".join(macro.text.split())] = macro
-    # What a macro with two definitions stands for depends on the build.
-    single = {name: next(iter(own.values())) for name, own in registering.items() if len(own) == 1}
-    return source._replace(tokens=MacroExpander(single).expanded(source.tokens)) if single else source
+    for source in sources:
+        for macro in source.macros:
+            if macro.parameters is not None and _REGISTERS.search(macro.text) and not _OF_PYTORCH.match(macro.name):
+                registering.setdefault(macro.name, {})[" ".join(macro.text.split())] = macro
+    return {name: next(iter(own.values())) for name, own in registering.items() if len(own) == 1}
+
+
+def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSource:
+    """The source with what macros for registrations stand for in their place: its own, and those of headers."""
+    own = {macro.name for macro in source.macros}
+    macros = {name: macro for name, macro in shared.items() if name not in own} | registering_macros([source])
+    return source._replace(tokens=MacroExpander(macros).expanded(source.tokens)) if macros else source
 
 
 def _directive(piece: str) -> tuple[str, str]:
