@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 
 from opwright.files import user_files
 from opwright.files.file_calls import FileBusy, exchange_files, lease
+from opwright.files.staging import replace_checked_state, staging_name
 from opwright.files.user_files import UserFiles, finish_killed_runs
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
@@ -232,3 +234,50 @@ def test_records_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (folder / "1.replacement").write_bytes(b"opwright-replacement 1 00000000 4\n[]")
     finish_killed_runs()
     assert os.listdir(folder) == ["lock"]
+
+
+@pytest.mark.parametrize(
+    ("contents", "staged", "final"),
+    [
+        (OLD, NEW, OLD),
+        (NEW, OLD, NEW),
+        (NEW, SAVED, SAVED),
+        (SAVED, OLD, SAVED),
+        (OLD, None, OLD),
+        (NEW[:9] + OLD[9:], None, NEW),
+        (NEW[:-2], None, NEW),
+        (NEW, None, NEW),
+        (SAVED, None, SAVED),
+    ],
+    ids=[
+        "before the exchange",
+        "after the exchange",
+        "after the exchange, saved in between",
+        "saved before the exchange",
+        "before the first byte",
+        "over a part of the old contents",
+        "at the last bytes",
+        "after the last byte",
+        "saved before the first byte",
+    ],
+)
+def test_a_killed_run_is_finished(
+    contents: bytes, staged: bytes | None, final: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a killed run leaves of a replacement, by a new file or in the file, is old, new, or what someone saved."""
+    monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "files").mkdir()
+    path = file(tmp_path / "files", contents)
+    copy = ""
+    if staged is not None:
+        new_file = path.parent / staging_name() / "0"
+        new_file.parent.mkdir()
+        new_file.write_bytes(staged)
+        copy = str(new_file)
+    with UserFiles():
+        pass
+    (folder,) = (tmp_path / "cache" / "state").iterdir()
+    fields = [str(path), OLD.decode(), NEW.decode(), copy]
+    assert replace_checked_state(str(folder / "1.replacement"), "opwright-replacement 1", json.dumps(fields).encode())
+    finish_killed_runs()
+    assert (path.read_bytes(), os.listdir(path.parent), os.listdir(folder)) == (final, ["ops.yaml"], ["lock"])

@@ -19,6 +19,9 @@ _AUTOGRAD = _same_bytes("autograd")
 _PYTHON = _same_bytes("python")
 _LAZY = _same_bytes("lazy-program")
 
+#: Files that are rendered from templates and fragments.
+_RENDERING = tuple(f"incremental/test_{name}.py" for name in ("emitter_files", "engine", "patch"))
+
 #: The guards of each room, and of parts of a room that other tests guard: folders, modules and single tests below
 #: `tests`. A module belongs to the row with the longest name that its path starts with, and to no other. The examples
 #: in a module's docstrings guard it too.
@@ -97,7 +100,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "files": ("files", "engine/test_manifests.py", "engine/test_links.py", "engine/test_cut_short.py"),
     "files/formatting": ("static_runtime",),
     "files/kept_headers": ("emit/test_kept_headers.py", "engine/test_pruning.py"),
+    "files/plain_files": ("files", "cli/test_limits.py", "engine/test_extras.py"),
+    "files/plan": ("files", *_RENDERING),
     "files/small_outputs": ("selective", "cli/test_report_files.py"),
+    "files/template": ("files", *_RENDERING),
     "files/workers": ("engine/test_shared_work.py", "engine/test_cut_short.py"),
     "importing": ("importing",),
     "incremental": ("incremental", "engine", "edits"),
