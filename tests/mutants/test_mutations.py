@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import yaml
 
@@ -124,8 +122,10 @@ def test_every_room_has_modules_and_tests() -> None:
     assert [room for room in ROOMS if not modules[room]] == []
     tests = [name for names in ROOMS.values() for name in names]
     assert [name for name in tests if not (ROOT / "tests" / name.partition("::")[0]).exists()] == []
-    jobs = {re.sub(r".*\[(.*)\]", r"\1", name) for name in tests if "::" in name}
+    jobs = {name.partition("[")[2].rstrip("]") for name in tests if "[" in name}
     assert jobs <= set(BROAD)
+    functions = {tuple(name.split("[")[0].split("::")) for name in tests if "::" in name}
+    assert [pair for pair in functions if f"def {pair[1]}(" not in (ROOT / "tests" / pair[0]).read_text()] == []
     packages = {path.parent.name for path in (ROOT / "src" / "opwright").glob("*/__init__.py")}
     assert packages - {room.split("/")[0] for room in ROOMS} == set()
 

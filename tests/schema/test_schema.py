@@ -204,6 +204,20 @@ def test_kinds() -> None:
     assert {text: parse_schema(text).kind for text in kinds} == kinds
 
 
+def test_parts_print_as_they_are_written() -> None:
+    """Each part of a schema prints as its text."""
+    schema = parse_schema(
+        "f.out(Tensor x, *, int[2] n=[1, 2], Tensor(a!) out, Tensor(b!) m) -> (Tensor(a!) o, Tensor(b!))"
+    )
+    assert str(schema.name) == "f.out"
+    assert [str(argument) for argument in schema.arguments.all] == [
+        *["Tensor x", "int[2] n=[1, 2]", "Tensor(a!) out", "Tensor(b!) m"],
+    ]
+    assert [str(result) for result in schema.returns] == ["Tensor(a!) o", "Tensor(b!)"]
+    assert str(schema.returns[0].annotation) == "a!"
+    assert [str(argument.type) for argument in schema.arguments.all[:2]] == ["Tensor", "int[2]"]
+
+
 def test_arguments_and_annotations_are_interned() -> None:
     """Equal parts are the same object, on which every table of the program relies."""
     schema, other = (parse_schema(f"{name}(Tensor(a!) self, int n=1) -> ()") for name in ("f", "g"))

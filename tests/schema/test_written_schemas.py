@@ -79,6 +79,7 @@ def test_own_files_of_pytorch_are_strict(text: str) -> None:
         ("f(Tensor x)\n  -> ()", "E0201", "\n"),
         ("f.default(Tensor x) -> ()", "E0203", "default"),
         ('f(str  x="a) -> ()', "E0205", '"a) -> ()'),
+        ("f(str  x='a) -> ()", "E0205", "'a) -> ()"),
     ],
 )
 def test_faults_are_where_they_were_written(text: str, code: str, part: str) -> None:
