@@ -233,6 +233,23 @@ def test_a_key_that_is_an_unknown_macro_is_asked_for(project: Path, capsys: pyte
     assert "- abs: {kernel: acme::native::abs}" in (project / "acme.yaml").read_text()
 
 
+def test_lists_of_pytorch_are_read(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PyTorch has macros for the operators of a policy: a project calls them with a macro of its own."""
+    path = project / "project/aten/autocast.cpp"
+    lists = "#define OURS(...) KERNEL(c10::DeviceType::PrivateUse1, __VA_ARGS__, promote)\n  AT_FORALL_PROMOTE(OURS)\n"
+    lists += '  m.impl("binary_cross_entropy", TORCH_FN((&::acme::banned)));\n'
+    path.write_text(path.read_text().replace("  KERNEL_PRIVATEUSEONE(mm, lower_precision_fp)\n", lists))
+    command = ["import", "project/aten", "--backend", "--out", "acme.yaml"]
+    assert main(command) == 0
+    text = (project / "acme.yaml").read_text()
+    assert {"- atan2: {policy: promote}", "- dot: {policy: promote}", "- scatter_add: {policy: promote}"} < {
+        *text.split("\n")
+    }
+    assert "- binary_cross_entropy: {kernel: acme::banned}" in text
+    assert "autocast.cpp: 6, 13-18" in capsys.readouterr().out
+    assert main([*command, "--check"]) == 0
+
+
 def test_policies_that_nobody_knows_stay(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A policy that is not PyTorch's is not one of autocast sections."""
     path = project / "project/aten/autocast.cpp"

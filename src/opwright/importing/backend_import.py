@@ -22,14 +22,15 @@ from opwright.importing.cpp_reader import read_cpp_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.model.runtime_keys import runtime_keys
-from opwright.release.inputs import open_inputs
+from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.operator_names.backends import STAND_INS
 from opwright.release.tree import rules_of
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp_source import read_cpp
+from opwright.syntax.cpp_source import parse_cpp, read_cpp
+from opwright.syntax.cpp_tokens import Macro
 
 __all__ = ["BackendImport", "compare_backend", "import_backend"]
 
@@ -51,12 +52,15 @@ _NAMESPACE: Final = "aten"
 _KEYS: Final = frozenset([key.name for key in runtime_keys()])
 _FALLTHROUGH: Final = "torch::CppFunction::makeFallthrough()"
 _CPU_FALLBACK: Final = "at::native::cpu_fallback"
+_LIST: Final = "AT_FORALL_"
+_AUTOCAST_HEADER: Final = "torch/include/ATen/autocast_mode.h"
 _BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
 
 
 def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch: str = "auto") -> BackendImport:
     """The backend file for what C++ sources register. Raises Fault if they register nothing for a device."""
-    read = read_cpp_sources(files, macros)
+    inputs = open_inputs(torch)
+    read = read_cpp_sources(files, macros, lists=_autocast_lists(files, inputs))
     rows = [row for row in read.statements if row.namespace == _NAMESPACE and row.keys]
     device = _device_of(rows)
     if device is None:
@@ -67,7 +71,7 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
         raise Fault.at(
             codes.NO_REGISTRATIONS, "no source registers kernels of PyTorch's operators for a device", help=help
         )
-    importer = _Importer(device, Entries(open_inputs(torch)))
+    importer = _Importer(device, Entries(inputs))
     for row in read.statements:
         importer.add(row)
     fallbacks = {key: read.fallbacks[key] for key in (device, _autocast_key(device)) if key in read.fallbacks}
@@ -76,6 +80,14 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
     for key, (place, text) in fallbacks.items():
         importer.add_fallback(key, place, text, files)
     return importer.result()
+
+
+def _autocast_lists(files: Iterable[SourceFile], inputs: Inputs) -> dict[str, Macro]:
+    """The lists of operators with a policy that PyTorch has as macros, if a source uses one."""
+    if not any(_LIST in file.text for file in files):
+        return {}
+    text = inputs.read_member(_AUTOCAST_HEADER).decode()
+    return {macro.name: macro for macro in parse_cpp(_AUTOCAST_HEADER, text).macros if macro.name.startswith(_LIST)}
 
 
 def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics) -> tuple[int, tuple[str, ...]]:

@@ -25,7 +25,7 @@ from opwright.source.diagnostic import Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CppSource, parse_cpp, read_cpp, registering_macros, with_registrations
-from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of
+from opwright.syntax.cpp_tokens import Macro, Token, arguments, closing_index, cpp_tokens, text_of
 
 __all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "files_with_registrations", "read_cpp_sources"]
 
@@ -102,9 +102,12 @@ def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
 
 
 def read_cpp_sources(
-    files: Sequence[SourceFile], macros: Mapping[str, str], headers: Sequence[SourceFile] = ()
+    files: Sequence[SourceFile],
+    macros: Mapping[str, str],
+    headers: Sequence[SourceFile] = (),
+    lists: Mapping[str, Macro] = MappingProxyType({}),
 ) -> CppRegistrations:
-    """What sources register. Macros are those of the compiler's command line.
+    """What sources register. Macros are those of the compiler's command line, and `lists` those of PyTorch's headers.
 
     Headers that the sources include by a relative path are read too, for the functions and macros that they have. Other
     `headers` are read if they may declare a kernel that no other declares.
@@ -112,7 +115,7 @@ def read_cpp_sources(
     parsed = [parse_cpp(file.path, file.text) for file in files]
     count, parsed = len(parsed), [*parsed, *_headers_of(parsed)]
     shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
-    expanded = [with_registrations(source, shared) for source in parsed]
+    expanded = [with_registrations(source, {**lists, **shared}) for source in parsed]
     return _Reader(expanded[:count], expanded, macros, headers).read()
 
 
@@ -516,6 +519,8 @@ def _function_name(tokens: Sequence[Token]) -> str | None:
             if not depth:
                 opening = index
                 break
+        if not opening:
+            return _function_name(tokens[1:-1])
         before = [token.text for token in tokens[:opening]]
         given = arguments(tokens, opening)
         if before and before[0] in _WRAPPERS and len(given) == 1:

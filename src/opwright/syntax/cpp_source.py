@@ -14,7 +14,7 @@ __all__ = ["CppSource", "parse_cpp", "read_cpp", "registering_macros", "with_reg
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 #: What a macro stands for that registers something, or opens a block that does.
-_REGISTERS: Final = re.compile(r"\bTORCH_LIBRARY|\bSTABLE_TORCH_LIBRARY|\.\s*(?:def|impl)\s*\(")
+_REGISTERS: Final = re.compile(r"\bTORCH_LIBRARY|\bSTABLE_TORCH_LIBRARY|\.\s*(?:def|impl)\s*\(|\bKERNEL(?:_[A-Z_]+)?\(")
 _OF_PYTORCH: Final = re.compile(r"(?:STABLE_)?TORCH_LIBRARY")
 _INCLUDE: Final = re.compile(r'"([^"\n]+)"')
 
