@@ -1,18 +1,26 @@
-"""What differs in files of PyTorch's own build before 2.7."""
+"""What differs in files of PyTorch's own build before 2.7 and before 2.6."""
 
 from __future__ import annotations
 
 import pytest
 
 from opwright.convention.c_shim import passed_arguments
-from opwright.emit.aten import functionalization
+from opwright.dialects.native_functions.loader import load_catalog
+from opwright.emit.aten import functionalization, functions, operators
 from opwright.emit.aten.register import registration
+from opwright.emit.emitter import EmitterSource
+from opwright.emit.python.torch_functions import emitters as python_emitters
+from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.rules import Rules
 from opwright.release.version import Version
+from opwright.run.loading import ignored_keys
 from opwright.schema import parse_schema
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from tests.dialects.loading import TAGS
 from tests.emit.emitting import job_of, paths_of, slots_of
 
-OLD, NEW = Rules(Version(2, 6)), Rules(Version(2, 7))
+OLDEST, OLD, NEW = (Rules(Version(2, minor)) for minor in (5, 6, 7))
 
 KERNELS = """
 - func: turn(Tensor self) -> Tensor
@@ -46,6 +54,79 @@ def test_views_ask_for_meta_references_since_2_7() -> None:
         job = job_of(entries, rules=rules)
         slots = slots_of(functionalization.emitters, "RegisterFunctionalization_0.cpp", job)
         assert condition in "".join(slots["func_definitions"])
+
+
+PLUS = """
+- func: plus(Tensor self, SymInt n) -> Tensor
+  dispatch:
+    CPU: plus
+- func: made(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) \
+-> Tensor
+  dispatch:
+    CUDA: made_cuda
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "older", "newer"),
+    [
+        (functions.emitters, "plus.h", "std::is_same<T, int64_t>::value", "std::is_same_v<T, int64_t>"),
+        (
+            operators.emitters,
+            "plus_ops.h",
+            'STATIC_CONSTEXPR_STR_INL_EXCEPT_WIN_CUDA(name, "aten::plus")\n',
+            'static constexpr const char* name = "aten::plus";\n',
+        ),
+        (
+            operators.emitters,
+            "OperatorsEverything.cpp",
+            'STATIC_CONST_STR_OUT_OF_LINE_FOR_WIN_CUDA(plus, overload_name, "")\n',
+            "\n// aten::plus(Tensor self, SymInt n) -> Tensor\n",
+        ),
+        (
+            registration.emitters,
+            "RegisterCUDA.cpp",
+            "globalContext().lazyInitCUDA();",
+            "globalContext().lazyInitDevice(c10::DeviceType::CUDA);",
+        ),
+        (python_emitters, "python_torch_functionsEverything.cpp", "METH_STATIC, NULL},", "METH_STATIC, nullptr},"),
+    ],
+)
+def test_spellings_changed_in_2_6(source: EmitterSource, path: str, older: str, newer: str) -> None:
+    """Each release has its own spelling."""
+    for rules, spelling, other in ((OLDEST, older, newer), (OLD, newer, older)):
+        slots = slots_of(source, path, job_of(PLUS, rules=rules))
+        text = "\n".join("\n".join([value] if isinstance(value, str) else value) for value in slots.values())
+        assert spelling in text
+        assert other not in text or "STATIC_CONST_STR" in older
+
+
+def test_core_composites_have_out_forms_since_2_6() -> None:
+    """Before, a composite has no out form, whatever its tags."""
+    entries = "- func: pool(Tensor self) -> Tensor\n  tags: core\n  autogen: pool.out\n"
+    assert [name in load_catalog_of(entries, rules) for rules, name in ((OLDEST, "pool.out"), (OLD, "pool.out"))] == [
+        False,
+        True,
+    ]
+
+
+def load_catalog_of(entries: str, rules: Rules) -> set[str]:
+    """The names of the overloads that a release makes of entries."""
+    sink = Diagnostics()
+    catalog = load_catalog(SourceFile("native.yaml", entries), SourceFile("tags.yaml", TAGS), sink, rules)
+    sink.raise_if_errors()
+    return {function.name.text for function in catalog.functions}
+
+
+@pytest.mark.parametrize(("release", "keys"), [((2, 4), 0), ((2, 5), 1), ((2, 6), 3), ((2, 7), 4)])
+def test_xpu_got_its_keys_step_by_step(release: tuple[int, int], keys: int) -> None:
+    """First XPU itself, whose files every build of 2.5 writes; then those of sparse and nested tensors."""
+    rules = Rules(Version(*release))
+    named = [key for key in dispatch_keys() if "XPU" in key.name and rules.has_key(key)]
+    assert len(named) == keys
+    xpu = next(key for key in dispatch_keys() if key.name == "XPU")
+    assert (xpu in ignored_keys(rules)) is (release != (2, 5))
+    assert rules.has_functions_header(xpu) is rules.has_c_shim(xpu) is (release >= (2, 6))
 
 
 @pytest.mark.parametrize(

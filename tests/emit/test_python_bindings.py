@@ -140,7 +140,7 @@ def test_method_without_arguments_parses_nothing() -> None:
     assert "parser" not in text
     assert "Py_RETURN_NONE" not in text
     assert "if(check_has_torch_function(self_)) {" in implementation(binding, Rules(parse_version("2.12.1")))
-    assert table_entry(binding) == '{"still", THPVariable_still, METH_NOARGS, nullptr},'
+    assert table_entry(binding, RULES) == '{"still", THPVariable_still, METH_NOARGS, nullptr},'
 
 
 def test_named_results_take_their_type() -> None:
@@ -205,7 +205,7 @@ def test_lists_changed_in_place_are_returned() -> None:
 def test_dunders_ask_the_other_operand() -> None:
     """What Python calls for an operator sign answers NotImplemented where it cannot serve."""
     binding = binding_of("- func: __and__(Tensor self, Scalar other) -> Tensor\n", "__and__")
-    assert table_entry(binding) == (
+    assert table_entry(binding, RULES) == (
         '{"__and__", castPyCFunctionWithKeywords(TypeError_to_NotImplemented_<THPVariable___and__>), '
         "METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},"
     )

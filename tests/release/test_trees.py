@@ -32,17 +32,19 @@ from tests.release.fake_torch import write_files, write_source_tree
 WITHOUT_MARK = {
     "compiled_nodes_know_outputs",
     "compiled_nodes_pack_values",
+    "formulas_take_std_string_view",
     "gradients_are_pure",
     "lazy_and_executorch_files",
     "mps_has_c_shim",
     "property_getters_are_static",
-    "registrations_end_without_semicolon",
+    "macros_end_without_semicolon",
     "shim_update_serves_all_devices",
     "shims_laid_out_by_tabs",
     "static_runtime_files",
     "stub_foreach_returns_lists",
     "torch_build_files",
     "torch_stub_files",
+    "view_funcs_end_without_semicolon",
 }
 
 

@@ -15,53 +15,20 @@ The rows are the attributes of `Rules`. Asked of the class, a name gives its row
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from opwright.model.dispatch_key import LEARNED_KEYS, DispatchKey
-from opwright.release.behaviour import Behaviour, Change, from_release, shards, until_release
-from opwright.release.version import NEWEST, OLDEST, Mark, Version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from opwright.release.tables import ShimTables
-    from opwright.release.tree_facts import TreeFacts
+from opwright.release.behaviour import Change, from_release, shards, until_release
+from opwright.release.behaviour_table import BehaviourTable, series_followed
+from opwright.release.version import Mark
 
 __all__ = ["Rules", "series_followed"]
 
-#: The constants of PyTorch's generator that list the operators whose derivatives hold for complex tensors.
-COMPLEX_GRADIENTS: Final = ("GRADIENT_IMPLEMENTED_FOR_COMPLEX", "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX")
 
-
-def series_followed(version: Version) -> str | None:
-    """The release whose rules a version follows: its own or the newest one known; None if it is too old.
-
-    >>> series_followed(Version(2, 13, 1)), series_followed(Version(2, 3))
-    ('2.13', None)
-    >>> series_followed(Version(3, 0)) == NEWEST.series
-    True
-    """
-    if version < OLDEST:
-        return None
-    return min(version, NEWEST, key=lambda version: version[:2]).series
-
-
-class Rules:
-    """The rules of one release: the value of each row of the table in this release.
-
-    A tree between releases has `tree` facts of its own, which come before those of its version. Frozen and hashable;
-    the rules of two patch releases of a series are equal.
-    """
-
-    version: Version
-    """The release whose rules these are."""
-
-    _values: dict[str, int]
+class Rules(BehaviourTable):
+    """The rules of one release: the value of each row of the table in this release."""
 
     # Which files Opwright writes, and what it accepts.
 
     torch_build_files = from_release(
-        "2.6",
+        "2.5",
         "Opwright writes the files of PyTorch's own build: ATen, C shims, autograd and Python bindings.",
         "Those of older releases differ in more than layout; files of external backends have.",
         None,
@@ -210,9 +177,9 @@ class Rules:
         "Many files use only some of them.",
         Mark("torchgen/dest/register_dispatch_key.py", "-Wunused-function"),
     )
-    registrations_end_without_semicolon = from_release(
+    macros_end_without_semicolon = from_release(
         "2.6",
-        "No semicolon follows a block of registrations, nor the macro that registers an operator for static runtime.",
+        "No semicolon follows a block of registrations, nor macros that register kernels.",
         "Compilers warn of the extra one.",
         None,
     )
@@ -223,6 +190,30 @@ class Rules:
         Mark("torchgen/gen_backend_stubs.py", '"dispatch_helpers"'),
     )
 
+    core_composites_have_out_forms = from_release(
+        "2.6",
+        "A composite with the tag `core` gets the out form that its `autogen` asks for.",
+        "Exported programs keep calls of such operators, and memory planning replaces them with their out forms.",
+        Mark("torchgen/native_function_generation.py", "non-core"),
+    )
+    traits_are_variables = from_release(
+        "2.6",
+        "Templates of the public API compare types by `std::is_same_v`, not by `std::is_same` and its value.",
+        "C++17 has the shorter form.",
+        Mark("torchgen/gen.py", "is_same_v"),
+    )
+    operator_names_are_members = from_release(
+        "2.6",
+        "Classes of operators have their names as `static constexpr` members, not through macros.",
+        "NVCC on Windows takes these members too.",
+        Mark("torchgen/gen.py", "STATIC_CONSTEXPR_STR_INL_EXCEPT_WIN_CUDA", gone=True),
+    )
+    devices_initialized_by_type = from_release(
+        "2.6",
+        "Factories initialize their device by `lazyInitDevice` with its type, not by a function of the device.",
+        "One function serves all devices, also those outside PyTorch.",
+        Mark("torchgen/dest/register_dispatch_key.py", "lazyInitDevice"),
+    )
     registration_declarations_are_qualified = from_release(
         "2.7",
         "`RegistrationDeclarations.h` names types with their namespace `at`.",
@@ -267,6 +258,12 @@ class Rules:
         "Entries may name the key XPU.",
         "PyTorch took over kernels of Intel's extension.",
         Mark("torchgen/model.py", "DispatchKey.XPU,"),
+    )
+    xpu_is_built_apart = from_release(
+        "2.6",
+        "Only XPU builds write files of the key XPU, which then has a functions header and C shims.",
+        "Other builds have no kernels for it.",
+        Mark("torchgen/gen.py", "--xpu"),
     )
     xpu_has_sparse_and_nested_keys = from_release(
         "2.6",
@@ -346,6 +343,18 @@ class Rules:
         "The graph of the backward pass is traced without running the nodes.",
         None,
     )
+    formulas_take_std_string_view = from_release(
+        "2.6",
+        "Formulas read saved texts as `std::string_view`, not as that of c10.",
+        "C++17 has the type.",
+        None,
+    )
+    view_funcs_end_without_semicolon = from_release(
+        "2.6",
+        "No semicolon follows the bodies in `ViewFunc` classes, whose destructors are defaulted.",
+        "Compilers warn of the extra ones.",
+        None,
+    )
     node_creation_hooks = from_release(
         "2.14",
         "Kernels that make a node fire its creation hooks, last of all.",
@@ -367,6 +376,12 @@ class Rules:
 
     # Python bindings.
 
+    method_tables_have_nullptr = from_release(
+        "2.6",
+        "Entries of tables of Python functions end in `nullptr`, not in `NULL`.",
+        "It has the type of a pointer.",
+        Mark("autograd/gen_python_functions.py", "{flags}, nullptr"),
+    )
     property_getters_are_static = from_release(
         "2.8",
         "The functions behind the properties of autograd nodes are static.",
@@ -439,103 +454,3 @@ class Rules:
     inplace_or_view_shards = shards(2, "Shards of `ADInplaceOrViewType_N.cpp`.")
     autograd_functions_shards = shards(5, "Shards of `python_functions_N.cpp`.")
     torch_functions_shards = shards(3, "Shards of `python_torch_functions_N.cpp`.")
-
-    tree: TreeFacts | None
-
-    identity: str
-    """A short text that differs from that of other rules."""
-
-    def __init__(self, version: Version, tree: TreeFacts | None = None) -> None:
-        values = {row.name: row.value_in(version) for row in self.rows()}
-        values.update({} if tree is None else tree.values)
-        identity = str(version) if tree is None else f"{version} {tree.digest}"
-        self.__dict__.update(values, version=version, tree=tree, identity=identity, _values=values)
-
-    @classmethod
-    def rows(cls) -> Iterator[Behaviour[bool] | Behaviour[int]]:
-        """Every row of the table, in its order."""
-        return (row for row in vars(cls).values() if isinstance(row, Behaviour))
-
-    def items(self) -> tuple[tuple[str, bool | int], ...]:
-        """The name and value of every behaviour in this release."""
-        return tuple(self._values.items())
-
-    def value(self, name: str) -> int:
-        """The value of the behaviour that a row of another table names, such as that of a dispatch key.
-
-        >>> Rules(Version(2, 13)).value("register_cpu_shards")
-        4
-        """
-        return self._values[name]
-
-    @property
-    def complex_gradients(self) -> frozenset[str]:
-        """The operators whose derivative formulas are valid for complex tensors, by name without overload."""
-        names = self.listed_names(COMPLEX_GRADIENTS)
-        if names is not None:
-            return frozenset(names)
-        from opwright.release.tables import complex_gradients
-
-        return complex_gradients(self.version)
-
-    def listed_names(self, constants: Iterable[str]) -> Mapping[str, str] | None:
-        """The names that these constants of a tree's generator list; None for releases, and if one cannot be read."""
-        return None if self.tree is None else self.tree.listed_names(constants)
-
-    @property
-    def operators(self) -> frozenset[str]:
-        """PyTorch's own operators, by the names of their headers."""
-        from opwright.release.tables import operators
-
-        return operators(self.version)
-
-    @property
-    def shim_tables(self) -> ShimTables:
-        """The operators with a C shim, for inputs without tables of their own."""
-        from opwright.release.tables import shim_tables
-
-        return shim_tables(self.version, self.shims_are_guarded)
-
-    @property
-    def formula_helpers(self) -> frozenset[str]:
-        """The functions that derivative formulas can call besides operators."""
-        from opwright.release.tables import formula_helper_names
-
-        return formula_helper_names(self.version)
-
-    def has_key(self, key: DispatchKey) -> bool:
-        """Whether entries may name a key: one that a tree lists, or, if that cannot be told, one that has a row."""
-        if self.tree is None or not self.tree.keys:
-            return key.name not in LEARNED_KEYS and (not key.rule or bool(self.value(key.rule)))
-        return any(row.name == key.name for row in self.tree.keys)
-
-    def has_functions_header(self, key: DispatchKey) -> bool:
-        """Whether a key has a header of functions that are called without the dispatcher."""
-        return self._holds_for("has_functions_header", key)
-
-    def has_c_shim(self, key: DispatchKey) -> bool:
-        """Whether a key has C shims."""
-        return self._holds_for("has_c_shim", key) and (not key.c_shim_rule or bool(getattr(self, key.c_shim_rule)))
-
-    def _holds_for(self, attribute: str, key: DispatchKey) -> bool:
-        """Whether an attribute holds for a key: what a tree says of it, else its row."""
-        names = None if self.tree is None else self.tree.key_sets.get(attribute)
-        return bool(getattr(key, attribute)) if names is None else key.name in names
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"rules are frozen: cannot set {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"rules are frozen: cannot delete {name!r}")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rules) and (self.version[:2], self.tree) == (other.version[:2], other.tree)
-
-    def __hash__(self) -> int:
-        return hash(self.version[:2])
-
-    def __reduce__(self) -> tuple[type[Rules], tuple[Version, TreeFacts | None]]:
-        return Rules, (self.version, self.tree)
-
-    def __repr__(self) -> str:
-        return f"Rules({self.identity})"

@@ -92,7 +92,8 @@ def _load_operators(native: SourceFile | ChosenItems, tags: SourceFile, shared: 
     context = _entry_context(frozenset(known_tags), shared, all_tags=not own.has_errors)
     loaded = _load_file(native, context, report, own)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
-    linked = link_entries(loaded or [], report, tag_by_kind=tag_by_kind)
+    of_core = rules is None or rules.core_composites_have_out_forms
+    linked = link_entries(loaded or [], report, tag_by_kind=tag_by_kind, of_core_composites=of_core)
     shared.sink.extend(own)
     return Catalog(
         *linked,
@@ -124,17 +125,19 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
     )
 
 
-def link_entries(entries: list[UnlinkedFunction], report: CrossReport, *, tag_by_kind: bool) -> Linked:
+def link_entries(
+    entries: list[UnlinkedFunction], report: CrossReport, *, tag_by_kind: bool, of_core_composites: bool = True
+) -> Linked:
     """The functions of entries of one namespace, with the overloads synthesized from them, linked with their groups.
 
-    Faults between entries go to the report. With `tag_by_kind`, synthesized overloads have the tag of their kind.
+    Faults between entries go to the report. `tag_by_kind` and `of_core_composites` are those of `add_variants`.
     """
     report.functions = functions = without_repetitions(entries, report)
     check_names(functions, report)
     keyed = [(function, signature_key(function.schema)) for function in functions]
     operations = operations_of(keyed, report)
     for operation in operations:
-        for variant in add_variants(operation, tag_by_kind, report):
+        for variant in add_variants(operation, tag_by_kind, report, of_core_composites=of_core_composites):
             functions.append(variant)
             keyed.append((variant, operation.key))
     return link(functions, operations, keyed, report)

@@ -45,14 +45,17 @@ _INHERITED_TAGS: Final = frozenset(("nondeterministic_seeded", "view_copy", "pt2
 _BASES: Final = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
 
 
-def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -> list[UnlinkedFunction]:
+def add_variants(
+    operation: Operation, tag_by_kind: bool, report: CrossReport, *, of_core_composites: bool = True
+) -> list[UnlinkedFunction]:
     """Adds the missing forms of an operation to it and returns them, the out form first.
 
-    With `tag_by_kind`, out forms are tagged as such. Reports why a form cannot be made.
+    With `tag_by_kind`, out forms are tagged as such. Composites with the tag `core` get forms only if
+    `of_core_composites`, others never. Reports why a form cannot be made.
     """
     members = operation.members
     base = next(filter(None, map(members.get, _BASES)), None)
-    operation.is_left_alone = base is None or _is_left_alone(members)
+    operation.is_left_alone = base is None or _is_left_alone(members, of_core_composites)
     if base is None or operation.is_left_alone or _is_lone(members, report):
         return []
     variants: list[UnlinkedFunction] = []
@@ -72,14 +75,15 @@ def add_variants(operation: Operation, tag_by_kind: bool, report: CrossReport) -
     return variants
 
 
-def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction]) -> bool:
+def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction], of_core_composites: bool) -> bool:
     """Whether an operation needs no other forms, because it is bound by hand, a view, or a composite."""
     all_bound_by_hand = all_composite = True
     for overload in members.values():
         if overload.is_view and not _is_set(overload):
             return True
         all_bound_by_hand = all_bound_by_hand and overload.manual_cpp_binding
-        all_composite = all_composite and COMPOSITE_IMPLICIT in overload.kernels and "core" not in overload.tags
+        has_forms = of_core_composites and "core" in overload.tags
+        all_composite = all_composite and COMPOSITE_IMPLICIT in overload.kernels and not has_forms
     return all_bound_by_hand or all_composite
 
 

@@ -17,6 +17,7 @@ from opwright.convention.c_shim import ShimFunction, operator_key, shim_function
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.units import include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, HasFingerprintKey, Job, OneFile, Slots, per_job
+from opwright.emit.older import Spelling, spelled
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -271,11 +272,12 @@ def shim_definition(function: ShimFunction) -> str:
 _HANDLE_WRITTEN: Final = re.compile(r"(= new_tensor_handle\(.*\);)")
 
 
+_STRING_VIEW: Final[Spelling] = (re.compile("<::std::string_view>"), "<c10::string_view>")
+
+
 def laid_out_definition(function: ShimFunction, rules: Rules) -> str:
     """The definition of one C function, as a release lays it out."""
-    text = shim_definition(function)
-    if not rules.shims_take_std_string_view:
-        text = text.replace("<::std::string_view>", "<c10::string_view>")
+    text = spelled(shim_definition(function), rules.shims_take_std_string_view, _STRING_VIEW)
     if rules.shims_laid_out_by_tabs:
         return text
     lines = text.replace("\t\t", " " * 8).replace("\n\n    });", "\n    });")

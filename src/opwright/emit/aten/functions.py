@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
 from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
 from opwright.emit.aten.units import RootOverloads, include, includes, overloads, own_name, roots, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
+from opwright.emit.older import Spelling, spelled
 from opwright.model.native_function import NativeFunction
 
 
@@ -58,6 +62,15 @@ namespace symint {{
     return "".join(definitions)
 
 
+#: A trait that is a variable, and the value of its class.
+_SAME_TYPES: Final[Spelling] = (re.compile(r"std::is_same_v<([^>]*)>"), r"std::is_same<\1>::value")
+
+
+def definition_text(function: NativeFunction, context: FragmentContext) -> str:
+    """The functions of an overload, as a release spells them."""
+    return spelled(definition(function), context.rules.traits_are_variables, _SAME_TYPES)
+
+
 def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
     functions = root[1]
     backends = context.read(STATIC_BACKENDS)
@@ -66,12 +79,12 @@ def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
         if backends
         else (),
         "operator_includes": include(functions[0], "_ops"),
-        "function_definitions": [definition(function) for function in functions],
+        "function_definitions": [definition_text(function, context) for function in functions],
     }
 
 
 def _declarations(function: NativeFunction, context: FragmentContext) -> Slots:
-    return {"Functions_declarations": (definition(function),)}
+    return {"Functions_declarations": (definition_text(function, context),)}
 
 
 def _aggregate_emitters() -> list[AnyEmitter]:

@@ -5,6 +5,7 @@ PyTorch's build compiles `UfuncCPUKernel_{op}.cpp` for each instruction set.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -19,6 +20,7 @@ from opwright.emit.aten.native_headers import structured_class
 from opwright.emit.aten.register.devices import hip_path
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.older import Spelling, spelled
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
 from opwright.schema.types import SCALAR, TENSOR
@@ -281,12 +283,23 @@ def _class_slots(group: NativeFunctionsGroup, key: DispatchKey, context: Fragmen
     }
 
 
+#: A macro that declares or enters a kernel function, and its form with a semicolon.
+_DISPATCH: Final[Spelling] = (re.compile(r"((?:DECLARE|REGISTER)_DISPATCH\(.*\))$", re.MULTILINE), r"\1;")
+
+
+def _laid_out(text: str, context: FragmentContext, *blanks: tuple[str, str]) -> str:
+    """The kernels as a release lays them out."""
+    return with_blanks(
+        spelled(text, context.rules.macros_end_without_semicolon, _DISPATCH), context.rules, *_BLANKS, *blanks
+    )
+
+
 def _cpu_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
-    return {**_class_slots(group, CPU, context), "native_definitions": cpu_definitions(group)}
+    return {**_class_slots(group, CPU, context), "native_definitions": _laid_out(cpu_definitions(group), context)}
 
 
 def _cpu_kernel_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
-    return {"name": _name(group), "native_definitions": with_blanks(cpu_kernel(group), context.rules, *_BLANKS)}
+    return {"name": _name(group), "native_definitions": _laid_out(cpu_kernel(group), context)}
 
 
 def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
@@ -295,7 +308,7 @@ def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
         **_class_slots(group, CUDA, context),
         "name": _name(group),
         "cuda_headers": include_line(hip_path(loops) if context.options.rocm else loops),
-        "native_definitions": with_blanks(cuda_definitions(group), context.rules, *_BLANKS, ("\n}\n", "    ")),
+        "native_definitions": _laid_out(cuda_definitions(group), context, ("\n}\n", "    ")),
     }
 
 

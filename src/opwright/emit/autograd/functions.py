@@ -10,6 +10,7 @@ from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.older import Spelling, spelled
 from opwright.release.rules import Rules
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
@@ -312,6 +313,8 @@ DECLARATIONS: Final = "autograd_function_declarations"
 DEFINITIONS: Final = "autograd_function_definitions"
 
 
+#: The type of a saved text in a formula.
+_STRING_VIEW: Final[Spelling] = (re.compile(r"std::optional<std::string_view>"), "std::optional<c10::string_view>")
 #: The blanks of the empty line in place of a mask, where a release leaves them.
 _BLANKS: Final = (("]) {\n", "  "), ("})) {\n", "  "))
 
@@ -321,11 +324,9 @@ def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
 
 
 def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {
-        DEFINITIONS: (
-            with_blanks(definition(unit.node, context.rules), context.rules, ("]) {\n", "  "), ("})) {\n", "  ")),
-        )
-    }
+    rules = context.rules
+    text = spelled(definition(unit.node, rules), rules.formulas_take_std_string_view, _STRING_VIEW)
+    return {DEFINITIONS: (with_blanks(text, rules, *_BLANKS),)}
 
 
 def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from opwright.emit.aten.units import whole_file
@@ -10,6 +11,7 @@ from opwright.emit.autograd.nodes import GraphNode, NodeUnit, nodes_of_file
 from opwright.emit.autograd.saved import SavedField
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.emit.older import spelled
 from opwright.release.rules import Rules
 
 #: How a property reads the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
@@ -184,8 +186,7 @@ def _entries(op: str, field: SavedField) -> list[str]:
 def property_getters(node: GraphNode, rules: Rules) -> str:
     """The functions behind the properties of a node's Python type."""
     text = "\n".join([getter for field in node.saved for getter in _getters(node.name, field)]).rstrip()
-    if not rules.property_getters_are_static:
-        text = text.replace("static PyObject* ", "PyObject* ")
+    text = spelled(text, rules.property_getters_are_static, (re.compile("static (?=PyObject\\* )"), ""))
     return with_blanks(text, rules, (_SCALARS_END, " " * 28))
 
 

@@ -6,6 +6,7 @@ for whoever replays a view under other sizes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -25,6 +26,7 @@ from opwright.emit.autograd.kernels import (
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
+from opwright.emit.older import Spelling, spelled
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
@@ -233,10 +235,18 @@ def _views(job: Job) -> list[NativeFunction]:
     ]
 
 
+#: Bodies, and their form before a semicolon.
+_BODIES: Final[Sequence[Spelling]] = (
+    (re.compile(r"^  \{\}$", re.MULTILINE), "  {};"),
+    (re.compile(r"override = default;"), "override {};"),
+)
+
+
 def _declaration_slots(function: NativeFunction, context: FragmentContext) -> Slots:
+    text = with_blanks(declaration(view_func(function)), context.rules, ("ViewFunc()", " "))
     return {
         "ops_headers": (operator_header(function),),
-        "view_func_declarations": (with_blanks(declaration(view_func(function)), context.rules, ("ViewFunc()", " ")),),
+        "view_func_declarations": (spelled(text, context.rules.view_funcs_end_without_semicolon, *_BODIES),),
     }
 
 

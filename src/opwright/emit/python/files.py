@@ -41,7 +41,7 @@ def binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
         "ops_headers": (include_line(f"{folder}/{binding.name.base}.h"),),
         "py_forwards": () if binding.is_method else (forward_declaration(binding),),
         "py_methods": (implementation(binding, context.rules),),
-        "py_method_defs": (table_entry(binding),),
+        "py_method_defs": (table_entry(binding, context.rules),),
     }
 
 

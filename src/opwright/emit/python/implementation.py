@@ -150,7 +150,7 @@ def forward_declaration(binding: PythonBinding) -> str:
     return f"static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords});\n"
 
 
-def table_entry(binding: PythonBinding) -> str:
+def table_entry(binding: PythonBinding, rules: Rules) -> str:
     """The entry of the binding in its module's table of functions."""
     function, flags = binding.c_name, "METH_VARARGS | METH_KEYWORDS"
     if binding.name.dunder:
@@ -162,4 +162,5 @@ def table_entry(binding: PythonBinding) -> str:
         flags = "METH_NOARGS"
     if binding.module is TORCH:
         flags += " | METH_STATIC"
-    return f'{{"{binding.name.name}", {function}, {flags}, nullptr}},'
+    documentation = "nullptr" if rules.method_tables_have_nullptr else "NULL"
+    return f'{{"{binding.name.name}", {function}, {flags}, {documentation}}},'

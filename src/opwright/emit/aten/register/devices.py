@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 from opwright.emit.aten.backend import NO_CHOICES, Backend
+from opwright.emit.older import Spelling, spelled
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -86,10 +88,16 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
 _FACTORY_GUARD: Final = "\n  const DeviceGuard device_guard("
 
 
-def with_initialization_line(definition: str, rules: Rules) -> str:
-    """A wrapper with a line of blanks where the device is not initialized, if templates keep such lines."""
-    if rules.templates_strip_lines or "lazyInitDevice" in definition:
+#: The initialization of a device, and the function that older releases have for each.
+_INITIALIZATION: Final[Spelling] = (re.compile(r"lazyInitDevice\(c10::DeviceType::(\w+)\)"), r"lazyInit\1()")
+
+
+def laid_out_wrapper(definition: str, rules: Rules) -> str:
+    """A wrapper as a release lays it out: some leave blanks where it initializes no device."""
+    if rules.templates_strip_lines:
         return definition
+    if "lazyInitDevice" in definition:
+        return spelled(definition, rules.devices_initialized_by_type, _INITIALIZATION)
     return definition.replace(_FACTORY_GUARD, f"\n  {_FACTORY_GUARD}")
 
 

@@ -28,7 +28,7 @@ from opwright.emit.aten.backend import (
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS, has_kernels
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
-from opwright.emit.aten.register.devices import guard_headers, with_initialization_line
+from opwright.emit.aten.register.devices import guard_headers, laid_out_wrapper
 from opwright.emit.aten.register.helpers import (
     helpers_of_unit,
     operator_headers,
@@ -99,8 +99,8 @@ def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backen
     if wrapper.kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
         return structured_kernels.definition(wrapper, unit, backend, context)
     if wrapper.kind is WrapperKind.out:
-        return with_initialization_line(out_wrapper_definition(wrapper, backend), context.rules)
-    return with_initialization_line(plain.definition(wrapper, backend), context.rules)
+        return laid_out_wrapper(out_wrapper_definition(wrapper, backend), context.rules)
+    return laid_out_wrapper(plain.definition(wrapper, backend), context.rules)
 
 
 def _kernel_namespace(wrapped: WrappedUnit, backend: Backend) -> str:
