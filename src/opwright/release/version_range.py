@@ -136,5 +136,7 @@ class ReleaseSpan(NamedTuple):
             return True
         versions = [release.version for release in RELEASES] + [bound.version for bound in allowed.bounds]
         bounds = [version for version in self if version is not None]
-        near = [Version(*version[:1], version[1] + step) for version in (*versions, *bounds) for step in (-1, 0, 1)]
-        return any(self.includes(version) and allowed.includes(version) for version in near)
+        patches = {0, *[max(0, bound.version.patch + step) for bound in allowed.bounds for step in (-1, 0, 1)]}
+        near = [(version[0], version[1] + step) for version in (*versions, *bounds) for step in (-1, 0, 1)]
+        candidates = [Version(*series, patch) for series in near for patch in patches]
+        return any(self.includes(version) and allowed.includes(version) for version in candidates)
