@@ -73,7 +73,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli/trust": ("plugins", _HELP),
     "cli/upgraders": ("upgraders", "cli/test_usage.py", _HELP),
     "cli/watching": ("engine/test_watching.py", "check/test_watch.py", _HELP),
-    "cli/where": ("engine/test_provenance_files.py", "engine/test_extras.py", "explain", "cli/test_usage.py", _HELP),
+    "cli/where": ("cli/test_where.py", "engine/test_provenance_files.py", "diff", _HELP),
     "convention": ("convention", "executorch", *_CORE, *_AUTOGRAD, *_PYTHON, *_LAZY),
     "convention/executorch": ("executorch", "torchgen_interface/test_executorch.py"),
     "convention/evalues": ("executorch", "torchgen_interface/test_executorch.py"),

@@ -160,8 +160,9 @@ def _print_origin(path: str, line: int, origin: _Origin | None, elsewhere: str |
     for first, last, entry, entry_line, operator in makers[:_MOST_ENTRIES]:
         print(f"  from `{operator}`, lines {first} to {last}")
         print(f"  --> {entry}:{entry_line}")
-    if len(makers) > _MOST_ENTRIES:
-        print(f"  and from {len(makers) - _MOST_ENTRIES} more entries")
+    more = len(makers) - _MOST_ENTRIES
+    if more > 0:
+        print(f"  and from {more} more {'entry' if more == 1 else 'entries'}")
     if not makers:
         print("  from its template, or from text that all entries share")
     return console.SUCCESS
