@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pytest
+
+from opwright.cli import console, streams
+from opwright.source.codes import NEWER_RELEASE, NO_SUCH_LINE
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, Severity
 
 FAULTY = ["generate", "--source-path", "nowhere", "--out", "x"]
 DECLARATIONS = ["generate", "--torch", "auto", "--only", "declarations_yaml", "--out"]
@@ -188,3 +194,125 @@ def test_a_run_that_is_stopped(tmp_path: Path, number: signal.Signals, status: i
     assert run.returncode == status
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / ".opwright" / "lock"]
     assert not list(tmp_path.rglob(".opwright-*"))
+
+
+def _raised(error: BaseException) -> Callable[[Diagnostics], int]:
+    def command(sink: Diagnostics) -> int:
+        raise error
+
+    return command
+
+
+def _reported(status: int, code: str) -> Callable[[Diagnostics], int]:
+    def command(sink: Diagnostics) -> int:
+        sink.add(Diagnostic(code, Severity.ERROR if code.startswith("E") else Severity.WARNING, "told"))
+        return status
+
+    return command
+
+
+FAULT = Fault.at(NO_SUCH_LINE, "told")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "said"),
+    [
+        (lambda _: 0, 0, ""),
+        (lambda _: 2, 2, ""),
+        (_reported(0, NO_SUCH_LINE), 1, f"error[{NO_SUCH_LINE}]: told\n"),
+        (_reported(2, NO_SUCH_LINE), 2, f"error[{NO_SUCH_LINE}]: told\n"),
+        (_reported(0, NEWER_RELEASE), 0, f"warning[{NEWER_RELEASE}]: told\n"),
+        (_raised(FAULT), 1, f"error[{NO_SUCH_LINE}]: told\n"),
+        (_raised(BrokenPipeError()), 0, ""),
+        (_raised(SystemExit(0)), 1, "opwright: a plug-in ended the run before it was done\n"),
+        (_raised(OSError(24, "Too many open files")), 1, "opwright: [Errno 24] Too many open files\n"),
+        (_raised(MemoryError()), 1, "opwright: there is not enough memory for this run\n"),
+        (_raised(KeyboardInterrupt()), 130, "opwright: interrupted\n"),
+    ],
+)
+def test_how_a_command_ends(
+    command: Callable[[Diagnostics], int], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each way to end has its exit status and its lines, and what a command returns is not made better."""
+    assert console.run(command, "never") == status
+    gc.enable()
+    assert capsys.readouterr() == ("", said)
+
+
+def test_a_bug_of_ours_is_called_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Any other error is a bug, with the lines that a report needs; argparse's own endings pass."""
+    assert console.run(_raised(ZeroDivisionError("here")), "never") == 70
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0] == "Traceback (most recent call last):"
+    assert printed[-2:] == ["ZeroDivisionError: here", console._REPORT_A_BUG]
+    with pytest.raises(SystemExit):
+        console.run(_raised(SystemExit(2)))
+    gc.enable()
+
+
+def test_signals_are_those_of_before_afterwards() -> None:
+    """A signal interrupts the command once, and later ones do not stop what cleans up; ignored ones stay ignored."""
+    seen: list[str] = []
+
+    def command(sink: Diagnostics) -> int:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            seen.append("cleaned up")
+        return 0
+
+    def ignored(sink: Diagnostics) -> int:
+        signal.raise_signal(signal.SIGHUP)
+        return 0
+
+    before = signal.getsignal(signal.SIGTERM)
+    handlers = {}
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        assert console.run(command) == 143
+        assert console.run(ignored) == 0
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    finally:
+        gc.enable()
+        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    assert seen == ["cleaned up"]
+    assert handlers == {signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_IGN}
+
+
+@pytest.mark.parametrize(
+    ("variables", "terminal", "colored", "linked"),
+    [
+        ({}, True, True, True),
+        ({}, False, False, False),
+        ({"TERM": "dumb"}, True, False, False),
+        ({"NO_COLOR": "1"}, True, False, True),
+        ({"NO_COLOR": "", "FORCE_COLOR": "1"}, False, True, False),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False, True),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, False, True, False),
+        ({"FORCE_HYPERLINK": "1"}, False, False, True),
+        ({"FORCE_HYPERLINK": "0"}, True, True, False),
+    ],
+)
+def test_colors_and_links_of_a_stream(
+    variables: dict[str, str], terminal: bool, colored: bool, linked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Variables go before what the stream is, and an explicit choice before both."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "FORCE_HYPERLINK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    assert (streams.wants_color("auto", stream), streams.wants_links(stream)) == (colored, linked)
+    assert (streams.wants_color("always", stream), streams.wants_color("never", stream)) == (True, False)
+
+
+def test_a_package_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """The line says which command needs what, and how to get it."""
+    assert console.report_missing("pygls", "lsp") == 2
+    said = "opwright lsp: error: it needs the package pygls: pip install 'opwright[lsp]'\n"
+    assert capsys.readouterr() == ("", said)

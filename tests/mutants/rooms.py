@@ -60,7 +60,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli/plugins": ("plugins", _HELP),
     "cli/port": ("porting/test_program.py", "porting/test_cases.py", _HELP, _page("the_page_on_ports_can_be_followed")),
     "cli/releases": ("release/test_cli.py", _HELP),
-    "cli/runs": ("cli", "engine/test_forged_state.py", "engine/test_extras.py", _HELP),
+    "cli/runs": ("cli", "stubs/test_stub_runs.py", _HELP),
     "cli/schema": ("dialects/test_file_schemas.py", "diff", "dump", "upgraders", "cli/test_report_files.py", _HELP),
     "cli/select": (
         "selective",
@@ -114,7 +114,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "files": ("files", "engine/test_manifests.py", "engine/test_links.py", "engine/test_cut_short.py"),
     "files/formatting": ("static_runtime",),
     "files/kept_headers": ("emit/test_kept_headers.py", "engine/test_pruning.py"),
-    "files/plain_files": ("files", "cli/test_limits.py", "engine/test_extras.py"),
+    "files/plain_files": ("files", "cli/test_limits.py", "engine/test_links.py"),
     "files/plan": ("files", *_RENDERING),
     "files/small_outputs": ("selective", "cli/test_report_files.py"),
     "files/template": ("files", *_RENDERING),
