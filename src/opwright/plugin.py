@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from opwright.cpp.c_types import TENSOR, CType, const_ref, mut_ref, optional
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import TypeConversion
-    from opwright.dialects.backend.head import read_beside
     from opwright.dialects.cpp_expressions import CppFault, CppName, find_cpp_fault, free_names, split_cpp
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.dialects.extra_keys import (
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         Table,
     )
     from opwright.dialects.listed_operators import ListedOperator, known_operators, leave_out, listed_operators
+    from opwright.dialects.named_files import read_beside
     from opwright.emit.aten.backend import kernel_signature
     from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
     from opwright.emit.backend.headers import structured_declarations, structured_includes
@@ -221,7 +221,7 @@ _MODULES: Final = {
     "cpp.c_types": ("CType", "TENSOR", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
-    "dialects.backend.head": ("read_beside",),
+    "dialects.named_files": ("read_beside",),
     "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
     "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
     "dialects.extra_keys": (

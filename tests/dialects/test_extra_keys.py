@@ -9,7 +9,6 @@ from functools import cache
 
 import pytest
 
-from opwright.dialects.backend.head import read_beside
 from opwright.dialects.backend.loader import load
 from opwright.dialects.backend.values import VERSION_FIELDS
 from opwright.dialects.dialect import BackendReader, LoadContext
@@ -31,6 +30,7 @@ from opwright.dialects.extra_keys import (
 from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.field import mapping_schema
 from opwright.dialects.library.loader import load as load_libraries
+from opwright.dialects.named_files import read_beside
 from opwright.dialects.native_functions.loader import load as load_native
 from opwright.dialects.table import BACKEND, NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog

@@ -13,6 +13,7 @@ from opwright.emit.emitter import FilePerUnit
 from opwright.emit.registry import build_folders, emitters
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import open_inputs
+from opwright.run import provenance
 from opwright.run.generation import Generation
 from opwright.run.provenance import FileOrigin
 from opwright.run.request import Request
@@ -39,7 +40,7 @@ def generation(tmp_path_factory: pytest.TempPathFactory) -> Generation:
 @pytest.fixture(scope="module")
 def origins(generation: Generation) -> Mapping[str, FileOrigin]:
     """Where the lines of each file of the run come from."""
-    return generation.provenance(generation.write_after(None))
+    return provenance.origins(generation, generation.write_after(None))
 
 
 def lines_with_entries(target: str, origin: FileOrigin) -> Iterator[tuple[str, frozenset[Entry]]]:

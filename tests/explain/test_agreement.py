@@ -10,7 +10,7 @@ from opwright.explain.loading import ExplainRequest, load_jobs
 from opwright.explain.resolution import overloads_named
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import open_inputs
-from opwright.release.operator_names.kernels import BY_HAND
+from opwright.release.operator_names.backends import BY_HAND
 from opwright.source.diagnostic import Diagnostics
 from tests.explain.agreement import TorchRow, compare, installed_job, report, torch_tables
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from opwright.release.inputs import Inputs, from_files, from_installed, from_source_path, from_wheel, resolve
-from opwright.release.store import WheelStore
 from opwright.release.transport import StreamBytes
 from opwright.release.version import version_of
 from opwright.release.wheel import Wheel
+from opwright.release.wheel_store import WheelStore
 from opwright.source.diagnostic import Fault
 from tests.release.fake_torch import (
     ATEN,

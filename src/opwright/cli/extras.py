@@ -95,7 +95,9 @@ def _write_extras(
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
             writer.write(real_path(arguments.depfile), make_rule(targets, input_files(stamps)))
         if arguments.provenance is not None:
-            text = _provenance_text(generation.provenance(outcome))
+            from opwright.run.provenance import origins
+
+            text = _provenance_text(origins(generation, outcome))
             writer.write(real_path(arguments.provenance), text.encode())
     return writer.statuses
 

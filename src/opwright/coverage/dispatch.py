@@ -33,8 +33,8 @@ from opwright.release.operator_names.backends import (
     COMPOSITES_OF_OWN_DEVICES,
     NEEDED,
     RAISING_COMPOSITES,
-    STAND_INS,
 )
+from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.source.named_tuple import NamedTuple
 

@@ -28,7 +28,7 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.release.operator_names.kernels import BY_HAND
+from opwright.release.operator_names.backends import BY_HAND
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 

@@ -8,7 +8,7 @@ from typing import Final
 from opwright.coverage.records import ABSENT, CoverageReport, OperatorRecord
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.model.dispatch_key import LIBRARY_KEYS
-from opwright.release.operator_names.backends import STAND_INS
+from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.named_tuple import NamedTuple

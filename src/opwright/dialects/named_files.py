@@ -11,8 +11,9 @@ from opwright.source.diagnostic import Fault, shorten
 from opwright.source.project_file import find_project_file
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
+from opwright.source.yaml import Node, load_yaml
 
-__all__ = ["check_named_path", "read_named_file"]
+__all__ = ["check_named_path", "read_beside", "read_named_file"]
 
 
 def check_named_path(path: str, named_by: str, allowed: tuple[str, ...] = ()) -> None:
@@ -62,3 +63,13 @@ def read_named_file(path: str, named_by: str, at: Span, code: str, context: Load
         own_code = reason.code if reason.code == OUTSIDE_PROJECT else code
         context.sink.error(own_code, reason.message, at, help=reason.help)
         return None
+
+
+def read_beside(root: Node, path: str, context: LoadContext) -> Node:
+    """The root of another YAML file, whose path is relative to the file of a node. Raises Fault if it has none.
+
+    Raises Fault too if the path is outside of the project (E0005).
+    """
+    full = os.path.join(os.path.dirname(root.file.path), path)
+    check_named_path(full, root.file.path, context.allowed_paths)
+    return load_yaml(context.read_file(full))

@@ -14,6 +14,7 @@ from opwright.plugins.plugin import Plugin
 from opwright.plugins.settings import head_names
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
+from opwright.run.provenance import origins
 from opwright.run.request import Request
 from opwright.run.session import generate
 from opwright.source.diagnostic import Diagnostics
@@ -118,7 +119,7 @@ def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -
     written. Raises FaultsFound or Fault.
     """
     generation = Generation(_request(files, out, "auto"))
-    origin = generation.provenance(generation.write_after(None)).get(path)
+    origin = origins(generation, generation.write_after(None)).get(path)
     makers = {own[2:] for own in ([] if origin is None else origin.lines) if own.first <= line <= own.last}
     if len(makers) != 1:
         return ""

@@ -19,7 +19,6 @@ from opwright.files.plan import Plan, PlannedFile, is_everything
 from opwright.files.writer import Writer
 from opwright.source.codes import NOT_A_FILE, UNWRITABLE_PATH
 from opwright.source.diagnostic import Fault
-from opwright.syntax.build_files import cmake_string
 
 if TYPE_CHECKING:
     from opwright.files.plain_files import Status
@@ -152,3 +151,13 @@ def _list_path(path: str | os.PathLike[str], prefix: str) -> tuple[str, str]:
     if not name or os.path.isdir(path):
         raise Fault.at(NOT_A_FILE, f"`{os.fspath(path)}` is a folder: dependency lists need the name of a file")
     return f"{folder}/{prefix}{name}", f"{prefix}{PurePath(name).stem}"
+
+
+def cmake_string(text: str) -> str:
+    """The quoted argument of CMake with this text, in which nothing is a variable.
+
+    >>> print(cmake_string('out/${HOME}'))
+    "out/\\${HOME}"
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
+    return f'"{escaped}"'

@@ -23,7 +23,7 @@ from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.release.operator_names.backends import STAND_INS
+from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.tree import rules_of
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, shorten

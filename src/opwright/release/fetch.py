@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opwright.release.cache import cached_versions, load_cached, release_folder, write_cached
 from opwright.release.pip_settings import load_index_settings
-from opwright.release.store import PACKAGED, InputPaths, WheelStore, member_of
+from opwright.release.store import PACKAGED, InputPaths, member_of
 from opwright.release.view import Inputs, check_has_inputs
+from opwright.release.wheel_store import WheelStore
 from opwright.source.codes import (
     BAD_SPEC,
     BAD_WHEEL,

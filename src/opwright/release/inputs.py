@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.release.local import from_files, from_installed, from_source_path, from_wheel
+from opwright.release.local import from_files, from_installed, from_source_path
 from opwright.release.view import Inputs
 from opwright.source.codes import BAD_SPEC
 from opwright.source.diagnostic import Fault
@@ -58,11 +58,29 @@ def from_version(
     try:
         from opwright.release.fetch import Consent, fetch_inputs
     except ModuleNotFoundError as error:
-        if error.name != "opwright.release.fetch":
-            raise
-        message = f"this is the core of Opwright, which reads nothing from a network: not PyTorch {version} either"
-        raise Fault.at(BAD_SPEC, message, help="name a folder of its inputs, or its wheel") from None
+        raise _core_fault(error, "opwright.release.fetch", f"PyTorch {version}") from None
     return fetch_inputs(version, Consent(ask_whole, require_hashes), sink)
+
+
+def from_wheel(path: str | os.PathLike[str]) -> Inputs:
+    """The inputs inside a wheel file of any platform; nothing is unpacked.
+
+    Raises Fault if it is not a readable wheel (E0504) or has no generator inputs (E0505). Reading raises Fault if a
+    member differs from its checksums (E0510).
+    """
+    try:
+        from opwright.release.wheel_store import wheel_inputs
+    except ModuleNotFoundError as error:
+        raise _core_fault(error, "opwright.release.wheel_store", f"the wheel `{os.fspath(path)}`") from None
+    return wheel_inputs(os.fspath(path))
+
+
+def _core_fault(error: ModuleNotFoundError, module: str, wanted: str) -> Exception:
+    """The fault of inputs that need a module which the core lacks; the error itself if another module is missing."""
+    if error.name != module:
+        return error
+    message = f"this is the core of Opwright, which reads inputs in folders: not {wanted}"
+    return Fault.at(BAD_SPEC, message, help="name a folder of the inputs with `--source-path`")
 
 
 def resolve(

@@ -1,4 +1,4 @@
-"""The inputs of a PyTorch on this machine: a source tree, the installed package, a wheel, named files."""
+"""The inputs of a PyTorch on this machine: a source tree, the installed package, named files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from opwright.release.store import FolderStore, WheelStore
-from opwright.release.view import NATIVE_FUNCTIONS, THREE_WAYS, Inputs, check_has_inputs
-from opwright.source.codes import BAD_WHEEL, NO_INPUTS_HERE, NO_TORCH
+from opwright.release.store import FolderStore
+from opwright.release.view import NATIVE_FUNCTIONS, THREE_WAYS, Inputs
+from opwright.source.codes import NO_INPUTS_HERE, NO_TORCH
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["from_files", "from_installed", "from_source_path", "from_wheel", "installed_generator"]
+__all__ = ["from_files", "from_installed", "from_source_path", "installed_generator"]
 
 
 class FilesStore(FolderStore):
@@ -163,19 +163,3 @@ def _metadata_version() -> str | None:
         return version("torch")
     except PackageNotFoundError:
         return None
-
-
-def from_wheel(path: str | os.PathLike[str]) -> Inputs:
-    """The inputs inside a wheel file of any platform; nothing is unpacked.
-
-    Raises Fault if it is not a readable wheel (E0504) or has no generator inputs (E0505). Reading raises Fault if a
-    member differs from its checksums (E0510).
-    """
-    from opwright.release.wheel import Wheel
-
-    name = os.fspath(path)
-    if not os.path.isfile(name):
-        raise Fault.at(BAD_WHEEL, f"there is no wheel `{name}`")
-    wheel = Wheel.open(name)
-    check_has_inputs(wheel.names("torchgen/packaged/ATen/native/"), name)
-    return Inputs(WheelStore(wheel), f"the wheel {os.path.basename(name)}", wheel.version)

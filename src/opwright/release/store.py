@@ -18,14 +18,13 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from opwright.release.wheel import Wheel
-
 __all__ = [
     "AUTOGRAD",
     "DOCSTRING_MODULES",
     "FORMULA_HELPERS",
     "GENERATOR",
     "MEMBERS",
+    "MEMBER_PREFIXES",
     "NATIVE_AOT",
     "PACKAGED",
     "SHIM_TABLES",
@@ -34,10 +33,10 @@ __all__ = [
     "FolderStore",
     "InputPaths",
     "Store",
-    "WheelStore",
     "aot_names",
     "is_input_name",
     "member_of",
+    "name_of",
     "possible_aot_files",
 ]
 
@@ -89,6 +88,8 @@ _SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
 _NATIVE_OPS = "torch/_native/ops/"
 _AOT_FILE = "aot.py"
 _INSTALLED_HELPERS = "torch/include/torch/csrc/autograd/FunctionsManual.h"
+#: What the members of wheels that are inputs begin with.
+MEMBER_PREFIXES = (PACKAGED, _NATIVE_OPS, _SHIM_TABLES_MEMBER, _INSTALLED_HELPERS)
 _HELPERS_IN_TREE = "torch/csrc/autograd/FunctionsManual.h"
 
 
@@ -237,67 +238,6 @@ class FolderStore:
         return InputPaths(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
 
 
-class WheelStore:
-    """Inputs inside a wheel. The first access reads all of them, to read few ranges."""
-
-    __slots__ = ("_contents", "_wheel")
-
-    def __init__(self, wheel: Wheel) -> None:
-        self._wheel = wheel
-        self._contents: dict[str, bytes] | None = None
-
-    @property
-    def contents(self) -> dict[str, bytes]:
-        """The bytes of every input, by name."""
-        if self._contents is None:
-            prefixes = (PACKAGED, _NATIVE_OPS, _SHIM_TABLES_MEMBER, _INSTALLED_HELPERS)
-            paths = [path for prefix in prefixes for path in self._wheel.names(prefix)]
-            members = {path: _name_of(path) for path in paths if is_input_name(_name_of(path))}
-            read = self._wheel.read(members)
-            self._wheel.check_complete(PACKAGED)
-            # Wheels for Windows have Windows' line breaks; the generated files are the same.
-            self._contents = {name: read[path].replace(b"\r\n", b"\n") for path, name in members.items()}
-        return self._contents
-
-    def display_path(self, name: str) -> str:
-        """The wheel's name and the path inside it."""
-        return f"{self._wheel.name}/{member_of(name)}"
-
-    def read_text(self, name: str) -> SourceFile:
-        """The decoded member with this name."""
-        return SourceFile.decode(self.display_path(name), self.read_bytes(name))
-
-    def read_bytes(self, name: str) -> bytes:
-        """The member's bytes."""
-        if name.startswith(MEMBERS) or name in GENERATOR:
-            member = member_of(name)
-            content = self._wheel.read([member])[member].replace(b"\r\n", b"\n") if self.member_names(member) else None
-        else:
-            content = self.contents.get(name)
-        if content is None:
-            raise Fault.at(
-                INPUT_MISSING, f"the release has no `{name}`: `{self._wheel.name}` has no `{member_of(name)}`"
-            )
-        return content
-
-    def names(self) -> tuple[str, ...]:
-        """The inputs in the wheel, sorted."""
-        return tuple(sorted(self.contents))
-
-    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Any members of the wheel, verified."""
-        return self._wheel.read(paths)
-
-    def member_names(self, prefix: str) -> tuple[str, ...]:
-        """The wheel's members whose path begins with `prefix`."""
-        return self._wheel.names(prefix)
-
-    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
-        """The wheel, if it is a file."""
-        del members
-        return InputPaths((os.path.abspath(self._wheel.name),)) if os.path.isfile(self._wheel.name) else None
-
-
 def member_of(name: str) -> str:
     """The path in a wheel of the input with this name.
 
@@ -315,7 +255,7 @@ def member_of(name: str) -> str:
     return PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
 
 
-def _name_of(member: str) -> str:
+def name_of(member: str) -> str:
     """The reverse of `member_of`."""
     if member.startswith(_NATIVE_OPS):
         return NATIVE_AOT + member[len(_NATIVE_OPS) :]

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.files.staging import Journal
     from opwright.incremental.previous_build import EmitterState, PreviousBuild
-    from opwright.run.provenance import FileOrigin
     from opwright.source.items import ChosenItems
 
 __all__ = ["Generation", "Outcome", "import_modules", "template_path"]
@@ -346,16 +345,6 @@ class Generation:
         chosen = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
         return [planned.target for planned in self._engine.plan(Build(self.job, self._templates).tasks(chosen)).outputs]
 
-    def provenance(self, outcome: Outcome) -> dict[str, FileOrigin]:
-        """The origin of the lines of each output, by its path; call it after a run."""
-        from opwright.run.provenance import Sources, origins
-
-        chosen = list(emitters(self.job, self.request.families))
-        sources = Sources(
-            chosen,
-            self.plan(),
-            outcome.emitters,
-            lambda name: self._templates[name].template.text,
-            self.request.inputs.read_text("native/tags.yaml"),
-        )
-        return origins(self.job, sources)
+    def template_text(self, name: str) -> str:
+        """The text of a template that the outputs are made with."""
+        return self._templates[name].template.text

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import public_api
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, HasFingerprintKey, Job
-from opwright.files.plan import Plan, file_specs
+from opwright.emit.registry import emitters
+from opwright.files.plan import file_specs
 from opwright.incremental.emitter_files import named_emitters
 from opwright.incremental.patch import SlotSpans
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
@@ -31,6 +32,7 @@ from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.incremental.previous_build import EmitterState
+    from opwright.run.generation import Generation, Outcome
 
 __all__ = [
     "NOBODY",
@@ -38,7 +40,6 @@ __all__ = [
     "FileSlotOwners",
     "LineOrigin",
     "Owners",
-    "Sources",
     "all_functions_of_unit",
     "functions_of_unit",
     "lines_alone",
@@ -230,16 +231,6 @@ class FileOrigin(NamedTuple):
     lines: tuple[LineOrigin, ...]
 
 
-class Sources(NamedTuple):
-    """What provenance is computed from: the emitters of a run, its plan and its states, and templates by name."""
-
-    emitters: Sequence[AnyEmitter]
-    plan: Plan
-    states: Mapping[str, EmitterState]
-    template: Callable[[str], str]
-    tags: SourceFile
-
-
 class _Tag(NamedTuple):
     """A tag and the line of its entry."""
 
@@ -248,19 +239,20 @@ class _Tag(NamedTuple):
     name: str
 
 
-def origins(job: Job, sources: Sources) -> dict[str, FileOrigin]:
-    """The origin of each planned output, by its path."""
-    targets = {(planned.folder, planned.path): planned.target for planned in sources.plan.outputs}
-    text = sources.tags.text
+def origins(generation: Generation, outcome: Outcome) -> dict[str, FileOrigin]:
+    """The origin of the lines of each output of a run that has ended, by its path."""
+    job = generation.job
+    targets = {(planned.folder, planned.path): planned.target for planned in generation.plan().outputs}
+    file = generation.request.inputs.read_text("native/tags.yaml")
     tags = {
-        match.group(1): _Tag(sources.tags, text.count("\n", 0, match.start()) + 1, match.group(1))
-        for match in _TAG.finditer(text)
+        match.group(1): _Tag(file, file.text.count("\n", 0, match.start()) + 1, match.group(1))
+        for match in _TAG.finditer(file.text)
     }
     file_slot_owners = FileSlotOwners(job, tags)
     file_origins: dict[str, FileOrigin] = {}
-    for name, emitter in named_emitters(sources.emitters):
-        files = _EmitterFiles(job, emitter, sources.states.get(name))
-        template = sources.template(emitter.template) if emitter.template is not None else ""
+    for name, emitter in named_emitters(emitters(job, generation.request.families)):
+        files = _EmitterFiles(job, emitter, outcome.emitters.get(name))
+        template = generation.template_text(emitter.template) if emitter.template is not None else ""
         own_lines = frozenset(line.strip() for line in template.split("\n"))
         for spec in file_specs(emitter, files.units):
             target = targets.get((spec.folder, spec.path))

@@ -1,4 +1,4 @@
-"""Comments, strings and paths in the languages of build systems: CMake, Meson, Ninja, Starlark."""
+"""Comments, strings and paths in the languages of build systems: Meson, Ninja, Starlark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
 
-__all__ = ["cmake_string", "hash_comment", "meson_string", "ninja_path", "ninja_value", "starlark_string"]
+__all__ = ["hash_comment", "meson_string", "ninja_path", "ninja_value", "starlark_string"]
 
 _CONTROLS: Final = {chr(code): f"\\x{code:02x}" for code in (*range(32), 127)}
 _MESON_ESCAPES: Final = str.maketrans({"\\": "\\\\", "'": "\\'", **_CONTROLS})
@@ -29,16 +29,6 @@ def hash_comment(text: str) -> str:
     if not text.isprintable():
         text = "".join([c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text])
     return f"# {text}"
-
-
-def cmake_string(text: str) -> str:
-    """The quoted argument of CMake with this text, in which nothing is a variable.
-
-    >>> print(cmake_string('out/${HOME}'))
-    "out/\\${HOME}"
-    """
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
-    return f'"{escaped}"'
 
 
 def meson_string(text: str) -> str:

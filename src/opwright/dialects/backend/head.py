@@ -16,13 +16,10 @@ from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
-import os
 
 from opwright.dialects.dialect import BackendReader
-from opwright.dialects.named_files import check_named_path
-from opwright.source.yaml import load_yaml
 
-__all__ = ["OWN_HELP", "is_own_dialect", "read_beside", "read_head", "read_vendor_file"]
+__all__ = ["OWN_HELP", "is_own_dialect", "read_head", "read_vendor_file"]
 
 #: The help for what PyTorch's generator does not know.
 OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
@@ -102,16 +99,6 @@ def _check_required(root: Mapping, head: HeadBuilder) -> None:
         if field.is_required and (node is None or (isinstance(node, Scalar) and node.kind == "null")):
             at = root.span if node is None else node.span
             head.sink.error(codes.BACKEND_MISSING_KEY, f"the file has no `{field.name}`", at)
-
-
-def read_beside(root: Node, path: str, context: LoadContext) -> Node:
-    """The root of another YAML file, whose path is relative to the file of a node. Raises Fault if it has none.
-
-    Raises Fault too if the path is outside of the project (E0005).
-    """
-    full = os.path.join(os.path.dirname(root.file.path), path)
-    check_named_path(full, root.file.path, context.allowed_paths)
-    return load_yaml(context.read_file(full))
 
 
 def read_vendor_file(root: Node, context: LoadContext) -> Node:

@@ -15,7 +15,7 @@ from opwright.model.dispatch_key import CPU, LIBRARY_KEYS
 from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.backends import STAND_INS
+from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source import codes

@@ -7,12 +7,12 @@ from typing import Final
 from opwright.release.name_table import NameMap, Names, NameTable
 
 __all__ = [
-    "BY_HAND",
     "HIDDEN_KERNELS",
     "IN_MAIN_LIBRARY",
     "LATER_OVERLOADS",
     "NOT_UPGRADED",
     "NULLABLE_RESULTS",
+    "STAND_INS",
     "WHOLE_OVERLOAD",
 ]
 
@@ -83,48 +83,25 @@ LATER_OVERLOADS: Final = NameMap(
 )
 
 
-#: Dispatch key -> the operators with a kernel that is registered by hand, in place of a generated one.
-BY_HAND: Final = {
-    "Autograd": NameTable(
-        "Operators with an autograd kernel in `VariableTypeManual.cpp`.",
-        Names(
-            "_fw_primal _make_dual copy_ detach detach_ resize_ resize_as_",
-            "They change autograd's data in ways that no formula describes.",
-        ),
-        form="overload",
-    ),
-    "ADInplaceOrView": NameTable(
-        "Operators that count versions and make views in `VariableTypeManual.cpp`.",
-        Names(
-            "_fw_primal _make_dual copy_ detach resize_ resize_as_",
-            "They change autograd's data in ways that no formula describes.",
-        ),
-        form="overload",
-    ),
-    "Tracer": NameTable(
-        "Operators with a kernel, or none, for tracing in `TraceTypeManual.cpp`.",
-        Names(
-            """_backward _fw_primal _make_dual _version copy_ data detach detach_ is_leaf output_nr requires_grad_
-            resize_ resize_as_ retain_grad set_data""",
-            "They read or change autograd's own data.",
-        ),
-        form="overload",
-    ),
-    "Functionalize": NameTable(
-        "Operators with a kernel in `FunctionalizeFallbackKernel.cpp`.",
-        Names("lift lift_fresh lift_fresh_copy", "They put a tensor into a functional wrapper."),
-        Names("resize_", "It may need a larger storage, which a view of the old one cannot have."),
-        Names("set_.source_Tensor", "It replaces the storage of `self`, so the link to its base ends."),
-        Names("_to_copy", "A copy to a device that is functionalized anyway is no functional tensor."),
-        Names("_unsafe_view", "Its result is a view for functionalization."),
-        form="overload",
-    ),
-}
-
-
 NOT_UPGRADED: Final = NameTable(
     "Operators whose upgraders are left out.",
     Names("full full.out", "PyTorch waits for a change of their schemas."),
     Names("full.names", "PyTorch waits for a change of its schema.", until="2.13"),
+    form="overload",
+)
+
+
+STAND_INS: Final = NameMap(
+    "Operators that PyTorch calls on other devices only, each with the function that a fallback runs for it, if any.",
+    Names(
+        "convolution_overrideable convolution_backward_overrideable",
+        "The CPU computes them under another name, which the function for all operators finds.",
+        value="run_on_cpu",
+    ),
+    Names("conj_physical_", "Its composite kernel works on the CPU alone.", value="run_on_cpu"),
+    Names("_thnn_fused_lstm_cell", "The CPU makes the cell of other operators.", value="fused_lstm_cell"),
+    Names("_thnn_fused_lstm_cell_backward_impl", "It belongs to the cell.", value="fused_lstm_cell_backward"),
+    Names("_thnn_fused_gru_cell", "The CPU makes the cell of other operators.", value="fused_gru_cell"),
+    Names("_thnn_fused_gru_cell_backward", "It belongs to the cell.", value="fused_gru_cell_backward"),
     form="overload",
 )

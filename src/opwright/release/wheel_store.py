@@ -1,0 +1,101 @@
+"""The inputs of a release inside a wheel."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from opwright.release.store import (
+    GENERATOR,
+    MEMBER_PREFIXES,
+    MEMBERS,
+    PACKAGED,
+    InputPaths,
+    is_input_name,
+    member_of,
+    name_of,
+)
+from opwright.release.view import Inputs, check_has_inputs
+from opwright.release.wheel import Wheel
+from opwright.source.codes import BAD_WHEEL, INPUT_MISSING
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["WheelStore", "wheel_inputs"]
+
+
+class WheelStore:
+    """Inputs inside a wheel. The first access reads all of them, to read few ranges."""
+
+    __slots__ = ("_contents", "_wheel")
+
+    def __init__(self, wheel: Wheel) -> None:
+        self._wheel = wheel
+        self._contents: dict[str, bytes] | None = None
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The bytes of every input, by name."""
+        if self._contents is None:
+            paths = [path for prefix in MEMBER_PREFIXES for path in self._wheel.names(prefix)]
+            members = {path: name_of(path) for path in paths if is_input_name(name_of(path))}
+            read = self._wheel.read(members)
+            self._wheel.check_complete(PACKAGED)
+            # Wheels for Windows have Windows' line breaks; the generated files are the same.
+            self._contents = {name: read[path].replace(b"\r\n", b"\n") for path, name in members.items()}
+        return self._contents
+
+    def display_path(self, name: str) -> str:
+        """The wheel's name and the path inside it."""
+        return f"{self._wheel.name}/{member_of(name)}"
+
+    def read_text(self, name: str) -> SourceFile:
+        """The decoded member with this name."""
+        return SourceFile.decode(self.display_path(name), self.read_bytes(name))
+
+    def read_bytes(self, name: str) -> bytes:
+        """The member's bytes."""
+        if name.startswith(MEMBERS) or name in GENERATOR:
+            member = member_of(name)
+            content = self._wheel.read([member])[member].replace(b"\r\n", b"\n") if self.member_names(member) else None
+        else:
+            content = self.contents.get(name)
+        if content is None:
+            raise Fault.at(
+                INPUT_MISSING, f"the release has no `{name}`: `{self._wheel.name}` has no `{member_of(name)}`"
+            )
+        return content
+
+    def names(self) -> tuple[str, ...]:
+        """The inputs in the wheel, sorted."""
+        return tuple(sorted(self.contents))
+
+    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Any members of the wheel, verified."""
+        return self._wheel.read(paths)
+
+    def member_names(self, prefix: str) -> tuple[str, ...]:
+        """The wheel's members whose path begins with `prefix`."""
+        return self._wheel.names(prefix)
+
+    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
+        """The wheel, if it is a file."""
+        del members
+        return InputPaths((os.path.abspath(self._wheel.name),)) if os.path.isfile(self._wheel.name) else None
+
+
+def wheel_inputs(path: str | os.PathLike[str]) -> Inputs:
+    """The inputs inside a wheel file of any platform; nothing is unpacked.
+
+    Raises Fault if it is not a readable wheel (E0504) or has no generator inputs (E0505). Reading raises Fault if a
+    member differs from its checksums (E0510).
+    """
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        raise Fault.at(BAD_WHEEL, f"there is no wheel `{name}`")
+    wheel = Wheel.open(name)
+    check_has_inputs(wheel.names("torchgen/packaged/ATen/native/"), name)
+    return Inputs(WheelStore(wheel), f"the wheel {os.path.basename(name)}", wheel.version)
