@@ -58,6 +58,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli/new": ("extension/test_new.py", _HELP),
     "cli/plugin_use": ("plugins", _HELP),
     "cli/plugins": ("plugins", _HELP),
+    "cli/plain_words": ("cli/test_plain_words.py",),
     "cli/port": ("porting/test_program.py", "porting/test_cases.py", _HELP, _page("the_page_on_ports_can_be_followed")),
     "cli/releases": ("release/test_cli.py", _HELP),
     "cli/runs": ("cli", "stubs/test_stub_runs.py", _HELP),
