@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.files.plain_files import file_status
+from opwright.files.plain_files import file_status, read_below, remove_below, remove_flat_folder
 from opwright.files.staging import STAGING_PREFIX
 from opwright.files.writer import Writer, final_statuses, touch_file, write_file
 from opwright.source.diagnostic import Fault
@@ -304,3 +304,21 @@ def test_a_folder_that_may_not_be_written_is_a_fault(tmp_path: Path) -> None:
         assert not write_file(f"{tmp_path}/a.h", b"old")
     finally:
         tmp_path.chmod(0o755)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list open files")
+def test_no_folder_stays_open(tmp_path: Path) -> None:
+    """Reading and removing below a folder leaves nothing open, whether it goes well or not."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "c.h").write_bytes(b"c")
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "flat" / "d.h").touch()
+    before = len(os.listdir("/proc/self/fd"))
+    assert read_below(str(tmp_path), "a/b/c.h") == b"c"
+    for path in ("a/b/none.h", "a/none/c.h"):
+        with pytest.raises(FileNotFoundError):
+            read_below(str(tmp_path), path)
+    assert remove_below(str(tmp_path), ["a/b/c.h", "a/b/none.h", "a/none/c.h", "../c.h"]) == 1
+    remove_flat_folder(str(tmp_path / "flat"))
+    assert [path.name for path in tmp_path.rglob("*")] == ["a", "b"]
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -112,7 +112,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "emit/torch_stubs": ("torch_stubs", "hints", *_same_bytes("torch-stubs")),
     "explain": ("explain", "cli/test_explain.py"),
     "extension": ("extension",),
-    "files": ("files", "engine/test_manifests.py", "engine/test_links.py", "engine/test_cut_short.py"),
+    "files": ("files", "engine/test_cut_short.py"),
     "files/formatting": ("static_runtime",),
     "files/kept_headers": ("emit/test_kept_headers.py", "engine/test_pruning.py"),
     "files/plain_files": ("files", "cli/test_limits.py", "engine/test_links.py"),
