@@ -102,6 +102,46 @@ def test_a_torch_that_fails_is_an_error(tmp_path: Path) -> None:
         torch_bytecode.bytecode_of_torch(str(python))
 
 
+@pytest.mark.parametrize(("said", "told"), [("", "exit status 3"), ("noise\\n\\nlast \\n", "last")])
+def test_a_failing_process_is_told_in_one_line(tmp_path: Path, said: str, told: str) -> None:
+    """The line is the last one that the process says, or has its exit status."""
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nprintf '{said}' >&2\nexit 3\n")
+    python.chmod(0o755)
+    with pytest.raises(Fault) as raised:
+        torch_bytecode.bytecode_of_torch(str(python))
+    diagnostic = raised.value.diagnostic
+    assert diagnostic.message == f"`{python}` cannot tell the bytecode of PyTorch: {told}"
+    assert diagnostic.help == "name a file with `--bytecode`"
+
+
+#: A package with what a process asks PyTorch for.
+TORCH = {
+    "torch/__init__.py": "",
+    "torch/jit/__init__.py": "",
+    "torch/jit/generate_bytecode.py": f"def generate_upgraders_bytecode():\n    return [{TABLES['upgraders']!r}]\n",
+    "torch/_C.py": """\
+from types import SimpleNamespace as Record
+def _get_operator_version_map():
+    return {"aten::turn": [Record(upgrader_name="turn_0_3")]}
+def _get_upgrader_ranges(name):
+    return [Record(min_version=0, max_version=3)] if name == "aten::turn" else []
+""",
+}
+
+
+def test_bytecode_is_asked_of_the_python_that_is_named(tmp_path: Path) -> None:
+    """The tables of that Python's PyTorch become a file as it is read, and the process gets no input."""
+    for name, text in TORCH.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nread -r line && exit 1\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    file = torch_bytecode.bytecode_of_torch(str(python))
+    assert (file.path, file.text) == ("<bytecode of the installed PyTorch>", torch_bytecode.bytecode_text(TABLES))
+
+
 def test_bytecode_of_torch_is_kept_and_read_again(folder: Path) -> None:
     """The dumped file gives the same text as PyTorch itself, and a run with nothing to do starts no PyTorch."""
     assert drop_in("--out", "asked", "--dump-bytecode", "kept.json") == 0
