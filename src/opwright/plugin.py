@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opwright.cpp.c_types import TENSOR, CType, const_ref, mut_ref, optional
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import TypeConversion
-    from opwright.dialects.cpp_expressions import CppFault, CppName, find_cpp_fault, free_names, split_cpp
+    from opwright.dialects.cpp_parts import CppFault, CppName, find_cpp_fault, free_names, split_cpp
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.dialects.extra_keys import (
         ANY_VALUE,
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from opwright.plugins.activation import use_plugins
     from opwright.plugins.plugin import Plugin
     from opwright.schema.function import Argument, FunctionSchema
+    from opwright.source.built_nodes import NodeValue, node_at, part_of, texts_of, with_entries, without_entries
     from opwright.source.code_pages import Code
     from opwright.source.diagnostic import Diagnostics, Edit, Fault, did_you_mean
     from opwright.source.expect import (
@@ -82,19 +83,7 @@ if TYPE_CHECKING:
         expect_string,
         expect_strings,
     )
-    from opwright.source.nodes import (
-        Mapping,
-        Node,
-        NodeValue,
-        Scalar,
-        Sequence,
-        node_at,
-        part_of,
-        text_of,
-        texts_of,
-        with_entries,
-        without_entries,
-    )
+    from opwright.source.nodes import Mapping, Node, Scalar, Sequence, text_of
     from opwright.source.span import Span
     from opwright.source.text import SourceFile
     from opwright.source.yaml import load_yaml
@@ -222,7 +211,7 @@ _MODULES: Final = {
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
     "dialects.named_files": ("read_beside",),
-    "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
+    "dialects.cpp_parts": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
     "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
     "dialects.extra_keys": (
         "ANY_VALUE",
@@ -275,6 +264,7 @@ _MODULES: Final = {
     "plugins.activation": ("use_plugins",),
     "plugins.plugin": ("Plugin",),
     "schema.function": ("Argument", "FunctionSchema"),
+    "source.built_nodes": ("NodeValue", "node_at", "part_of", "texts_of", "with_entries", "without_entries"),
     "source.code_pages": ("Code",),
     "source.diagnostic": ("Diagnostics", "Edit", "Fault", "did_you_mean"),
     "source.expect": (
@@ -285,19 +275,7 @@ _MODULES: Final = {
         "expect_string",
         "expect_strings",
     ),
-    "source.nodes": (
-        "Mapping",
-        "Node",
-        "NodeValue",
-        "Scalar",
-        "Sequence",
-        "node_at",
-        "part_of",
-        "text_of",
-        "texts_of",
-        "with_entries",
-        "without_entries",
-    ),
+    "source.nodes": ("Mapping", "Node", "Scalar", "Sequence", "text_of"),
     "source.span": ("Span",),
     "source.text": ("SourceFile",),
     "source.yaml": ("load_yaml",),

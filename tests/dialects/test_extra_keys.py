@@ -40,18 +40,9 @@ from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.run.loading import load as load_pytorch
+from opwright.source.built_nodes import NodeValue, node_at, part_of, with_entries, without_entries
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import (
-    Mapping,
-    Node,
-    NodeValue,
-    Scalar,
-    Sequence,
-    node_at,
-    part_of,
-    with_entries,
-    without_entries,
-)
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults
 

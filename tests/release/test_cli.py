@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.cli.arguments import ask_whole_download
+from opwright.cli.input_arguments import ask_whole_download
 from opwright.cli.main import main
 from opwright.release.inputs import from_version
 from opwright.release.rules import Rules

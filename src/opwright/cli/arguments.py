@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
     from opwright.emit.emitter import Options
     from opwright.model.selection import Selection
-    from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 __all__ = [
     "LateChoices",
     "Parser",
-    "add_allow_path_argument",
     "add_backend_arguments",
     "add_download_arguments",
     "add_drop_in_arguments",
@@ -32,9 +30,7 @@ __all__ = [
     "add_lean_argument",
     "add_native_aot_argument",
     "add_selection_arguments",
-    "ask_whole_download",
     "not_empty",
-    "open_named_inputs",
     "options",
     "selection",
     "terminal_columns",
@@ -252,19 +248,6 @@ def add_release_argument(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--allow-path`."""
-    parser.add_argument(
-        "--allow-path",
-        metavar="PATH",
-        action="append",
-        default=[],
-        type=not_empty,
-        help="let the heads of files name this file, or the files of this folder, although it is outside of their "
-        "project (may be repeated)",
-    )
-
-
 def not_empty(text: str) -> str:
     """The type of an argument that must not be empty: an empty variable of a script does not mean the default."""
     if not text:
@@ -289,37 +272,6 @@ def chosen_devices(arguments: argparse.Namespace) -> frozenset[str]:
     from opwright.model.dispatch_key import device_flags
 
     return frozenset(flag for flag in device_flags() if getattr(arguments, flag))
-
-
-def open_named_inputs(
-    arguments: argparse.Namespace, sink: Diagnostics | None = None, torch: str | None = None
-) -> Inputs:
-    """The inputs that the arguments name; `torch` replaces `--torch`."""
-    from opwright.release.inputs import open_inputs
-
-    return open_inputs(
-        torch or arguments.torch,
-        arguments.source_path,
-        ask_whole=ask_whole_download(arguments),
-        require_hashes=arguments.require_hashes,
-        sink=sink,
-    )
-
-
-def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:
-    """A function that decides whether to download a whole wheel: by `--yes`, else it asks on a terminal, else no."""
-
-    def answer(name: str, size: int | None) -> bool:
-        if arguments.yes:
-            return True
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return False
-        shown = f" ({size / 1e6:.0f} MB)" if size else ""
-        sys.stderr.write(f"The index cannot send parts of files. Download all of {name}{shown}? [y/N] ")
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-    return answer
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,8 @@ from opwright.check.formats import render_github, render_json, render_sarif, ren
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.check.suppressions import CodeFilter, is_prefix
 from opwright.cli import console
-from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
+from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.streams import print_or_write, say, wants_color
 from opwright.files.user_files import finish_killed_runs

@@ -19,7 +19,8 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_allow_path_argument, add_download_arguments, ask_whole_download, not_empty
+from opwright.cli.arguments import add_download_arguments, not_empty
+from opwright.cli.input_arguments import add_allow_path_argument, ask_whole_download
 from opwright.cli.streams import print_or_write
 from opwright.diff import output_reports, reports
 from opwright.diff.backend import BackendTask, backend_tasks, named_operators

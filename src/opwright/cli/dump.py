@@ -17,7 +17,8 @@ import os
 import sys
 
 from opwright.cli import console
-from opwright.cli.arguments import add_allow_path_argument, add_input_arguments, not_empty, open_named_inputs
+from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
 from opwright.dump.data import JsonValue
 from opwright.dump.document import dumped_files, parse_dump, render_dump

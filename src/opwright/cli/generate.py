@@ -15,17 +15,16 @@ from functools import partial
 
 from opwright.cli.arguments import (
     LateChoices,
-    add_allow_path_argument,
     add_backend_arguments,
     add_input_arguments,
     add_lean_argument,
     add_selection_arguments,
     chosen_devices,
     not_empty,
-    open_named_inputs,
     options,
     selection,
 )
+from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.named_plugins import add_plugin_argument, settle_plugins
 from opwright.cli.runs import current_manifest, further_files, request_facts, run_of, write_edit
 from opwright.emit.executorch.template_names import template_paths

@@ -15,7 +15,8 @@ from typing import Final
 
 from opwright import __version__
 from opwright.cli import console
-from opwright.cli.arguments import add_allow_path_argument, not_empty
+from opwright.cli.arguments import not_empty
+from opwright.cli.input_arguments import add_allow_path_argument
 from opwright.cli.named_plugins import add_plugin_argument
 from opwright.source.diagnostic import Diagnostics
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import add_input_arguments, not_empty, open_named_inputs
+from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.input_arguments import open_named_inputs
 from opwright.source.patterns import lazy_pattern
 
 TYPE_CHECKING = False

@@ -14,7 +14,8 @@ import argparse
 import os
 import sys
 
-from opwright.cli.arguments import add_input_arguments, not_empty, open_named_inputs
+from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
 from opwright.cli.streams import say
 from opwright.run.session import Session

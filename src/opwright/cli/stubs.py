@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, open_named_inputs
+from opwright.cli.arguments import add_input_arguments
 from opwright.cli.extras import list_or_check, write_outputs
+from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, run_of
 from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, program_families

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, open_named_inputs
+from opwright.cli.arguments import add_input_arguments
+from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.streams import say
 from opwright.files.plain_files import read_below, read_plain_file, stays_below
 from opwright.files.staging import STATE_FOLDER

@@ -7,10 +7,11 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.model.library import PYTORCH
+from opwright.source.built_nodes import NodeValue, node_at, part_of
 from opwright.source.codes import NOT_TAKEN
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.nodes import Node, NodeValue, Scalar, Sequence, node_at, part_of
+from opwright.source.nodes import Node, Scalar, Sequence
 
 __all__ = ["ListedOperator", "known_operators", "leave_out", "listed_operators"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from opwright.convention import public_api
-from opwright.dialects.cpp_expressions import split_cpp
+from opwright.dialects.cpp_parts import split_cpp
 from opwright.lsp.formulas import call_at, declarations_of, formula_at
 from opwright.lsp.operators import load_operation
 from opwright.lsp.project import Project

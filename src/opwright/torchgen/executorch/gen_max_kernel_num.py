@@ -37,7 +37,7 @@ _OPTIONS = (
 
 
 def _work(values: Values, files: Files) -> Result:
-    from opwright.selective.shapes import SELECTED
+    from opwright.torchgen.executorch.document_shapes import SELECTED
 
     path, total = str(values["output_path"]), 0
     selections = values["oplist_yaml"]

@@ -106,7 +106,7 @@ def _add_model(kernel_keys: dict[str, set[str]], path: str, files: Files) -> Non
 
 def _declared_names(path: str, files: Files) -> list[str]:
     """The qualified names of the operators that a file declares."""
-    from opwright.selective.shapes import OPERATOR_ENTRIES
+    from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
 
     entries = files.value(path, OPERATOR_ENTRIES, "a file of operators")
     assert isinstance(entries, list)

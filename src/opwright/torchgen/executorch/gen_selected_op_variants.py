@@ -31,7 +31,7 @@ _OPTIONS = (
 
 
 def _work(values: Values, files: Files) -> Result:
-    from opwright.selective.shapes import SELECTED
+    from opwright.torchgen.executorch.document_shapes import SELECTED
 
     path = str(values["yaml_file_path"])
     selection = files.value(path, SELECTED, "a selection")

@@ -36,7 +36,7 @@ def _work(values: Values, files: Files) -> Result:
     if listed is not None:
         names += [name.strip() for name in str(listed).split(",") if name.strip()]
     if path:
-        from opwright.selective.shapes import SELECTED
+        from opwright.torchgen.executorch.document_shapes import SELECTED
 
         selection = files.value(str(path), SELECTED, "a selection")
         assert isinstance(selection, dict)

@@ -50,7 +50,7 @@ def _work(values: Values, files: Files) -> Result:
 
 def _entries(path: str, files: Files) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries of a file by qualified name; of two with one name the later one counts."""
-    from opwright.selective.shapes import OPERATOR_ENTRIES
+    from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
 
     entries = files.value(path, OPERATOR_ENTRIES, "a file of operators")
     assert isinstance(entries, list)

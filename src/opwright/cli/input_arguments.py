@@ -1,0 +1,61 @@
+"""Arguments of commands about their inputs, and the inputs that these name."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from opwright.cli.arguments import not_empty
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opwright.release.view import Inputs
+    from opwright.source.diagnostic import Diagnostics
+
+__all__ = ["add_allow_path_argument", "ask_whole_download", "open_named_inputs"]
+
+
+def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--allow-path`."""
+    parser.add_argument(
+        "--allow-path",
+        metavar="PATH",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="let the heads of files name this file, or the files of this folder, although it is outside of their "
+        "project (may be repeated)",
+    )
+
+
+def open_named_inputs(
+    arguments: argparse.Namespace, sink: Diagnostics | None = None, torch: str | None = None
+) -> Inputs:
+    """The inputs that the arguments name; `torch` replaces `--torch`."""
+    from opwright.release.inputs import open_inputs
+
+    return open_inputs(
+        torch or arguments.torch,
+        arguments.source_path,
+        ask_whole=ask_whole_download(arguments),
+        require_hashes=arguments.require_hashes,
+        sink=sink,
+    )
+
+
+def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:
+    """A function that decides whether to download a whole wheel: by `--yes`, else it asks on a terminal, else no."""
+
+    def answer(name: str, size: int | None) -> bool:
+        if arguments.yes:
+            return True
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return False
+        shown = f" ({size / 1e6:.0f} MB)" if size else ""
+        sys.stderr.write(f"The index cannot send parts of files. Download all of {name}{shown}? [y/N] ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    return answer
