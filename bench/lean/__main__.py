@@ -24,6 +24,7 @@ SOURCES = (
     "Operators",
     "RegisterCompositeExplicitAutogradNonFunctional",
     "RegisterCPU",
+    "RegisterFunctionalization",
 )
 
 
@@ -33,9 +34,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=SOURCES, help="compile only this source")
     chosen = parser.parse_args().only or SOURCES
     with tempfile.TemporaryDirectory() as folder:
-        usual, lean = Path(folder, "usual"), Path(folder, "lean")
-        opwright(["generate", "--torch", "auto", "--out", str(usual)])
-        opwright(["generate", "--torch", "auto", "--out", str(lean), "--lean"])
+        usual, lean = written(Path(folder))
         rows = []
         for name in chosen:
             costs = [compiled(out, name) for out in (usual, lean)]
@@ -45,16 +44,30 @@ def main() -> None:
     print(*table(["source", *heads, *(f"lean {head}" for head in heads)], rows), sep="\n")
 
 
-def compiled(out: Path, name: str) -> list[Cost]:
-    """What the numbered files of a source take, each compiled as PyTorch's build does, into the folder of the run."""
+def written(folder: Path) -> tuple[Path, Path]:
+    """The folders of the usual and of the lean files, which a run writes below a folder."""
+    usual, lean = folder / "usual", folder / "lean"
+    opwright(["generate", "--torch", "auto", "--out", str(usual)])
+    opwright(["generate", "--torch", "auto", "--out", str(lean), "--lean"])
+    return usual, lean
+
+
+def compile_command(out: Path) -> list[str]:
+    """How PyTorch's build compiles a generated source, with the generated headers before those of PyTorch."""
     program = compiler_program()
     assert program is not None, "there is no C++ compiler"
-    flags = Compiler(program, out, (out / "aten" / "src",)).flags()
+    flags = Compiler(program, out, (out / "aten" / "src", out)).flags()
     flags[flags.index("-O0")] = "-O2"
+    return [program, *flags]
+
+
+def compiled(out: Path, name: str) -> list[Cost]:
+    """What the numbered files of a source take, each compiled into the folder of the run."""
+    command = compile_command(out)
     for old in out.glob("*.o"):
         old.unlink()
     return [
-        run([program, *flags, "-c", str(source), "-o", str(out / f"{source.stem}.o")])
+        run([*command, "-c", str(source), "-o", str(out / f"{source.stem}.o")])
         for source in sorted((out / "aten" / "src" / "ATen").glob(f"{name}_[0-9]*.cpp"))
     ]
 

@@ -1,0 +1,1 @@
+"""What lean files save: seconds of compilers, and what edits rebuild (`make bench-lean`)."""
