@@ -59,13 +59,14 @@ class Project:
         core = f"{_ATEN}/core"
         known = symbols(self._out / core / "aten_interned_strings.h")
         umbrella, graph = f"{self._tree}/{core}/interned_strings.h", f"{self._tree}/torch/csrc/jit/ir/ir.h"
+        lazy = f"{self._tree}/torch/csrc/lazy/ts_backend/ts_node.h"
 
         def change(path: str, files: list[str]) -> list[str]:
             if path == graph:
                 return [file for file in files if file != umbrella]
-            uses = path.startswith(f"{self._tree}/torch/") and names_symbols(
-                Path(path).read_text(encoding="utf-8", errors="replace"), known
-            )
+            if not path.startswith(f"{self._tree}/torch/"):
+                return files
+            uses = path == lazy or names_symbols(Path(path).read_text(encoding="utf-8", errors="replace"), known)
             return [*files, umbrella] if uses else files
 
         return change
