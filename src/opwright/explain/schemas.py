@@ -26,8 +26,6 @@ _KINDS: Final = {
     SchemaKind.out: "out",
 }
 
-_TAG_OF_SYNTHESIZED: Final = "generated"
-
 
 def place_of(function: NativeFunction) -> FilePlace:
     """Where the entry of an overload is, or that of the overload from which it is synthesized."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence as Files
 
 from opwright.dialects.backend.entries import load_entries, refused_entry
 from opwright.dialects.backend.entry_builder import SectionContext
-from opwright.dialects.backend.foreign_operators import load_foreign_operators
 from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_checks import (
@@ -27,7 +26,7 @@ from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import BACKEND_ENTRY
 from opwright.dialects.field import OPERATORS
-from opwright.dialects.table import LIBRARY
+from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
 from opwright.model.operator_library import OperatorLibrary, OwnWrappers
@@ -67,7 +66,9 @@ def _load_backend(
 ) -> ExternalBackend | None:
     """The backend of a file; None if nothing is written for it, or if it has no dispatch key that exists."""
     own = [f"{function.namespace}::{function.name}" for library in libraries for function in library.catalog]
-    operators = OperatorIndex(context, {} if context.tolerant else load_foreign_operators(head, context), own)
+    # Programs in the reference's place know PyTorch's own operators alone.
+    foreign = {} if context.tolerant else BACKEND.module("foreign_operators").load_foreign_operators(head, context)
+    operators = OperatorIndex(context, foreign, own)
     if context.tolerant and not has_operators(head.root):
         check_unwritten(head, context)
         kind = SECTIONS["autograd"]
