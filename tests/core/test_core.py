@@ -29,7 +29,7 @@ OUTSIDE = {
 PARTS_OUTSIDE = ("dialects.library", "dialects.executorch", "emit.library", "emit.stubs", "emit.executorch")
 NETWORK = {"asyncio", "ftplib", "http", "netrc", "smtplib", "socket", "ssl", "urllib"}
 #: What reviewers of a vendored copy read. It may grow, knowingly.
-MOST_LINES = 55_100
+MOST_LINES = 55_000
 
 
 @cache
