@@ -47,13 +47,8 @@ def release_jobs(release: str) -> list[Job]:
     """The jobs of one release, whose names begin with it: one for each family that Opwright writes for it."""
     held = rules(release)
     folders = FOLDERS if held.enum_tag_is_header_only else FOLDERS[:4]
-    if not held.torch_build_files:
-        jobs = [annotated(), backend_of_release(release)]
-        jobs += [static_runtime()] if held.static_runtime_files else []
-        return [replace(job, name=f"{release}-{job.name}", inputs=release) for job in jobs]
     suites = dict(ATEN_JOBS)
-    missing = {flag for flag, first in FIRST_WITH_FLAG.items() if held.version < first}
-    suites["devices"] = tuple(flag for flag in suites["devices"] if flag not in missing)
+    suites["devices"] = _known_flags(suites["devices"], release)
     if held.native_aot_stubs:
         suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
     jobs = [aten(name, *flags, inputs=release, folders=folders) for name, flags in suites.items()]
@@ -62,7 +57,7 @@ def release_jobs(release: str) -> list[Job]:
     jobs.append(generate_code("python", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")))
     jobs.append(annotated())
     jobs.append(backend_of_release(release))
-    jobs.append(static_runtime())
+    jobs += [static_runtime()] if held.static_runtime_files else []
     lazy = f"{LAZY}@{release}"
     made = [replace(job, inputs=release) for job in jobs]
     made += [lazy_build(lazy), lazy_wide(lazy)] if held.lazy_and_executorch_files else []
@@ -93,8 +88,6 @@ def flag_release_jobs(release: str) -> list[Job]:
 
     Left out are those that stand in `release_jobs` already, and those that begin with headers of the installed one.
     """
-    if not rules(release).torch_build_files:
-        return []
     known = {(*FOLDERS, *flags) for flags in ATEN_JOBS.values()}
     chosen = [
         job
@@ -117,8 +110,10 @@ _FLAGS = 4
 
 
 def _known_flags(step: Command, release: str) -> Command:
-    """A command without the folder of headers for code that does not link to torch, where a release has none."""
-    if rules(release).enum_tag_is_header_only or FOLDERS[4] not in step:
+    """A command without the flags that the generator of a release does not have."""
+    held = rules(release)
+    step = tuple(word for word in step if held.version >= FIRST_WITH_FLAG.get(word, held.version))
+    if held.enum_tag_is_header_only or FOLDERS[4] not in step:
         return step
     place = step.index(FOLDERS[4])
     return step[:place] + step[place + 2 :]

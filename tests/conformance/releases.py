@@ -39,9 +39,8 @@ def arguments() -> argparse.ArgumentParser:
 
 def every_job() -> list[Job]:
     """All usual jobs, and for each release that of the headers that its wheel ships."""
-    built = [release for release in RELEASES if rules(release).torch_build_files]
-    lazy = [release for release in built if rules(release).lazy_and_executorch_files]
-    return [*all_release_jobs(), *map(shipped_job, built), *map(shipped_lazy_job, lazy)]
+    lazy = [release for release in RELEASES if rules(release).lazy_and_executorch_files]
+    return [*all_release_jobs(), *map(shipped_job, RELEASES), *map(shipped_lazy_job, lazy)]
 
 
 def full_jobs() -> list[Job]:

@@ -1,4 +1,4 @@
-"""What differs in files of PyTorch's own build before 2.7 and before 2.6."""
+"""What differs in files of PyTorch's own build before 2.7, 2.6 and 2.5."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.aten import functionalization, functions, operators
 from opwright.emit.aten.register import registration
 from opwright.emit.emitter import EmitterSource
+from opwright.emit.older import OPTIONALS, spelled
 from opwright.emit.python.torch_functions import emitters as python_emitters
+from opwright.emit.registry import emitters
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.rules import Rules
 from opwright.release.version import Version
@@ -20,7 +22,7 @@ from opwright.source.text import SourceFile
 from tests.dialects.loading import TAGS
 from tests.emit.emitting import job_of, paths_of, slots_of
 
-OLDEST, OLD, NEW = (Rules(Version(2, minor)) for minor in (5, 6, 7))
+FIRST, OLDEST, OLD, NEW = (Rules(Version(2, minor)) for minor in (4, 5, 6, 7))
 
 KERNELS = """
 - func: turn(Tensor self) -> Tensor
@@ -99,6 +101,78 @@ def test_spellings_changed_in_2_6(source: EmitterSource, path: str, older: str, 
         text = "\n".join("\n".join([value] if isinstance(value, str) else value) for value in slots.values())
         assert spelling in text
         assert other not in text or "STATIC_CONST_STR" in older
+
+
+OPTIONAL = """
+- func: plus(Tensor self, Tensor? other, *, MemoryFormat? memory_format=contiguous_format) -> Tensor
+  dispatch:
+    CPU: plus
+- func: _scaled_dot_product_flash_attention(Tensor query) -> (Tensor output, SymInt size)
+  dispatch:
+    CPU: attention
+- func: grow_(Tensor(a!) self) -> Tensor(a!)
+  dispatch:
+    CPU: grow_
+  autogen: grow, grow.out
+"""
+
+
+def file_text(path: str, rules: Rules) -> str:
+    """The slots of one of PyTorch's files as one text."""
+    job = job_of(OPTIONAL, rules=rules)
+    slots = slots_of(lambda job: emitters(job, ["headers", "sources", "autograd"]), path, job)
+    return "\n".join("\n".join([value] if isinstance(value, str) else value) for value in slots.values())
+
+
+@pytest.mark.parametrize(
+    ("path", "older", "newer"),
+    [
+        ("plus_native.h", "memory_format=MemoryFormat::Contiguous", "memory_format=c10::MemoryFormat::Contiguous"),
+        ("VmapGeneratedPlumbing.h", "\n  optional<Tensor> other_value;\n", "\n  std::optional<Tensor> other_value;\n"),
+        (
+            "VmapGeneratedPlumbing.h",
+            "  Tensor self_value;\n  optional<int64_t> self_bdim;\n  std::tie(self_value, self_bdim) = unwrap",
+            "  auto [self_value, self_bdim] = unwrap",
+        ),
+        (
+            "RegisterFunctionalizationEverything.cpp",
+            "impl::propagate_xla_data(self, ",
+            "impl::propagate_xla_data_direct(",
+        ),
+        ("CompositeViewCopyKernels.cpp", "#include <ATen/ops/grow_ops.h>", "#include <ATen/ops/grow_native.h>"),
+    ],
+)
+def test_texts_changed_in_2_5(path: str, older: str, newer: str) -> None:
+    """Each release has its own text."""
+    before, after = file_text(path, FIRST), file_text(path, OLDEST)
+    assert older in before
+    assert newer in after
+    assert newer not in before
+
+
+def test_attention_got_plumbing_in_2_5() -> None:
+    """Its other results are passed on unchanged since then; before, its plumbing is written by hand."""
+    name = "_scaled_dot_product_flash_attention_generated_plumbing"
+    assert name not in file_text("VmapGeneratedPlumbing.h", FIRST)
+    assert name in file_text("VmapGeneratedPlumbing.h", OLDEST)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("  ::std::optional<at::Tensor> original_self;", "  c10::optional<at::Tensor> original_self;"),
+        (
+            "  auto self_storage_saved =\n    f() ? ::std::optional<Storage>(x) : ::std::nullopt;",
+            "  c10::optional<Storage> self_storage_saved =\n    f() ? c10::optional<Storage>(x) : c10::nullopt;",
+        ),
+        ("const ::std::optional<at::Tensor> & weight", "const ::std::optional<at::Tensor> & weight"),
+        ("  std::optional<std::string> mode;", "  c10::optional<std::string> mode;"),
+    ],
+)
+def test_optional_values_of_autograd(newer: str, older: str) -> None:
+    """Bodies name optional values of c10 before 2.5; parameters never do."""
+    assert spelled(newer, FIRST.autograd_has_std_optional, *OPTIONALS) == older
+    assert spelled(newer, OLDEST.autograd_has_std_optional, *OPTIONALS) == newer
 
 
 def test_core_composites_have_out_forms_since_2_6() -> None:

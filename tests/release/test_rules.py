@@ -29,7 +29,7 @@ def changed(older: str, newer: str) -> set[str]:
 @pytest.mark.parametrize(
     ("older", "newer", "count"),
     [
-        ("2.4.1", "2.5.0", 6),
+        ("2.4.1", "2.5.0", 10),
         ("2.5.1", "2.6.0", 11),
         ("2.6.0", "2.7.0", 7),
         ("2.7.1", "2.8.0", 9),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
-__all__ = ["Spelling", "spelled"]
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Slots
+from opwright.release.rules import Rules
+
+__all__ = ["OPTIONALS", "Spelling", "in_spelling_of_release", "spelled"]
 
 Spelling: TypeAlias = "tuple[re.Pattern[str], str]"
 """A pattern that finds the newer form, and the older one, which may name groups of the pattern."""
@@ -23,3 +27,55 @@ def spelled(text: str, is_new: bool, *spellings: Spelling) -> str:
         for pattern, older in spellings:
             text = pattern.sub(older, text)
     return text
+
+
+#: Optional values of std in the kernels of autograd, and those of c10. Parameters have values of std in any release.
+OPTIONALS: Final[Sequence[Spelling]] = (
+    (re.compile(r"(?:::)?std::nullopt"), "c10::nullopt"),
+    (
+        re.compile(
+            r"(?:::)?std::optional"
+            r"(?=<(?:Storage|Tensor|MemoryFormat|ScalarType|std::string|c10::(?:OperatorHandle|SymIntArrayRef))>)"
+        ),
+        "c10::optional",
+    ),
+    (re.compile(r"::std::optional(?=<at::Tensor>>? original_)"), "c10::optional"),
+    (re.compile(r"auto(?= \w+_storage_saved =)"), "c10::optional<Storage>"),
+)
+
+#: A default that names a memory format, and the same without its namespace.
+_MEMORY_FORMAT: Final[Spelling] = (re.compile(r"(= ?|default: )c10::(?=MemoryFormat::Contiguous)"), r"\1")
+
+
+def in_spelling_of_release(emitter: AnyEmitter, rules: Rules) -> AnyEmitter:
+    """An emitter of PyTorch's files that spells what stands in many of them as the release does."""
+    if rules.default_memory_format_is_qualified:
+        return emitter
+    return Emitter(
+        name=emitter.name,
+        family=emitter.family,
+        template=emitter.template,
+        folder=emitter.folder,
+        units=emitter.units,
+        fragment=_with_older_defaults(emitter.fragment),
+        layout=emitter.layout,
+        file_slots=lambda job: _older_defaults(emitter.file_slots(job)),
+        reads=emitter.reads,
+        line_names=emitter.line_names,
+        belong_to_sources=emitter.belong_to_sources,
+    )
+
+
+def _with_older_defaults(
+    fragment: Callable[[Any, FragmentContext], Slots],
+) -> Callable[[Any, FragmentContext], Slots]:
+    return lambda unit, context: _older_defaults(fragment(unit, context))
+
+
+def _older_defaults(slots: Slots) -> Slots:
+    return {
+        name: spelled(value, False, _MEMORY_FORMAT)
+        if isinstance(value, str)
+        else [spelled(text, False, _MEMORY_FORMAT) for text in value]
+        for name, value in slots.items()
+    }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Final, TypeAlias
 
     from opwright.emit.emitter import AnyEmitter, EmitterSource, Job
+    from opwright.release.rules import Rules
     from opwright.source.diagnostic import Diagnostics
 
     CheckFunction: TypeAlias = Callable[[Job, Diagnostics], None]
@@ -203,7 +204,6 @@ _ROWS: Final = (
         imports=(".aten.kernel_checks",),
         has_local_units=True,
         programs={"gen": "headers"},
-        rule="torch_build_files",
     ),
     Family(
         "sources",
@@ -230,7 +230,6 @@ _ROWS: Final = (
         imports=(".aten.kernel_checks",),
         has_local_units=True,
         programs={"gen": "sources"},
-        rule="torch_build_files",
     ),
     Family(
         "declarations_yaml",
@@ -239,7 +238,6 @@ _ROWS: Final = (
         folders=_ATEN,
         has_local_units=True,
         programs={"gen": "declarations_yaml"},
-        rule="torch_build_files",
     ),
     Family(
         "autograd",
@@ -257,7 +255,6 @@ _ROWS: Final = (
         dialects=("derivatives",),
         has_local_units=True,
         programs={"generate_code": "libtorch", "gen_autograd": None},
-        rule="torch_build_files",
     ),
     Family(
         "python",
@@ -271,7 +268,6 @@ _ROWS: Final = (
         imports=(".python.units",),
         has_local_units=True,
         programs={"generate_code": "pybindings", "gen_autograd_python": None},
-        rule="torch_build_files",
     ),
     Family(
         "annotated",
@@ -288,7 +284,6 @@ _ROWS: Final = (
         folders={"functionalization": "torch/csrc/functionalization/generated"},
         has_local_units=True,
         programs={"generate_code": None},
-        rule="torch_build_files",
     ),
     Family(
         "unboxing",
@@ -299,7 +294,6 @@ _ROWS: Final = (
         by_default=False,
         selects_as_aten=True,
         programs={"gen_unboxing": None},
-        rule="torch_build_files",
     ),
     Family(
         "stubs",
@@ -583,6 +577,7 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     >>> [emitter.name for emitter in emitters(job, ["declarations_yaml"])]
     ['declarations_yaml']
     """
+    respelled: Callable[[AnyEmitter, Rules], AnyEmitter] = _module(".older").in_spelling_of_release
     for family in families:
         if FAMILIES[family].serves_libraries and not job.libraries:
             continue
@@ -590,4 +585,4 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
             make_emitters: EmitterSource = _module(source).emitters if isinstance(source, str) else source
             for emitter in make_emitters(job):
                 if emitter.family == family:
-                    yield emitter
+                    yield emitter if job.libraries else respelled(emitter, job.rules)

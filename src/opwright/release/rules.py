@@ -27,12 +27,6 @@ class Rules(BehaviourTable):
 
     # Which files Opwright writes, and what it accepts.
 
-    torch_build_files = from_release(
-        "2.5",
-        "Opwright writes the files of PyTorch's own build: ATen, C shims, autograd and Python bindings.",
-        "Those of older releases differ in more than layout; files of external backends have.",
-        None,
-    )
     lazy_and_executorch_files = from_release(
         "2.8",
         "Opwright writes the files of lazy tensors and of ExecuTorch.",
@@ -190,6 +184,30 @@ class Rules(BehaviourTable):
         Mark("torchgen/gen_backend_stubs.py", '"dispatch_helpers"'),
     )
 
+    default_memory_format_is_qualified = from_release(
+        "2.5",
+        "The default `contiguous_format` has its namespace in C++.",
+        "The name is found wherever a declaration stands.",
+        None,
+    )
+    xla_data_passed_between_inner_tensors = from_release(
+        "2.5",
+        "Functionalized writes pass data of XLA from the inner tensor before an update to the one after it.",
+        "The update may give the wrapper another inner tensor.",
+        Mark("torchgen/gen_functionalization_type.py", "propagate_xla_data_direct"),
+    )
+    composite_kernels_are_exported = from_release(
+        "2.5",
+        "`CompositeViewCopyKernels.cpp` includes the native headers of all operators whose kernels it defines.",
+        "The declarations there export the definitions.",
+        None,
+    )
+    plumbing_binds_pairs = from_release(
+        "2.5",
+        "Plumbing of vmap binds a tensor and its batch dimension at once, and names `std::optional` in full.",
+        "C++17 has structured bindings.",
+        None,
+    )
     core_composites_have_out_forms = from_release(
         "2.6",
         "A composite with the tag `core` gets the out form that its `autogen` asks for.",
@@ -329,6 +347,12 @@ class Rules(BehaviourTable):
         "2.5",
         "Nodes tell compiled autograd whether a saved variable is an output of theirs.",
         "An output is unpacked for the node that made it.",
+        None,
+    )
+    autograd_has_std_optional = from_release(
+        "2.5",
+        "Bodies of autograd's files name optional values of std, not of c10.",
+        "The type of c10 became a name of the one of the standard library.",
         None,
     )
     gradients_are_pure = from_release(

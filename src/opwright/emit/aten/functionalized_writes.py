@@ -25,7 +25,7 @@ class WriteKernel(NamedTuple):
     `returned` names the argument that each return aliases, with None for new values. `fresh` are the results of the
     functional form that the kernel returns as new values. `written` are the written arguments, each with the result
     that becomes its value. `needs_reference` is the condition under which the kernel runs the operator on meta tensors
-    first.
+    first. `passes_inner`: data of XLA are passed from the inner tensor before an update to the one after it.
     """
 
     function: NativeFunction
@@ -38,6 +38,7 @@ class WriteKernel(NamedTuple):
     written: Sequence[tuple[str, str]]
     output: str
     needs_reference: str
+    passes_inner: bool
 
 
 def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Rules) -> WriteKernel:
@@ -67,6 +68,7 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
         written=written,
         output=output,
         needs_reference=reference_condition(checked, rules),
+        passes_inner=rules.xla_data_passed_between_inner_tensors,
     )
 
 
@@ -113,16 +115,19 @@ def _updates(kernel: WriteKernel) -> str:
         f"  auto {output} = {IMPL}to_functional_tensor({result});"
         for output, result in zip(outputs, kernel.fresh, strict=True)
     ]
-    statements += [
-        f"""\
-  auto {name}_inner = {IMPL}from_functional_tensor({name});
+    for name, result in kernel.written:
+        update = f"""\
   {IMPL}replace_({name}, {result});
   {IMPL}commit_update({name});
-  {IMPL}sync({name});
+  {IMPL}sync({name});"""
+        if kernel.passes_inner:
+            statements.append(f"""\
+  auto {name}_inner = {IMPL}from_functional_tensor({name});
+{update}
   auto {name}_inner_updated = {IMPL}from_functional_tensor({name});
-  {IMPL}propagate_xla_data_direct({name}_inner, {name}_inner_updated);"""
-        for name, result in kernel.written
-    ]
+  {IMPL}propagate_xla_data_direct({name}_inner, {name}_inner_updated);""")
+        else:
+            statements.append(f"  {IMPL}propagate_xla_data({name}, {result});\n{update}")
     function = kernel.function
     values = returned_values(kernel.returned, outputs)
     statements.append("    " + dispatcher.return_statement(function.schema.returns, values, function.style))

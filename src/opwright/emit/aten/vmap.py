@@ -7,11 +7,13 @@ the indices of their batch dimensions, and wraps the results.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
+from opwright.emit.older import Spelling, spelled
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import MIXED_RETURNS
@@ -27,11 +29,11 @@ class Plumbing(enum.Enum):
     RETURNS_NOTHING = "gen_vmap_plumbing_no_returns"
 
 
-def plumbing_kind(function: NativeFunction) -> Plumbing | None:
+def plumbing_kind(function: NativeFunction, mixed: frozenset[str] = MIXED_RETURNS.in_any_release) -> Plumbing | None:
     """The plumbing of an operator; None if the operator needs plumbing that is written by hand.
 
-    These are operators without tensors, with other returns than tensors, in-place views, and operators that write to
-    other arguments than the first.
+    These are operators without tensors, with other returns than tensors unless they are `mixed` ones of PyTorch,
+    in-place views, and operators that write to other arguments than the first.
     """
     schema = function.schema
     if not any(argument.type.is_tensor_like for argument in schema.arguments.all):
@@ -39,7 +41,7 @@ def plumbing_kind(function: NativeFunction) -> Plumbing | None:
     if not schema.returns:
         return Plumbing.RETURNS_NOTHING
     tensors_only = all(result.type.is_tensor_like for result in schema.returns)
-    knows_mixed = function.library is PYTORCH and schema.name.unambiguous in MIXED_RETURNS.in_any_release
+    knows_mixed = function.library is PYTORCH and schema.name.unambiguous in mixed
     if not tensors_only and not knows_mixed:
         return None
     if "inplace_view" in function.tags:
@@ -170,7 +172,8 @@ _ENDING: Final = """
 @per_job
 def _plumbed_functions(job: Job) -> Sequence[NativeFunction]:
     """The overloads with plumbing."""
-    return [function for function in job.catalog.functions if plumbing_kind(function) is not None]
+    mixed = MIXED_RETURNS.in_release(job.rules)
+    return [function for function in job.catalog.functions if plumbing_kind(function, mixed) is not None]
 
 
 def _units(job: Job) -> Sequence[NativeFunction | None]:
@@ -182,9 +185,22 @@ def _file_slots(job: Job) -> Slots:
     return {"text": _OPENING if _plumbed_functions(job) else f"{_OPENING}\n"}
 
 
+#: A tensor with the index of its batch dimension: a structured binding, and two variables; and optional values.
+_PAIRS: Final[Sequence[Spelling]] = (
+    (
+        re.compile(r"  auto \[(\w+), (\w+)\] = (unwrapTensorAtLevel.*;)"),
+        r"  Tensor \1;\n  optional<int64_t> \2;\n  std::tie(\1, \2) = \3",
+    ),
+    (re.compile(r"^  std::optional<", re.MULTILINE), "  optional<"),
+)
+
+
 def _fragment(function: NativeFunction | None, context: FragmentContext) -> Slots:
     kind = None if function is None else plumbing_kind(function)
-    return {"text": _ENDING if function is None or kind is None else f"{plumbing(function, kind)}\n"}
+    if function is None or kind is None:
+        return {"text": _ENDING}
+    text = spelled(plumbing(function, kind), context.rules.plumbing_binds_pairs, *_PAIRS)
+    return {"text": f"{text}\n"}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

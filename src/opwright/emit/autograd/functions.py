@@ -10,7 +10,7 @@ from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.older import Spelling, spelled
+from opwright.emit.older import OPTIONALS, Spelling, spelled
 from opwright.release.rules import Rules
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
@@ -315,17 +315,24 @@ DEFINITIONS: Final = "autograd_function_definitions"
 
 #: The type of a saved text in a formula.
 _STRING_VIEW: Final[Spelling] = (re.compile(r"std::optional<std::string_view>"), "std::optional<c10::string_view>")
+#: An optional text in a formula.
+_OPTIONAL_TEXT: Final[Spelling] = (
+    re.compile(r"std::optional(<c10::string_view>\(\w+\.value\(\)\)) : std::nullopt"),
+    r"c10::optional\1 : c10::nullopt",
+)
 #: The blanks of the empty line in place of a mask, where a release leaves them.
 _BLANKS: Final = (("]) {\n", "  "), ("})) {\n", "  "))
 
 
 def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {DECLARATIONS: (declaration(unit.node, context.rules),)}
+    text = declaration(unit.node, context.rules)
+    return {DECLARATIONS: (spelled(text, context.rules.autograd_has_std_optional, *OPTIONALS),)}
 
 
 def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
     rules = context.rules
     text = spelled(definition(unit.node, rules), rules.formulas_take_std_string_view, _STRING_VIEW)
+    text = spelled(text, rules.autograd_has_std_optional, _OPTIONAL_TEXT)
     return {DEFINITIONS: (with_blanks(text, rules, *_BLANKS),)}
 
 

@@ -24,6 +24,7 @@ from opwright.emit.autograd.kernels import (
 )
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.emit.older import OPTIONALS, spelled
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES
@@ -201,9 +202,10 @@ def _units(job: Job) -> Sequence[NativeFunction]:
 
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
+    text = spelled(kernel(function), context.rules.autograd_has_std_optional, *OPTIONALS)
     return {
         "ops_headers": (operator_header(function),),
-        "trace_method_definitions": (with_blanks(kernel(function), context.rules, *_BLANKS),),
+        "trace_method_definitions": (with_blanks(text, context.rules, *_BLANKS),),
         "trace_wrapper_registrations": (registration(function, "TraceType"),),
     }
 

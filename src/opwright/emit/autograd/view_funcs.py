@@ -26,7 +26,7 @@ from opwright.emit.autograd.kernels import (
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.older import Spelling, spelled
+from opwright.emit.older import OPTIONALS, Spelling, spelled
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
@@ -243,7 +243,8 @@ _BODIES: Final[Sequence[Spelling]] = (
 
 
 def _declaration_slots(function: NativeFunction, context: FragmentContext) -> Slots:
-    text = with_blanks(declaration(view_func(function)), context.rules, ("ViewFunc()", " "))
+    text = spelled(declaration(view_func(function)), context.rules.autograd_has_std_optional, OPTIONALS[0])
+    text = with_blanks(text, context.rules, ("ViewFunc()", " "))
     return {
         "ops_headers": (operator_header(function),),
         "view_func_declarations": (spelled(text, context.rules.view_funcs_end_without_semicolon, *_BODIES),),
