@@ -20,7 +20,7 @@ _OTHER_BUILDS: Final = re.compile(
     re.IGNORECASE,
 )
 
-#: Seconds of the processor with GCC 12 and `-O2`, means of two to four sources of each folder; `torch` was not measured.
+#: Seconds of the processor with GCC 12 and `-O2`, means of two to four sources of each folder, of `torch` of none.
 _FOLDERS: Final = {
     "c10": 1.3,
     "aten/src/ATen/native/cpu": 14.0,
