@@ -176,6 +176,14 @@ def test_examples_are_laid_out() -> None:
     assert [file.path for file in files_of("examples") if check_layout(file)] == []
 
 
+def test_files_of_pytorch_have_no_canonical_layout() -> None:
+    """PyTorch's own list of operators, and what is no file of operators, are not reported."""
+    for text in ("- func: f(Tensor x) -> Tensor\n  dispatch: {CPU: f}\n  variants: function\n", "jobs: {}\n"):
+        assert check_layout(SourceFile("a.yaml", text)) is None
+    text = "operators:\n- func: f(Tensor x) -> Tensor\nnamespace: acme\n"
+    assert check_layout(SourceFile("a.yaml", text)) is not None
+
+
 def test_generated_files_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a library and its derivatives generate stays the same, to the byte."""
     source = ROOT / "tests/library/saving"

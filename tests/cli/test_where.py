@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli import where as where_command
 from opwright.cli.main import main
+from opwright.cli.where import folder_origins
+from opwright.run.provenance import FileOrigin, LineOrigin
+from opwright.source.diagnostic import Fault
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 10))
-ENTRIES = {number: ["in/ops.yaml", 10 * number, f"acme::op{number}"] for number in range(1, 7)}
+ENTRIES = {number: ("in/ops.yaml", 10 * number, f"acme::op{number}") for number in range(1, 7)}
 #: The first and the last line of each range, with the entry.
 RANGES = [
     [2, 4, 1],
@@ -25,7 +29,7 @@ def output(tmp_path: Path) -> Path:
     """A generated file, with a file beside it that tells where its lines come from."""
     path = tmp_path / "ops.h"
     path.write_text(TEXT, encoding="utf-8")
-    entries = [ENTRIES.get(number, ["in/ops.yaml", 1, "acme::unused"]) for number in range(7)]
+    entries = [ENTRIES.get(number, ("in/ops.yaml", 1, "acme::unused")) for number in range(7)]
     provenance = {"entries": entries, "files": {str(path.resolve()): ["functions", RANGES]}}
     (tmp_path / "lines.json").write_text(json.dumps(provenance), encoding="utf-8")
     return path
@@ -138,3 +142,20 @@ def test_names_of_operators(capsys: pytest.CaptureFixture[str]) -> None:
     assert entry == "- func: relu_(Tensor(a!) self) -> Tensor(a!)"
     assert printed.err.startswith("opwright where: ")
     assert "no_such_operator" in printed.err
+
+
+def test_origins_of_a_folder(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of a folder have the lines that wanted entries made; damaged provenance adds nothing."""
+    top = output.parent
+    (top / "damaged.json").write_text("{", encoding="utf-8")
+    facts = {"1": "damaged.json", "2": "lines.json", "3": None}
+    monkeypatch.setattr(where_command, "manifest_paths", lambda folder: [f"{folder}/{name}" for name in facts])
+    monkeypatch.setattr(where_command, "manifest_facts", lambda path: {"provenance": facts[path.rpartition("/")[2]]})
+    origins = folder_origins(str(top), lambda path, line: path == "in/ops.yaml" and line in (10, 60))
+    lines = (LineOrigin(2, 4, *ENTRIES[1]), LineOrigin(6, 7, *ENTRIES[6]), LineOrigin(8, 8, *ENTRIES[6]))
+    assert origins == {str(output.resolve()): FileOrigin("functions", lines)}
+    assert folder_origins(str(top), lambda path, line: line == 20 and path == "in/other.yaml") == {}
+    monkeypatch.setattr(where_command, "manifest_paths", lambda folder: [] if folder == f"{top}/.opwright" else [""])
+    with pytest.raises(Fault) as raised:
+        folder_origins(str(top), lambda path, line: True)
+    assert raised.value.diagnostic.message == f"`{top}` has no provenance"

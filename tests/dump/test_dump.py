@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import subprocess
@@ -194,6 +195,28 @@ def test_files_of_libraries_and_backends_come_back(tmp_path: Path, capsys: pytes
             documents.append(without_lines(json.loads(text)))
             assert main(["dump", "--from", str(tmp_path / "dump.json"), "--out", str(tmp_path)]) == 0
         assert documents[0] == documents[1]
+
+
+def test_a_dump_from_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dump may come through a pipe; without a name or a folder, only the file of a dump with one is printed."""
+    library = "namespace: acme\noperators:\n- func: f(Tensor x) -> Tensor\n"
+    (tmp_path / "acme.yaml").write_text(library, encoding="utf-8")
+    assert main(["dump", "--library", str(tmp_path / "acme.yaml")]) == 0
+    dump = capsys.readouterr().out
+    for words, status in (([], 0), (["--file", "acme.yaml"], 0), (["--file", "other.yaml"], 2)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(dump))
+        assert main(["dump", "--from", "-", *words]) == status
+        printed = capsys.readouterr()
+        assert printed.out == ("" if status else library)
+        assert ("choose a file with `--file`, or a folder with `--out`: acme.yaml\n" in printed.err) is bool(status)
+    monkeypatch.setattr("sys.stdin", io.StringIO("{"))
+    assert main(["dump", "--from", "-"]) == 1
+    assert "--> <standard input>:1:" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["dump", "--from", ""])
+    assert main(["dump", "--file", "acme.yaml"]) == 2
 
 
 def without_lines(data: object) -> object:
