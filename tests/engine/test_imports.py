@@ -37,7 +37,7 @@ runpy.run_module(program, run_name="__main__", alter_sys=True)
 
 LIBRARY: Final = ("opwright", "generate", "--library", "library/acme.yaml", "--out", "library_out")
 BACKEND: Final = ("opwright", "generate", "--backend", "backend/acme.yaml", "--out", "backend_out")
-MERGE: Final = "opwright.torchgen.executorch.merge_yaml"
+LISTS: Final = ("opwright.torchgen.executorch.gen_all_oplist", "--output-dir", "lists", "--model-file-list-path")
 PROGRAMS: Final = tuple(
     name
     for name, tree in modules().items()
@@ -75,9 +75,10 @@ class Processes:
         self.run(*generate)
         self._edit("library/acme.yaml", "CPU: gamma_out", "CPU: gamma_into")
         self._edit("library/acme.yaml", "float exponent", "floot exponent")
-        (self.folder / "functions.yaml").write_text("- func: mine::twice(Tensor x) -> Tensor\n")
+        simple = "operators:\n  aten::add.out:\n    include_all_overloads: false\n"
+        (self.folder / "simple.yaml").write_text(simple)
         for _ in range(2):
-            self.run(MERGE, "--functions_yaml_path", "functions.yaml", "--output_dir", ".")
+            self.run(*LISTS, "simple.yaml")
         questions = [
             ("check", "backend/acme.yaml"),
             ("explain", "add.Tensor"),

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import gc
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,18 @@ def test_mistakes_in_entries_have_their_place(own: Side) -> None:
         module.parse_native_yaml_struct(entries, set(), path="ops.yaml")
 
 
+@pytest.fixture
+def collections() -> Iterator[None]:
+    """Collections of garbage as in a new process: earlier tests may have turned them off, as runs do."""
+    were_on = gc.isenabled()
+    gc.unfreeze()
+    gc.enable()
+    yield
+    if not were_on:
+        gc.disable()
+
+
+@pytest.mark.usefixtures("collections")
 def test_collections_skip_the_functions_of_a_file(tmp_path: Path) -> None:
     """The next collection of garbage does not search what stays to the end, and collections go on."""
     native, tags = tmp_path / "native_functions.yaml", tmp_path / "tags.yaml"

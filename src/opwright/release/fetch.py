@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from opwright.release.addresses import Address
     from opwright.release.index import WheelLink
-    from opwright.release.transport import Transport
     from opwright.release.view import AskWhole
-    from opwright.release.wheel import ByteSource, Wheel
+    from opwright.release.wheel import ByteSource
     from opwright.source.diagnostic import Diagnostics
 import hashlib
 import shutil
@@ -49,6 +47,7 @@ from opwright.release.transport import (
     transport_fault,
 )
 from opwright.release.user_cache import cache_folder
+from opwright.release.wheel import Wheel
 
 __all__ = ["Consent", "cached_versions", "fetch_inputs", "offered_versions", "open_wheel", "stable_headers"]
 
@@ -118,8 +117,6 @@ def _choose_wheel(project: str, version: str, consent: Consent, sink: Diagnostic
     """The wheel of a version, found where pip would look: a file, or one on a server that is read in parts if the
     server supports that, else as a whole download if the user agrees.
     """
-    from opwright.release.wheel import Wheel
-
     settings = load_index_settings()
     transport = Transport(settings)
     link = find_wheel(version, settings, transport, project, sink)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from typing import Any, Final
 
 from opwright.source.codes import BYTECODE_NO_TORCH
@@ -41,6 +39,8 @@ json.dump(tables, sys.stdout, default=lambda value: {type(value).__name__: str(v
 
 def torch_files() -> list[str]:
     """The files that tell one installed PyTorch from another. Raises Fault (E1731) if none can be imported."""
+    from importlib.util import find_spec
+
     try:
         spec = find_spec("torch")
     except (ImportError, ValueError):
@@ -55,6 +55,8 @@ def torch_files() -> list[str]:
 
 def bytecode_of_torch(python: str) -> SourceFile:
     """The bytecode file of the PyTorch that a Python imports. Raises Fault (E1731) if it fails."""
+    import subprocess
+
     done = subprocess.run([python, "-c", _SCRIPT], capture_output=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]

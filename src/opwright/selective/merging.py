@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from opwright.model.selection import Selection, merge
 from opwright.source.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
@@ -61,6 +60,8 @@ def resolved_source(path: str) -> str:
     real_path = os.path.realpath(path)
     folder, rule, end = real_path.partition("_et_oplist__")
     if "/buck-out/" in folder and rule and end == "/out/selected_operators.yaml":
+        import re
+
         target = re.match(r"/.*/buck-out/.*/(fbsource|fbcode)/[0-9a-f]*/(.*)/__(.*)$", folder)
         if target is not None:
             return f"{target[1]}//{target[2]}:{target[3]}"

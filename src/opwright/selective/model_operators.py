@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from json import dumps
-
 from opwright.model.selection import SelectedOperator, Selection, merge
 from opwright.selective.graph import base_name, closure
 from opwright.source.codes import FIELDS_MISSING, VERSION_MISSING
@@ -69,6 +67,8 @@ def check_models(models: list[Model], request: ModelRequest, rule: str, files: F
 
 def provenance(models: Iterable[Model], request: ModelRequest) -> str:
     """What a selection says about its models: the digests of each asset, as JSON."""
+    from json import dumps
+
     assets: dict[str, dict[str, list[object]]] = {}
     for model in models:
         digests = assets.setdefault(model["model"]["asset"], {}).setdefault("md5_hash", [])

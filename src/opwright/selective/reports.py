@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from json import dumps
 from typing import TypeAlias
 
 from opwright.model.catalog import Catalog
@@ -100,6 +99,8 @@ def render_explanation(name: str, entry: KeptOperator) -> str:
 
 def render_json(report: SelectionReport, names: Iterable[str]) -> str:
     """The report for programs; of the kept operators only those with these names."""
+    from json import dumps
+
     left, dropped = report.overloads
     kernels, dropped_kernels = report.kernels
     chosen = set(names)

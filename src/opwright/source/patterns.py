@@ -5,8 +5,6 @@ A run uses few of the patterns in the modules that it imports, and compiling one
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import compile as lazy_pattern
@@ -24,6 +22,8 @@ else:
             self._flags = flags
 
         def __getattr__(self, name: str) -> object:
+            import re
+
             # The method is found without this function from now on.
             value = self.__dict__[name] = getattr(re.compile(self.pattern, self._flags), name)
             return value
