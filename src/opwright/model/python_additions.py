@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
-
-if TYPE_CHECKING:
-    from opwright.source.span import Span
 
 __all__ = ["Docstring"]
 

@@ -5,41 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from opwright.check.lint import EntryNodes, Lint, Operators
 from opwright.check.suppressions import CodeFilter
 from opwright.check.table import BACKEND_LINTS, OPERATOR_LINTS
+from opwright.coverage.records import CoverageReport
+from opwright.coverage.report import coverage_report, entry_records
 from opwright.dialects.dialect import Dialect, LoadContext
+from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.dialects.native_functions.loader import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
+from opwright.emit.aten.c_shim import check_names
 from opwright.emit.emitter import Job, Lazy, Options
 from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, build_folders, checks_of, dialects_of
 from opwright.model.dispatch_key import device_flags
-from opwright.model.external_backend import ExternalBackend
+from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
-from opwright.run.loading import check_job, load_job, load_late_dialects
+from opwright.run.loading import check_job, load_backends, load_job, load_late_dialects
 from opwright.run.request import Request
+from opwright.source.codes import NO_PYTHON_MODULES
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
-
-if TYPE_CHECKING:
-    from opwright.dialects.meta_kernels import MetaKernels
-from opwright.coverage.records import CoverageReport
-from opwright.coverage.report import coverage_report, entry_records
-from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
-from opwright.emit.aten.c_shim import check_names
-from opwright.model.external_backend import Fallback
-from opwright.run.loading import load_backends
-from opwright.source.codes import NO_PYTHON_MODULES
 
 __all__ = ["CheckRequest", "check", "load_coverage", "load_release_meta_kernels"]
 

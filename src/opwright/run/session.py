@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from opwright.emit.emitter import Job
     from opwright.files.plain_files import Status
     from opwright.files.plan import PlannedFile
-    from opwright.files.staging import Journal
     from opwright.incremental.previous_build import PreviousBuild
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome

@@ -6,10 +6,6 @@ from opwright.model.selection import SelectedOperator, Selection
 from opwright.source.plain_yaml import NotPlain
 from opwright.source.yaml_writer import write_mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from opwright.model.selection import SelectedOperator, Selection
-
 __all__ = ["operator_fields", "selection_of", "write_selection"]
 
 
