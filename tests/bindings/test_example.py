@@ -64,6 +64,7 @@ def shown_by_crate() -> str:
     return text.partition("cargo run\n")[2].partition("```")[0]
 
 
+@pytest.mark.thorough
 @needs_compilers
 def test_the_page_on_bindings_can_be_followed(example: Path) -> None:
     """The dump, the C functions and the programs are what the page shows."""

@@ -267,6 +267,7 @@ def test_commands_do_linear_work(name: str, tmp_path: Path) -> None:
     assert grows_linearly(tmp_path, kind, lambda inputs: steps_of_command(inputs, COMMANDS[name]), margin)
 
 
+@pytest.mark.thorough
 def test_a_step_of_watch_does_linear_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `--watch` does after an edit is in proportion to the entries."""
     assert grows_linearly(tmp_path, "pytorch", lambda inputs: steps_of_watch(inputs, monkeypatch))

@@ -70,6 +70,7 @@ def kernel_arguments(backend: Path) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.thorough
 def test_kernels_compute(program: str, torch: ModuleType, generate: Generate, tmp_path: Path) -> None:
     """Kernels that an entry describes compile, allocate results, check and resize out arguments, and compute."""
     out = generate(*kernel_arguments(KERNELS / "backend.yaml"))
@@ -168,6 +169,7 @@ def shim_arguments(folder: Path, family: str) -> tuple[object, ...]:
     return (*files, "--plugin", SHIMS / "shim_list.py", "--only", family)
 
 
+@pytest.mark.thorough
 def test_shims(program: str, generate: Generate, tmp_path: Path) -> None:
     """The shims of a list compile if their header is as committed; if it differs, the difference is the error."""
     lists = tmp_path / "lists"

@@ -185,6 +185,7 @@ def test_edits(generate: Callable[..., int], project: Project, folder: Path) -> 
     assert "include/acme/more.h" in files_of(project.out)
 
 
+@pytest.mark.thorough
 def test_watch(generate: Callable[..., int], project: Project, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that watches imports an edited plug-in again, also after an edit with a mistake."""
     module = folder / "acme" / "names.py"
