@@ -25,7 +25,7 @@
 // Nodes give compiled autograd packed values from 2.7 on. Before, they run on values that are swapped for their own.
 #define OPWRIGHT_NODES_PACK_VALUES (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 7)
 #if OPWRIGHT_NODES_PACK_VALUES
-#define OPWRIGHT_PACKED_NAMES                                 \
+#define OPWRIGHT_PACKED_NAMES                                   \
   using opwright::autograd::compiled_autograd_apply_functional; \
   using torch::autograd::ivalue_list;                           \
   using torch::dynamo::autograd::PackedArgs;
@@ -266,7 +266,7 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
 // hides them.
 #define OPWRIGHT_AUTOGRAD_NAMES                                              \
   using namespace at;                                                        \
-  OPWRIGHT_PACKED_NAMES                                                    \
+  OPWRIGHT_PACKED_NAMES                                                      \
   using opwright::autograd::IndexRangeGenerator;                             \
   using opwright::autograd::check_inplace;                                   \
   using opwright::autograd::increment_version;                               \
