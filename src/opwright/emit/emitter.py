@@ -346,7 +346,7 @@ class Sharded(Generic[Unit]):
         self.key: Final = key
 
 
-class Emitter(Generic[Unit]):
+class Emitter(Copyable, Generic[Unit]):
     """One file, or one family of files of the same template.
 
     `folder` names the install folder (`aten`, `ops`, `core`, `aoti`, `headeronly`, `autograd`, `python`), `template`

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Slots
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Slots
 from opwright.release.rules import Rules
 
 __all__ = ["OPTIONALS", "Spelling", "in_spelling_of_release", "spelled"]
@@ -51,18 +51,9 @@ def in_spelling_of_release(emitter: AnyEmitter, rules: Rules) -> AnyEmitter:
     """An emitter of PyTorch's files that spells what stands in many of them as the release does."""
     if rules.default_memory_format_is_qualified:
         return emitter
-    return Emitter(
-        name=emitter.name,
-        family=emitter.family,
-        template=emitter.template,
-        folder=emitter.folder,
-        units=emitter.units,
+    return emitter.replace(
         fragment=_with_older_defaults(emitter.fragment),
-        layout=emitter.layout,
         file_slots=lambda job: _older_defaults(emitter.file_slots(job)),
-        reads=emitter.reads,
-        line_names=emitter.line_names,
-        belong_to_sources=emitter.belong_to_sources,
     )
 
 

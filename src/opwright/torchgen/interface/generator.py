@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import yaml
@@ -19,6 +17,7 @@ from opwright.torchgen.interface.entries import (
     read_text,
     tags_of,
     tags_of_values,
+    without_collections,
 )
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsGroup, NativeFunctionsViewGroup
@@ -73,24 +72,6 @@ def parse_tags_yaml_struct(es: object, path: str = "<stdin>") -> set[str]:
     return tags_of_values(es, path)
 
 
-@contextmanager
-def _making_kept_values() -> Iterator[None]:
-    """Collect no garbage while values are made that stay to the end, and count them as old afterwards.
-
-    The next collection would otherwise search all of them, which takes half as long as making them.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects and not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
-        if collects:
-            gc.enable()
-
-
 def parse_native_yaml(
     path: str,
     tags_yaml_path: str,
@@ -102,7 +83,7 @@ def parse_native_yaml(
     """The functions of a file with their kernels, and those made from them. Raises AssertionError with all mistakes."""
     if path not in _GLOBAL_PARSE_NATIVE_YAML_CACHE:
         options = entry_options(parse_tags_yaml(tags_yaml_path), ignore_keys, skip_native_fns_gen)
-        with _making_kept_values():
+        with without_collections(values_stay=True):
             _GLOBAL_PARSE_NATIVE_YAML_CACHE[path] = (
                 parsed_file(read_text(path), options)
                 if loaded_yaml is None
