@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -26,12 +27,35 @@ _PYTEST = (
     *("-q", "-p", "no:cacheprovider", "-p", "no:random_order", "--hypothesis-seed=0", "--no-header", "--tb=no"),
     *("-m", "not network and not slow and not thorough"),
 )
-#: Coverage starts in each program of the sandbox, as its environment imports this at the start of Python.
+_SURVIVED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+#: Coverage starts in each program of the sandbox, as its environment imports this at the start of Python. The programs
+#: that a test starts count to the test; what a fixture does counts to no test, as others may read what it leaves.
 _RECORDER = """
+import os
 import coverage
-recording = coverage.Coverage(config_file={config!r}, auto_data=True)
+test, _, phase = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")
+recording = coverage.Coverage(config_file={config!r}, auto_data=True, context=test if phase == "(call)" else None)
 recording._warn_no_data = recording._warn_unimported_source = False
 recording.start()
+"""
+#: A plug-in of pytest: what runs in its own process counts to the test that is called, whose time it takes.
+_OBSERVER = """
+import json
+from pathlib import Path
+import pytest
+from sandbox_recorder import recording
+seconds = {{}}
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    recording.switch_context(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        recording.switch_context("")
+def pytest_runtest_logreport(report):
+    seconds[report.nodeid] = seconds.get(report.nodeid, 0) + report.duration
+def pytest_sessionfinish():
+    Path({seconds!r}).write_text(json.dumps(seconds))
 """
 _CONFIG = """
 [run]
@@ -52,15 +76,28 @@ class Reached:
     digest: str
     seconds: float
     failing: list[str]
-    #: The digest of each module of the package, and the lines.
-    lines: dict[str, tuple[str, list[int]]]
+    #: How long each test takes.
+    tests: dict[str, float]
+    #: The digest of each module of the package, and by line the numbers of the tests that call it; none for a line that
+    #: the import of a module or a fixture reaches.
+    lines: dict[str, tuple[str, dict[str, list[int]]]]
 
     def reaches(self, mutant: Mutant) -> bool:
         """Whether the tests run the statement of a mutant. If its module has changed since, its lines tell nothing."""
-        of_module, lines = self.lines.get(mutant.module, ("", []))
+        of_module, lines = self.lines.get(mutant.module, ("", {}))
         return bool(lines) and (
-            of_module != text_digest(mutant.original) or not set(mutant.statement).isdisjoint(lines)
+            of_module != text_digest(mutant.original) or any(str(line) in lines for line in mutant.statement)
         )
+
+    def callers(self, mutant: Mutant) -> dict[str, float]:
+        """The tests that call the statement of a mutant themselves, and how long each takes."""
+        of_module, lines = self.lines.get(mutant.module, ("", {}))
+        if of_module != text_digest(mutant.original):
+            return {}
+        names = list(self.tests)
+        numbers = {number for line in mutant.statement for number in lines.get(str(line), ())}
+        callers = {names[number]: self.tests[names[number]] for number in sorted(numbers)}
+        return {name: seconds for name, seconds in callers.items() if name not in self.failing}
 
 
 class Sandbox:
@@ -87,46 +124,57 @@ class Sandbox:
         config = self._recording / "coverage.ini"
         config.write_text(_CONFIG.format(data=self._recording, source=self._root / PACKAGE), encoding="utf-8")
         (self._packages / "sandbox_recorder.py").write_text(_RECORDER.format(config=str(config)), encoding="utf-8")
+        times = self._recording / "seconds.json"
+        (self._packages / "sandbox_observer.py").write_text(_OBSERVER.format(seconds=str(times)), encoding="utf-8")
         hook = self._packages / "sandbox_recorder.pth"
         hook.write_text("import sandbox_recorder\n", encoding="utf-8")
         started = time.monotonic()
-        failing = self._failing(test)
+        failing = self._failing(test, "-p", "sandbox_observer")
         seconds = time.monotonic() - started
         hook.unlink()
         if failing:
             failing = self._failing(test)
-        return Reached(digest_of(test, self._root), round(seconds, 1), failing, self._lines())
+        tests = json.loads(times.read_text(encoding="utf-8")) if times.exists() else {}
+        lines = self._lines({name: number for number, name in enumerate(tests)})
+        return Reached(digest_of(test, self._root), round(seconds, 1), failing, tests, lines)
 
-    def _failing(self, test: str) -> list[str]:
-        _, output = self._run([test, "-rfE"], 1200)
+    def _failing(self, test: str, *options: str) -> list[str]:
+        _, output = self._run([*options, test, "-rfE"], 1200)
         return re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
 
-    def _lines(self) -> dict[str, tuple[str, list[int]]]:
-        lines: dict[str, set[int]] = {}
+    def _lines(self, numbers: dict[str, int]) -> dict[str, tuple[str, dict[str, list[int]]]]:
+        lines: dict[str, dict[int, set[int]]] = {}
         for path in self._recording.glob("lines.*"):
             data = coverage.CoverageData(str(path))
             # Programs that tests kill leave damaged files.
             with contextlib.suppress(coverage.CoverageException):
                 data.read()
                 for name in data.measured_files():
-                    module = Path(name).relative_to(self._root).as_posix()
-                    lines.setdefault(module, set()).update(data.lines(name) or ())
+                    of_module = lines.setdefault(Path(name).relative_to(self._root).as_posix(), {})
+                    for line, tests in data.contexts_by_lineno(name).items():
+                        of_module.setdefault(line, set()).update(numbers[test] for test in tests if test in numbers)
         return {
-            module: (digest(self._root / module), sorted(numbers))
-            for module, numbers in sorted(lines.items())
-            if numbers
+            module: (digest(self._root / module), {str(line): sorted(of_module[line]) for line in sorted(of_module)})
+            for module, of_module in sorted(lines.items())
+            if of_module
         }
 
-    def outcome(self, mutant: Mutant, words: list[str], seconds: float) -> str:
-        """Run tests with a mutant: `killed`, `timeout` or `survived`."""
+    def outcome(self, mutant: Mutant, runs: list[list[str]], seconds: float) -> str:
+        """Make runs of tests with a mutant until one kills it: `killed`, `timeout` or `survived`.
+
+        Only in the last run, of whole modules, is it a failure that a named test is not there.
+        """
         try:
             self._write(mutant.module, mutant.text())
-            status, _ = self._run(["-x", *words], seconds)
+            for words in runs:
+                status, _ = self._run(["-x", *words], seconds)
+                if status is None:
+                    return "timeout"
+                if status not in _SURVIVED and (status != pytest.ExitCode.USAGE_ERROR or words is runs[-1]):
+                    return "killed"
         finally:
             self._write(mutant.module, mutant.original)
-        if status is None:
-            return "timeout"
-        return "survived" if status in (0, pytest.ExitCode.NO_TESTS_COLLECTED) else "killed"
+        return "survived"
 
     def _write(self, module: str, text: str) -> None:
         """Write a module, with a time of its own: Python, and Opwright's stamps, know a changed file by its time."""

@@ -10,6 +10,7 @@ from tests.mutants.__main__ import EQUIVALENT, Workshop, drawn_modules, main, sa
 from tests.mutants.mutations import Mutant, Source
 from tests.mutants.report import Result, print_results
 from tests.mutants.rooms import ROOMS, ROOT, guards_of, room_modules, room_of
+from tests.mutants.sandbox import Reached, text_digest
 
 
 def changed(text: str) -> set[str]:
@@ -80,6 +81,21 @@ def test_a_mutant_knows_the_lines_of_its_statement() -> None:
     source = Source("module.py", "x = f(\n    1,\n    a,\n)\nif b(\n    2\n):\n    y = 3\n")
     statements = {line: {mutant.statement for mutant in source.mutants(line)} for line in (2, 6, 8)}
     assert statements == {2: {range(1, 5)}, 6: {range(5, 8)}, 8: {range(8, 9)}}
+
+
+def test_the_callers_of_a_statement_run_first() -> None:
+    """Tests that call a statement are told from those that have it from an import, and from those that fail anyway."""
+    [mutant] = Source("module.py", "x = (\n    a < b\n)").mutants(2)
+    lines = {"1": [0], "2": [2, 1], "4": [3]}
+    tests = {"t::a": 2.0, "t::b": 1.0, "t::c": 3.0, "t::d": 4.0}
+    reached = Reached("", 10, ["t::b"], tests, {"module.py": (text_digest(mutant.original), lines)})
+    assert reached.callers(mutant) == {"t::a": 2.0, "t::c": 3.0}
+    imported = Reached("", 10, [], tests, {"module.py": (text_digest(mutant.original), {"2": []})})
+    assert imported.reaches(mutant)
+    assert imported.callers(mutant) == {}
+    edited = Reached("", 10, [], tests, {"module.py": ("other", {"4": [3]})})
+    assert edited.reaches(mutant)
+    assert edited.callers(mutant) == {}
 
 
 def test_the_seed_determines_the_mutants() -> None:
