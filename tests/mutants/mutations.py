@@ -32,7 +32,7 @@ _ARITHMETIC: dict[type[ast.operator], ast.operator] = {
 #: Nothing that a program does depends on these: checks for mypy, invariants, help, the encoding of a Linux system.
 _SKIPPED_NODES = (ast.Assert, ast.Import, ast.ImportFrom, ast.pattern, ast.arg)
 _SKIPPED_CALLS = {"AssertionError", "NewType", "NotImplementedError", "TypeVar", "assert_never", "cast", "lazy_module"}
-_SKIPPED_KEYWORDS = {"help", "description", "epilog", "metavar", "prog", "encoding", "newline"}
+_SKIPPED_KEYWORDS = {"help", "description", "epilog", "metavar", "prog", "encoding", "newline", "strict"}
 _SKIPPED_NAMES = {"TYPE_CHECKING", "__all__", "__repr__", "__slots__"}
 #: A text with four words in a row, and nothing that only code has, is a message.
 _WORDS = re.compile(r"[A-Za-z'`]+,? [a-z'`]+,? [a-z'`]+,? [a-z'`]+")

@@ -18,7 +18,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix
 from opwright.model.dispatch_key import device_flags, dispatch_keys
 from opwright.release.inputs import Inputs
-from opwright.release.overlay import narrow_inputs, narrow_text
+from opwright.release.overlay import narrow_text, with_texts
 from opwright.release.rules import Rules
 from opwright.release.store import FORMULA_HELPERS
 from opwright.release.tree import rules_of
@@ -156,9 +156,8 @@ def narrowed_inputs(request: ExplainRequest) -> Inputs | None:
         if file is not None:
             narrowed[name] = narrow_text(file, belongs)
     # What is loaded here is not checked, and kernels compiled ahead of time may be of other operators.
-    hidden = [name for name in request.inputs.names() if NATIVE_AOT.recognizes_name(name)]
-    hidden.append(FORMULA_HELPERS)
-    return narrow_inputs(request.inputs, narrowed, hidden)
+    compiled = [name for name in request.inputs.names() if NATIVE_AOT.recognizes_name(name)]
+    return with_texts(request.inputs, narrowed, hidden=frozenset((*compiled, FORMULA_HELPERS)))
 
 
 def _makers_of_kernels(items: Iterable[ItemText]) -> Iterator[str]:

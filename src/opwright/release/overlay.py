@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from opwright.release.store import InputPaths, Store
 
-__all__ = ["NarrowedStore", "RecordedInputs", "narrow_inputs", "narrow_text", "with_texts"]
+__all__ = ["RecordedInputs", "narrow_text", "with_texts"]
 
 
 def with_texts(inputs: Inputs, texts: Mapping[str, SourceFile], *, hidden: frozenset[str] = frozenset()) -> Inputs:
-    """The inputs with these texts, by the names of inputs, and without those that are hidden.
+    """The inputs with these texts, by the names of inputs, and without those that are hidden: reading one raises Fault.
 
     >>> import opwright
     >>> from opwright.source.text import SourceFile
@@ -51,7 +51,9 @@ class _Overlay:
         return self._texts[name].path if name in self._texts else self._store.display_path(name)
 
     def read_text(self, name: str) -> SourceFile:
-        """The decoded input with this name."""
+        """The decoded input with this name. Raises Fault if it is hidden."""
+        if name in self._hidden:
+            raise Fault.at(INPUT_MISSING, f"`{name}` is left out")
         return self._texts[name] if name in self._texts else self._store.read_text(name)
 
     def read_bytes(self, name: str) -> bytes:
@@ -97,53 +99,6 @@ def narrow_text(file: SourceFile, is_wanted: Callable[[str], bool]) -> SourceFil
     # A file without items has an empty list.
     parts.append(rest if parts else f"{rest}[]\n")
     return SourceFile(file.path, "".join(parts))
-
-
-class NarrowedStore:
-    """The inputs of a store, of which some have other texts and some are left out."""
-
-    __slots__ = ("_hidden", "_store", "_texts")
-
-    def __init__(self, store: Inputs, texts: Mapping[str, SourceFile], hidden: Iterable[str]) -> None:
-        self._store: Final = store
-        self._texts: Final = texts
-        self._hidden: Final = frozenset(hidden)
-
-    def read_text(self, name: str) -> SourceFile:
-        """The text of an input. Raises Fault if it is left out."""
-        if name in self._hidden:
-            raise Fault.at(INPUT_MISSING, f"`{name}` is left out")
-        return self._texts.get(name) or self._store.read_text(name)
-
-    def read_bytes(self, name: str) -> bytes:
-        """The bytes of an input."""
-        return self.read_text(name).text.encode()
-
-    def names(self) -> tuple[str, ...]:
-        """The names of the inputs that are not left out."""
-        return tuple([name for name in self._store.names() if name not in self._hidden])
-
-    def display_path(self, name: str) -> str:
-        """The path of an input in diagnostics."""
-        return self._store.display_path(name)
-
-    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Other files of the same PyTorch."""
-        return self._store.read_members(paths)
-
-    def member_names(self, prefix: str) -> tuple[str, ...]:
-        """The paths of such files."""
-        return self._store.member_names(prefix)
-
-    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
-        """The files that determine the inputs."""
-        return self._store.paths(members)
-
-
-def narrow_inputs(inputs: Inputs, texts: Mapping[str, SourceFile], hidden: Iterable[str]) -> Inputs:
-    """The inputs with these texts in place of their own, and without those that are hidden."""
-    store: Store = NarrowedStore(inputs, texts, hidden)
-    return Inputs(store, inputs.origin, inputs.version_text)
 
 
 class RecordedInputs(Inputs):
