@@ -93,6 +93,67 @@ def test_each_kind_of_work_is_found(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "The backend has nothing to do." in capsys.readouterr().out
 
 
+FACTORY = """\
+- func: empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+  dispatch:
+    CPU: empty
+"""
+INHERITED = "backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- grown: {inherit: shared}\n"
+
+
+@pytest.mark.parametrize(
+    ("formula", "lacking"),
+    [
+        ("grad", ""),
+        ("lost(grad)", "`lost`, which is missing"),
+        ("lost(renames(grad))", "`lost`, `renames`, which are missing"),
+    ],
+)
+def test_gradients_that_no_longer_work_are_found(
+    formula: str, lacking: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A formula that calls operators without a kernel is work if the gradient worked before."""
+    backend = tmp_path / "acme.yaml"
+    backend.write_text(OWN.replace("- renamed\n", ""), encoding="utf-8")
+    head = KEPT_FORMULA.removesuffix("grad\n")
+    sides = [
+        folder_of(text, tmp_path / name, f"{head}{own}\n")
+        for name, text, own in (("old", OLD, "grad"), ("new", NEW, formula), ("later", NEW, formula))
+    ]
+    main(["diff", *sides[:2], "--backend", str(backend)])
+    found = capsys.readouterr().out.partition("Operators whose gradients no longer work: 1\n")[2]
+    assert found.split("\n\n")[0].split() == (f"kept its formula calls {lacking}".split() if lacking else [])
+    main(["diff", *sides[1:], "--backend", str(backend)])
+    assert "gradients no longer work" not in capsys.readouterr().out
+
+
+def test_operators_that_every_device_needs_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An operator that a new release has is work even if nothing of the file is wrong; it is listed once."""
+    backend = tmp_path / "acme.yaml"
+    backend.write_text(OWN, encoding="utf-8")
+    sides = [folder_of(text, tmp_path / name) for name, text in (("old", OLD), ("new", OLD + FACTORY), ("a", OLD))]
+    assert main(["diff", sides[0], sides[1], "--backend", str(backend), "--format", "json"]) == 1
+    (task,) = json.loads(capsys.readouterr().out)["backend"]
+    assert (task["kind"], task["operator"]) == ("needed", "empty.memory_format")
+    assert task["message"].startswith("without a kernel, ")
+    for other in (sides[1], sides[2]):
+        main(["diff", sides[1], other, "--backend", str(backend), "--format", "json"])
+        assert json.loads(capsys.readouterr().out)["backend"] == []
+
+
+def test_kernels_of_pytorch_may_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel that the file takes from PyTorch changes with PyTorch."""
+    backend = tmp_path / "acme.yaml"
+    backend.write_text(INHERITED, encoding="utf-8")
+    sides = [
+        folder_of(text.replace("CPU: grown", "CPU, CUDA: grown"), tmp_path / name)
+        for name, text in (("old", OLD), ("new", NEW))
+    ]
+    main(["diff", *sides, "grown", "--backend", str(backend), "--format", "json"])
+    assert "kernel" not in [task["kind"] for task in json.loads(capsys.readouterr().out)["backend"]]
+
+
 @pytest.mark.network
 def test_operators_that_a_release_removes_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The entries of a backend file whose operators a release no longer has are listed with their lines."""

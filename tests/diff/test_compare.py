@@ -11,7 +11,7 @@ import pytest
 from opwright.cli.main import main
 from opwright.cli.schema import schema_text
 from opwright.diff.compare import compare
-from opwright.diff.records import OperatorChange
+from opwright.diff.records import Audience, OperatorChange
 from opwright.run.diff import load_side
 from opwright.source.diagnostic import Diagnostics
 
@@ -84,6 +84,177 @@ CASES = {
         "f(Tensor self) -> (Tensor values, Tensor places)",
         {"return 1 is named `places` instead of `indices`": "python serialized"},
     ),
+    "argument removed": Case(
+        "f(Tensor self, int dim=0) -> Tensor",
+        "f(Tensor self) -> Tensor",
+        {
+            "argument `dim` is gone": "python cpp serialized",
+            "kernels no longer get the parameter `int64_t dim`": "kernel",
+        },
+    ),
+    "keyword argument removed": Case(
+        "f(Tensor self, *, int dim=0) -> Tensor",
+        "f(Tensor self) -> Tensor",
+        {
+            "argument `dim` is gone": "python cpp serialized",
+            "kernels no longer get the parameter `int64_t dim`": "kernel",
+        },
+    ),
+    "places swapped": Case(
+        "f(Tensor self, int n, Tensor w) -> Tensor",
+        "f(Tensor self, Tensor w, int n) -> Tensor",
+        {
+            "argument `n` has another place": "python serialized forward",
+            "argument `w` has another place": "python serialized forward",
+            "parameter `n` is `const at::Tensor &` instead of `int64_t` in C++": "cpp",
+            "parameter `w` is `int64_t` instead of `const at::Tensor &` in C++": "cpp",
+            "kernels take `(const at::Tensor &, const at::Tensor &, int64_t)`"
+            " instead of `(const at::Tensor &, int64_t, const at::Tensor &)`": "kernel",
+        },
+    ),
+    "passed by name only": Case(
+        "f(Tensor self, int dim) -> Tensor",
+        "f(Tensor self, *, int dim) -> Tensor",
+        {
+            "argument `dim` is passed by name only": "python serialized forward",
+        },
+    ),
+    "another type": Case(
+        "f(Tensor self, int dim) -> Tensor",
+        "f(Tensor self, Tensor dim) -> Tensor",
+        {
+            "argument `dim` is `Tensor` instead of `int`": "python serialized forward",
+            "parameter `dim` is `const at::Tensor &` instead of `int64_t` in C++": "cpp",
+            "parameter `dim` of kernels is `const at::Tensor &` instead of `int64_t`": "kernel",
+        },
+    ),
+    "size of a list": Case(
+        "f(Tensor self, int[1] dim) -> Tensor",
+        "f(Tensor self, int[] dim) -> Tensor",
+        {
+            "argument `dim` is `int[]` instead of `int[1]`": "python serialized forward",
+        },
+    ),
+    "default removed": Case(
+        "f(Tensor self, int dim=0) -> Tensor",
+        "f(Tensor self, int dim) -> Tensor",
+        {
+            "argument `dim` has no default": "python cpp serialized forward",
+        },
+    ),
+    "argument written": Case(
+        "f(Tensor self, Tensor w) -> Tensor",
+        "f(Tensor self, Tensor(a!) w) -> Tensor",
+        {
+            "argument `w` is now written": "python",
+            "parameter `w` is `at::Tensor &` instead of `const at::Tensor &` in C++": "cpp",
+            "argument `w` has another alias annotation": "serialized forward",
+            "parameter `w` of kernels is `at::Tensor &` instead of `const at::Tensor &`": "kernel",
+        },
+    ),
+    "no longer written": Case(
+        "f(Tensor self, Tensor(a!) w) -> Tensor",
+        "f(Tensor self, Tensor w) -> Tensor",
+        {
+            "argument `w` is no longer written": "python",
+            "argument `w` has another alias annotation": "serialized forward",
+            "parameter `w` of kernels is `const at::Tensor &` instead of `at::Tensor &`": "kernel",
+        },
+    ),
+    "more results": Case(
+        "f(Tensor self) -> Tensor",
+        "f(Tensor self) -> (Tensor, Tensor)",
+        {
+            "2 returns instead of 1": "python serialized forward",
+            "it returns `::std::tuple<at::Tensor,at::Tensor>` instead of `at::Tensor` in C++": "cpp",
+            "kernels return `::std::tuple<at::Tensor,at::Tensor>` instead of `at::Tensor`": "kernel",
+        },
+    ),
+    "result without name": Case(
+        "f(Tensor self) -> (Tensor a, Tensor b)",
+        "f(Tensor self) -> (Tensor, Tensor)",
+        {
+            "return 0 is named nothing instead of `a`": "python serialized",
+            "return 1 is named nothing instead of `b`": "python serialized",
+        },
+    ),
+    "types that C++ converts": Case(
+        "f(Tensor self, int n, int[] s, float x, int[]? o=None) -> Tensor",
+        "f(Tensor self, Scalar n, SymInt[] s, Scalar x, SymInt[]? o=None) -> Tensor",
+        {
+            "argument `n` is `Scalar` instead of `int`": "forward",
+            "argument `x` is `Scalar` instead of `float`": "forward",
+            "parameter `n` of kernels is `const at::Scalar &` instead of `int64_t`": "kernel",
+            "parameter `x` of kernels is `const at::Scalar &` instead of `double`": "kernel",
+            "argument `s` is `SymInt[]` instead of `int[]`": "",
+            "argument `o` is `SymInt[]?` instead of `int[]?`": "",
+        },
+    ),
+    "narrower": Case(
+        "f(Tensor self, Scalar n, Tensor? w=None) -> Tensor",
+        "f(Tensor self, int n, Tensor w) -> Tensor",
+        {
+            "argument `n` is `int` instead of `Scalar`": "python serialized",
+            "argument `w` is `Tensor` instead of `Tensor?`": "python serialized",
+            "argument `w` has no default": "python serialized forward",
+            "parameter `n` is `int64_t` instead of `const at::Scalar &` in C++": "cpp",
+            "parameter `w` is `const at::Tensor &` instead of `const ::std::optional<at::Tensor> &` in C++": ("cpp"),
+            "parameter `n` of kernels is `int64_t` instead of `const at::Scalar &`": "kernel",
+            "parameter `w` of kernels is `const at::Tensor &` instead of `const ::std::optional<at::Tensor> &`": (
+                "kernel"
+            ),
+        },
+    ),
+    "argument in place of another": Case(
+        "f(Tensor self, int n, int k) -> Tensor",
+        "f(Tensor self, Tensor w, int k) -> Tensor",
+        {
+            "argument `n` is gone": "python",
+            "new argument `w` has no default": "python",
+            "parameter `n` is `const at::Tensor &` instead of `int64_t` in C++": "cpp",
+            "argument `w` is inserted before `n`": "serialized forward",
+            "kernels take `(const at::Tensor &, const at::Tensor &, int64_t)`"
+            " instead of `(const at::Tensor &, int64_t, int64_t)`": "kernel",
+        },
+    ),
+    "keyword argument in front removed": Case(
+        "f(Tensor self, *, int a=1, int b=2) -> Tensor",
+        "f(Tensor self, *, int b=2) -> Tensor",
+        {
+            "argument `a` is gone": "python",
+            "argument `b` has another place": "cpp serialized forward",
+            "kernels no longer get the parameter `int64_t a`": "kernel",
+        },
+    ),
+    "default of another type": Case(
+        "f(Tensor self, Scalar a=1) -> Tensor",
+        "f(Tensor self, Scalar a=1.0) -> Tensor",
+        {
+            "the default of `a` is `1.0` instead of `1`": "python cpp serialized forward",
+        },
+    ),
+    "no symbolic integers": Case(
+        "f(Tensor self, SymInt a) -> Tensor",
+        "f(Tensor self, int a) -> Tensor",
+        {
+            "parameter `a` of kernels is `int64_t` instead of `c10::SymInt`": "kernel",
+            "argument `a` is `int` instead of `SymInt`": "",
+        },
+    ),
+    "tensor options": Case(
+        "f(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        "f(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
+        "-> Tensor",
+        {
+            "parameter `dtype` is `at::TensorOptions` instead of `::std::optional<at::ScalarType>` in C++": ("cpp"),
+            "kernels get the parameter `::std::optional<at::Layout> layout`": "kernel",
+            "kernels get the parameter `::std::optional<at::Device> device`": "kernel",
+            "kernels get the parameter `::std::optional<bool> pin_memory`": "kernel",
+            "new argument `Layout? layout=None`": "",
+            "new argument `Device? device=None`": "",
+            "new argument `bool? pin_memory=None`": "",
+        },
+    ),
 }
 
 
@@ -117,6 +288,19 @@ FIELDS = {
         "python cpp",
     ),
     "method added": ("", "  variants: function, method\n", "it is a method too", ""),
+    "function removed": (
+        "  variants: function, method\n",
+        "  variants: method\n",
+        "the function is gone, only the method is left",
+        "python cpp",
+    ),
+    "function added": ("  variants: method\n", "  variants: function, method\n", "it is a function too", ""),
+    "module removed": (
+        "  python_module: nn\n",
+        "",
+        "the Python module is `torch` instead of `nn`",
+        "python",
+    ),
     "module": ("", "  python_module: nn\n", "the Python module is `nn` instead of `torch`", "python"),
     "tag": ("", "  tags: pointwise\n", "it has the tag `pointwise`", ""),
     "tag removed": ("  tags: pointwise\n", "", "it no longer has the tag `pointwise`", ""),
@@ -149,6 +333,47 @@ def test_kernels_and_removed_operators(tmp_path: Path) -> None:
         "its kernel for CPU is `other` instead of `kernel`",
     ]
     assert [change.name for change in added] == ["g", "scaled"]
+
+
+def test_methods_have_parameters_too(tmp_path: Path) -> None:
+    """An operator that is a method alone breaks C++ callers by the parameters of the method."""
+    texts = [
+        f"- func: f(Tensor self, {argument}) -> Tensor\n  variants: method\n{HEAD}" for argument in ("int n", "str n")
+    ]
+    (change,) = changes_of(*texts, tmp_path)
+    assert "parameter `n` is `c10::string_view` instead of `int64_t` in C++" in [
+        reason.text for reason in change.reasons if Audience.cpp in reason.audiences
+    ]
+
+
+GROUP = """\
+- func: f(Tensor self) -> Tensor
+  {kind}: {value}
+- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    CPU: f_out
+"""
+
+
+def test_kernels_become_structured(tmp_path: Path) -> None:
+    """A kernel that becomes structured, or is no longer, breaks nobody."""
+    structured = GROUP.format(kind="structured_delegate", value="f.out")
+    plain = structured.replace("structured: True\n  ", "").replace("structured_delegate: f.out", "dispatch: {CPU: f}")
+    texts = {}
+    for old, new in ((plain, structured), (structured, plain)):
+        changes = changes_of(old, new, tmp_path)
+        assert all(change.breaks == () for change in changes)
+        texts[new] = {reason.text for change in changes for reason in change.reasons if "structured" in reason.text}
+    assert list(texts.values()) == [{"its kernels are structured"}, {"its kernels are no longer structured"}]
+
+
+def test_made_overloads_have_no_kernels_elsewhere(tmp_path: Path) -> None:
+    """An overload that was made from an entry goes with it, and breaks no kernel."""
+    text = f"- func: f(Tensor self) -> Tensor\n  autogen: f.out\n{HEAD}"
+    removed = changes_of(text, f"- func: g(Tensor self) -> Tensor\n{HEAD}", tmp_path)[:2]
+    kernels = {change.name: Audience.kernel in change.breaks for change in removed}
+    assert kernels == {"f": True, "f.out": False}
 
 
 def run(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:

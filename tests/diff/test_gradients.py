@@ -48,6 +48,21 @@ CASES = {
         "  dispatch:\n    Default:\n      self: grad\n    AutogradCUDA:\n      self: -grad\n",
         ["it has formulas under AutogradCUDA"],
     ),
+    "a key disappears": (
+        "  dispatch:\n    Default:\n      self: grad\n    AutogradCUDA:\n      self: -grad\n",
+        "  dispatch:\n    Default:\n      self: grad\n",
+        ["it no longer has formulas under AutogradCUDA"],
+    ),
+    "all gradients of a key": (
+        "  dispatch:\n    AutogradCUDA:\n      self: grad * other\n",
+        "  dispatch:\n    AutogradCUDA:\n      self: grad\n      result: self_t\n",
+        [
+            "the gradient of `self` under AutogradCUDA is `grad` instead of `grad *",
+            "other`",
+            "the tangent of `result` is known under AutogradCUDA",
+            "`other` is no longer saved for gradients under AutogradCUDA",
+        ],
+    ),
     "the same with other blanks": ("  self: grad *   other\n", "  self: grad * other\n", []),
 }
 

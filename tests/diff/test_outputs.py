@@ -10,6 +10,7 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.diff.output_reports import render_markdown as render
+from opwright.diff.output_reports import render_text
 from opwright.diff.outputs import FileLines, OutputSide, compare_outputs
 
 LIBRARY = """\
@@ -113,6 +114,56 @@ def test_markdown() -> None:
     assert render(same, in_full=True) == "### Generated files: old → old\n\nNo file differs.\n"
 
 
+TEXT = """\
+old -> new: files: 1 differ, 1 are gone, 1 are new
+
+Operators with differences, by class of file
+
+  a_source         1  lines -1 +2
+  other_source     2  lines -2 +2
+
+Differences by operator: 2
+"""
+TEXT_IN_FULL = """\
+  second, a_source
+    @@ -1 +1,2 @@
+    -gone
+    +new
+    +newer
+  second, other_source
+    @@ -1 +1 @@
+    -mul
+    +mul2
+  (text that no operator owns), other_source
+    @@ -1,2 +1,2 @@
+    -// old
+    +// new
+     end
+"""
+
+
+def test_text() -> None:
+    """The text counts files, lists classes and operators, and shows the lines only in full."""
+    lines = FileLines("other_source", [(2, 2, "first"), (3, 3, "second")])
+    texts = [
+        ("old", "// old\nadd\nmul\nend", "gone.h", "gone"),
+        ("new", "// new\nadd\nmul2\nend", "new.h", "new\nnewer"),
+    ]
+    old, new = [
+        OutputSide(
+            label,
+            {"a.cpp": text.encode(), other: more.encode(), "same.h": b"same"},
+            {"a.cpp": lines, other: FileLines("a_source", [(-3, 9, "second")])},
+        )
+        for label, text, other, more in texts
+    ]
+    comparison = compare_outputs(old, new)
+    operators = "  second: a_source, other_source\n  (text that no operator owns): other_source\n"
+    assert render_text(comparison, in_full=False) == TEXT + operators
+    assert render_text(comparison, in_full=True) == TEXT + TEXT_IN_FULL
+    assert render_text(compare_outputs(old, old), in_full=False) == "old -> old: no file differs\n"
+
+
 def test_markdown_of_many_operators() -> None:
     """A list is short enough for a comment, and says how many operators it leaves out."""
     texts = ["\n".join([f"{text}{number}" for number in range(1, 100)]) for text in ("old", "new")]
@@ -122,6 +173,10 @@ def test_markdown_of_many_operators() -> None:
     assert "<summary>Operators with differences: 99</summary>" in text
     assert text.count("- <code>") == 40
     assert "\n- and 59 more\n" in text
+    text = render_text(compare_outputs(old, new), in_full=False)
+    assert "\nDifferences by operator: 99\n" in text
+    assert text.count("\n  operator_") == 40
+    assert text.endswith("\n  and 59 more; `--all` shows each line, and names choose operators\n")
 
 
 def test_files_without_provenance_are_compared_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,8 +113,10 @@ def _call_faults(new: Signature, old: Signature) -> Iterator[str]:
             yield f"argument `{before.name}` has no default"
         else:
             yield from _default_faults(before, after)
+    left = {binding.name for binding in new.bindings}
     for gone in old.bindings[len(new.bindings) :]:
-        yield f"argument `{gone.name}` is gone"
+        if gone.name not in left:
+            yield f"argument `{gone.name}` is gone"
     for added in new.bindings[len(old.bindings) :]:
         if added.default is None:
             yield f"new argument `{added.name}` has no default"

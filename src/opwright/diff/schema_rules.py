@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import zip_longest
 from typing import Final
 
 from opwright.schema.base_types import names_where
@@ -132,9 +131,10 @@ def _pairs(new: Arguments, old: Arguments) -> Iterator[tuple[Argument, Argument]
 
 
 def _absence_faults(new: Arguments, old: Arguments) -> Iterator[str]:
-    """The old arguments behind the last new one."""
-    for before, after in (*zip_longest(old.non_out, new.non_out), *zip_longest(old.out, new.out)):
-        if before is not None and after is None:
+    """The old arguments behind the last new one, except those that have another place."""
+    left = {argument.name for argument in new.all}
+    for before in (*old.non_out[len(new.non_out) :], *old.out[len(new.out) :]):
+        if before.name not in left:
             yield f"argument `{before.name}` is gone"
 
 
