@@ -340,7 +340,7 @@ def test_methods_have_parameters_too(tmp_path: Path) -> None:
     texts = [
         f"- func: f(Tensor self, {argument}) -> Tensor\n  variants: method\n{HEAD}" for argument in ("int n", "str n")
     ]
-    (change,) = changes_of(*texts, tmp_path)
+    (change,) = changes_of(texts[0], texts[1], tmp_path)
     assert "parameter `n` is `c10::string_view` instead of `int64_t` in C++" in [
         reason.text for reason in change.reasons if Audience.cpp in reason.audiences
     ]

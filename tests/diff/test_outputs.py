@@ -118,7 +118,6 @@ TEXT = """\
 old -> new: files: 1 differ, 1 are gone, 1 are new
 
 Operators with differences, by class of file
-
   a_source         1  lines -1 +2
   other_source     2  lines -2 +2
 
