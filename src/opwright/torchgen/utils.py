@@ -9,11 +9,11 @@ import pprint
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableSet, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from opwright.files.depfile import cmake_list
 from opwright.files.plan import EVERYTHING, shard_number, shard_path
@@ -290,7 +290,7 @@ class NamespaceHelper:
         return self.entity_name_
 
 
-class OrderedSet(Generic[T]):
+class OrderedSet(MutableSet[T]):
     """A set that keeps the order in which its items came.
 
     >>> list(OrderedSet.union(OrderedSet([2, 1]), OrderedSet([3, 2])))
@@ -302,19 +302,26 @@ class OrderedSet(Generic[T]):
     def __init__(self, iterable: Iterable[T] | None = None) -> None:
         self.storage = dict.fromkeys(iterable or ())
 
-    def __contains__(self, item: T) -> bool:
+    def __contains__(self, item: object) -> bool:
         return item in self.storage
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.storage)
 
-    def update(self, items: OrderedSet[T]) -> None:
-        """Add the items of another set."""
-        self.storage |= items.storage
+    def __len__(self) -> int:
+        return len(self.storage)
 
     def add(self, item: T) -> None:
         """Add one item."""
         self.storage[item] = None
+
+    def discard(self, item: T) -> None:
+        """Remove an item if it is there."""
+        self.storage.pop(item, None)
+
+    def update(self, items: OrderedSet[T]) -> None:
+        """Add the items of another set."""
+        self |= items
 
     def copy(self) -> OrderedSet[T]:
         """A set with the same items."""

@@ -395,9 +395,6 @@ class DispatchLambdaArgumentExprs(Record):
     exprs: Sequence[str]
     inits: Sequence[str]
 
-    def __hash__(self) -> int:
-        return hash((tuple(self.exprs), tuple(self.inits)))
-
 
 def _lambda(ps: PythonSignature, f: NativeFunction, *, symint: bool = True) -> DispatchLambda:
     return dispatch_lambda(model_signature(ps), model_function(f), symint=symint)

@@ -106,9 +106,6 @@ class ETKernelIndex(Record):
 
     index: _Kernels
 
-    def __hash__(self) -> int:
-        return hash(tuple(self.index))
-
     def has_kernels(self, g: NativeFunction | NativeFunctionsGroup) -> bool:
         """Whether a function, or the functional one of a group, has kernels."""
         return bool(self.get_kernels(g))

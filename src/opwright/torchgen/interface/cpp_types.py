@@ -182,9 +182,6 @@ class TupleCType(CType):
     def _build(self) -> c_types.CType:
         return c_types.tuple_of(tuple(map(model_ctype, self.elems)))
 
-    def __hash__(self) -> int:
-        return hash(("TupleCType", *self.elems))
-
 
 _CLASSES.update(base=BaseCType, array=ArrayCType, tuple=TupleCType)
 

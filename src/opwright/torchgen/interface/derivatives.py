@@ -45,9 +45,6 @@ class Derivative(Record):
     saved_inputs: tuple[SavedAttribute, ...]
     saved_outputs: tuple[SavedAttribute, ...]
 
-    def __hash__(self) -> int:
-        return hash((self.formula, self.var_names))
-
 
 @record(
     "formula var_names var_types required_inputs_fw_grad required_inputs_primal required_original_self_value"
@@ -157,9 +154,6 @@ class DifferentiabilityInfo(Record):
         "all_saved_inputs": lambda origin: saved_records(origin.saved_inputs, origin),
     }
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.op))
-
     @property
     def has_derivatives(self) -> bool:
         """Whether an argument has a gradient."""
@@ -191,9 +185,6 @@ class NativeFunctionWithDifferentiabilityInfo(Record):
     fw_derivatives: dict[str, Sequence[ForwardDerivative]] | None
     info: dict[str, DifferentiabilityInfo] | None
     func: NativeFunction
-
-    def __hash__(self) -> int:
-        return hash(self.func)
 
 
 @record("name type cpp_type")

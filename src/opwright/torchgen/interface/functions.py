@@ -92,9 +92,6 @@ class Precompute(Record):
         """The lines of the replaced arguments."""
         return [f"{name} -> {', '.join(map(str, listed))}" for name, listed in self.replace.items()]
 
-    def __hash__(self) -> int:
-        return hash((*self.add, *self.replace))
-
 
 def _argument_list(text: str) -> list[Argument]:
     return [Argument.parse(item.strip()) for item in text.split(",")]
@@ -496,9 +493,6 @@ class BackendIndex(Record):
     use_out_as_primary: bool
 
     _computed: ClassVar[Computed] = {"index": lambda origin: kernels_of(*origin)}
-
-    def __hash__(self) -> int:
-        return hash((self.dispatch_key, self.external, self.device_guard, self.use_out_as_primary))
 
     @staticmethod
     def grow_index(

@@ -59,9 +59,6 @@ class UfuncInnerLoop(Record):
     supported_dtypes: OrderedSet[ScalarType]
     name: str
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.ufunc_key))
-
     @staticmethod
     def parse(value: str, ufunc_key: UfuncKey) -> UfuncInnerLoop:
         """The loop of a text `name (dtype, ...)`. Raises ValueError or AssertionError if it is not one."""

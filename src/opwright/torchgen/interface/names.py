@@ -62,13 +62,11 @@ class OperatorName(Record):
 
     def remove_inplace(self) -> OperatorName:
         """The name of the overload that is not in-place."""
-        base = BaseOperatorName(base=self.name.base, inplace=False, dunder_method=self.name.dunder_method)
-        return OperatorName(name=base, overload_name=self.overload_name)
+        return self.with_overload(self.overload_name)
 
     def with_overload(self, overload: str) -> OperatorName:
-        """The name of another overload."""
-        parts = self.name
-        base = BaseOperatorName(base=parts.base, inplace=parts.inplace, dunder_method=parts.dunder_method)
+        """The name of another overload, which is not in-place."""
+        base = BaseOperatorName(base=self.name.base, inplace=False, dunder_method=self.name.dunder_method)
         return OperatorName(name=base, overload_name=overload)
 
 

@@ -88,10 +88,10 @@ class Return(_Annotated):
 
     @staticmethod
     def parse(arg: str) -> Return:
-        """The return of a text. Raises AssertionError, or RuntimeError for an unknown type."""
+        """The return of a text. Raises AssertionError, or RuntimeError for a text without one type."""
         returns = parse_returns(arg)
         if len(returns) != 1:
-            raise Invalid(f"`{arg}` is not one return")
+            raise RuntimeError(f"`{arg}` is not one return")
         return returns[0]
 
     def __str__(self) -> str:

@@ -56,9 +56,6 @@ class CppSignature(Record):
     cpp_no_default_args: set[str]
     fallback_binding: bool = False
 
-    def __hash__(self) -> int:
-        return hash((self.func, self.method, self.faithful, self.symint, self.fallback_binding))
-
     def arguments(self) -> Sequence[Binding]:
         """The parameters."""
         return cpp.arguments(

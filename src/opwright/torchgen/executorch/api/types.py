@@ -30,9 +30,6 @@ class ExecutorchCppSignature(Record):
     func: FunctionSchema
     prefix: str = ""
 
-    def __hash__(self) -> int:
-        return hash((self.func, self.prefix))
-
     @staticmethod
     def from_native_function(f: NativeFunction, *, prefix: str = "") -> ExecutorchCppSignature:
         """The signature of a function."""
