@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,25 +76,6 @@ def test_kernels_that_a_file_lacks_are_refused(own: Side, tmp_path: Path) -> Non
     kernels.write_text("")
     with pytest.raises(AssertionError, match=r"`XLANativeFunctions::abs`: 1 operator needs it"):
         run(str(path), str(tmp_path / "out"), True, str(kernels))
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("gen_backend_stubs", "parse_backend_yaml"),
-        ("gen_backend_stubs", "run"),
-        ("gen_lazy_tensor", "run_gen_lazy_tensor"),
-    ],
-)
-def test_parameters_are_equal(reference: Side, own: Side, module: str, name: str) -> None:
-    """Functions take the same parameters, with the same defaults."""
-    parameters = []
-    for side in (reference, own):
-        function: Callable[..., Any] = getattr(side.module(module), name)
-        listed = inspect.signature(function).parameters.values()
-        defaults = [getattr(parameter.default, "__name__", parameter.default) for parameter in listed]
-        parameters.append(list(zip([parameter.name for parameter in listed], defaults, strict=True)))
-    assert parameters[0] == parameters[1]
 
 
 UPGRADERS = """\

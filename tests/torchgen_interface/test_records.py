@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
+import inspect
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from opwright.torchgen.forwarding import offered_modules
 from tests.torchgen_interface.conftest import Loaded, Side
 from tests.torchgen_interface.equality import difference, outcome
 from tests.torchgen_interface.expressions import expressions, value
@@ -24,6 +31,48 @@ def test_expressions_have_the_same_values(reference: Side, own: Side, module: st
             assert issubclass(actual, expected), expression
         else:
             assert not difference(expected, actual, expression)
+
+
+#: Functions that also take what programs for other releases give, or the words of a command.
+OWN_PARAMETERS = {
+    "gen_declaration_and_definition", "gen_static_dispatch_backend_call_signature", "main", "unpacked_name",
+    "write_sharded",
+}  # fmt: skip
+
+
+#: Modules that the installed PyTorch lacks, and one that would import it as a whole.
+OF_OTHER_RELEASES = re.compile("executorch|native_aot|gen_mobile_upgraders")
+
+
+def functions_of(module: ModuleType, names: Iterable[str]) -> dict[str, Any]:
+    """The functions, the constructors and the methods of PyTorch's generator under some names of a module."""
+    functions: dict[str, Any] = {}
+    for name in names:
+        value = getattr(module, name, None)
+        if "torchgen" not in getattr(value, "__module__", "") or name.startswith("_"):
+            continue
+        if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, enum.Enum | Exception)):
+            functions[name] = value
+        if inspect.isclass(value):
+            methods = inspect.getmembers(value, inspect.isfunction)
+            functions.update((f"{name}.{key}", method) for key, method in methods if key[0] != "_" or key == "__call__")
+    return functions
+
+
+def parameters(function: Any) -> list[tuple[str, str, object]]:
+    """The name, the kind and the default of each parameter."""
+    listed = inspect.signature(function).parameters.values()
+    return [(each.name, each.kind.name, str(getattr(each.default, "__name__", each.default))) for each in listed]
+
+
+@pytest.mark.parametrize("module", [name for name in offered_modules() if not OF_OTHER_RELEASES.search(name)])
+def test_parameters_are_equal(module: str) -> None:
+    """All functions, methods and constructors that both sides have take the same parameters, with the same defaults."""
+    theirs = import_module(module)
+    functions = functions_of(import_module(f"opwright.{module}"), dir(theirs))
+    for name, function in functions_of(theirs, dir(theirs)).items():
+        if name in functions and name.rpartition(".")[2] not in OWN_PARAMETERS:
+            assert parameters(functions[name]) == parameters(function), name
 
 
 def rebuilt(value: Any) -> Any:

@@ -44,11 +44,11 @@ def native_function_manager(g: object) -> Iterator[None]:
 def _around(operator_of: Callable[..., object]) -> Callable[[_Function], _Function]:
     """The decorator that makes the operator in the arguments of each call the current one."""
 
-    def decorate(function: _Function) -> _Function:
-        @functools.wraps(function)
+    def decorate(func: _Function) -> _Function:
+        @functools.wraps(func)
         def inside(*args: object, **kwargs: object) -> object:
             with native_function_manager(operator_of(*args, **kwargs)):
-                return function(*args, **kwargs)
+                return func(*args, **kwargs)
 
         return inside  # type: ignore[return-value]  # it takes what the function takes
 
