@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from opwright.check.lints import LINTS
 from opwright.check.settings import find_settings
 from opwright.check.suppressions import CodeFilter
-from opwright.check.table import LINTS
 from opwright.cli.main import main
 from opwright.release.inputs import open_inputs
 from opwright.run.check import CheckRequest

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from opwright.check.lints import LINTS
 from opwright.check.settings import load_settings
-from opwright.check.table import LINTS
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.check.cases import RELEASE, check

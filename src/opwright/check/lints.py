@@ -1,4 +1,7 @@
-"""Lints: how entries are written, what operators say of themselves, and what a backend does to their gradients."""
+"""Lints: how entries are written, what operators say of themselves, and what a backend does to their gradients.
+
+Selection, documentation and tests follow from the tables at the end.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from opwright.check.lint import Operators, name_span, schema_part_span
+from opwright.check.lint import BackendLint, Lint, OperatorLint, Operators, name_span, schema_part_span
 from opwright.coverage.records import MetaSupport
 from opwright.coverage.report import NO_META_KERNELS, meta_support
 from opwright.dialects.names import CPP_WORDS
@@ -24,18 +27,7 @@ from opwright.source.yaml import load_yaml
 if TYPE_CHECKING:
     from opwright.coverage.records import OperatorRecord
 
-__all__ = [
-    "check_alias_annotations",
-    "check_backward",
-    "check_composites",
-    "check_cpp_keywords",
-    "check_defaults",
-    "check_functional_forms",
-    "check_meta_kernels",
-    "check_normal_forms",
-    "check_repeated_items",
-    "check_tags",
-]
+__all__ = ["BACKEND_LINTS", "LAYOUT", "LINTS", "OPERATOR_LINTS"]
 
 
 #: Fields with the values that they have by default.
@@ -61,7 +53,7 @@ _COMMENT: Final = re.compile(r"#[^\n]*")
 _WORD: Final = re.compile(r"[\w.]+")
 
 
-def check_defaults(operators: Operators, sink: Diagnostics) -> None:
+def _check_defaults(operators: Operators, sink: Diagnostics) -> None:
     """Report fields with the values that they have by default (W2216)."""
     for function in operators.functions:
         node = operators.nodes.node(function) if _DEFAULT_TEXT.search(function.entry.text) else None
@@ -80,7 +72,7 @@ def _python_value(node: Node) -> object:
     return [] if isinstance(node, Sequence) and not node.items else None
 
 
-def check_repeated_items(operators: Operators, sink: Diagnostics) -> None:
+def _check_repeated_items(operators: Operators, sink: Diagnostics) -> None:
     """Report items that a list of an entry has twice (W2219)."""
     for function in operators.functions:
         if _may_repeat(function):
@@ -131,12 +123,12 @@ def _report(message: str, span: Span, first: Span, sink: Diagnostics, edits: tup
     sink.warning(codes.REPEATED_ITEM, message, span, label="repeated", also=also, edits=edits)
 
 
-def check_composites(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
+def _check_composites(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
     """Report kernels that take the gradients of composite operators away (W2212)."""
     _operator_lints_report(records, "composite_override", codes.GRADIENT_TAKEN_AWAY, sink)
 
 
-def check_backward(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
+def _check_backward(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
     """Report operators whose backward formulas need operators that the backend lacks (W2213)."""
     _operator_lints_report(records, "backward", codes.BACKWARD_LACKS, sink)
 
@@ -148,7 +140,7 @@ def _operator_lints_report(records: Iterable[OperatorRecord], kind: str, code: s
                 sink.warning(code, trap.message, trap.span, help=trap.help)
 
 
-def check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:
+def _check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:
     """Report arguments named like C++ keywords (W2211), apart from those of libraries, where they are errors."""
     if operators.in_library:
         return
@@ -163,7 +155,7 @@ def _cpp_keywords(arguments: Arguments) -> tuple[Argument, ...]:
     return tuple([argument for argument in arguments.all if argument.name in CPP_WORDS])
 
 
-def check_alias_annotations(operators: Operators, sink: Diagnostics) -> None:
+def _check_alias_annotations(operators: Operators, sink: Diagnostics) -> None:
     """Report annotations that alias nothing, and those that several written arguments share (W2217)."""
     for function in operators.functions:
         if function.arguments.has_annotations:
@@ -192,7 +184,7 @@ def _suspicious_annotations(schema: FunctionSchema) -> Iterator[tuple[Argument, 
             yield argument, f"`{argument.text}` is written, and another argument has the annotation `{shared[0]}` too"
 
 
-def check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
+def _check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
     """Report operators that write their arguments and have no functional form (W2218)."""
     for function in operators.functions:
         writes = function.kind in (SchemaKind.inplace, SchemaKind.mutable)
@@ -201,7 +193,7 @@ def check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
             sink.warning(codes.ONLY_WRITES, message, name_span(function))
 
 
-def check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
+def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
     """Report schemas that are not written in their normal form (W2220)."""
     for function in operators.functions:
         written, text = function.schema.written_text, str(function.schema)
@@ -216,7 +208,7 @@ def check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
             sink.warning(codes.NOT_NORMAL, message, place, edits=edits)
 
 
-def check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
+def _check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
     """Report operators whose results have no known shape while PyTorch traces (W2214)."""
     if operators.in_library:
         # The loader of library files knows their declared outputs, and reports this itself.
@@ -230,7 +222,7 @@ def check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
             sink.warning(codes.MISSING_META, message, name_span(function), help="add a kernel for `Meta`")
 
 
-def check_tags(operators: Operators, sink: Diagnostics) -> None:
+def _check_tags(operators: Operators, sink: Diagnostics) -> None:
     """Report tags that no operator has (W2215)."""
     used = {tag for function in (*operators.functions, *operators.synthesized) for tag in function.tags}
     unused = operators.tag_names - used
@@ -244,3 +236,30 @@ def check_tags(operators: Operators, sink: Diagnostics) -> None:
         name = item.get("tag") if isinstance(item, Mapping) else None
         if isinstance(name, Scalar) and name.value in unused:
             sink.warning(codes.UNUSED_TAG, f"no operator has the tag `{name.value}`", name.span)
+
+
+#: Lints of operators. One that is part of the default selection for PyTorch has no finding in any of its releases.
+OPERATOR_LINTS: Final = (
+    OperatorLint(Lint(codes.CPP_KEYWORD, for_pytorch=True), _check_cpp_keywords),
+    OperatorLint(Lint(codes.MISSING_META, compares_entries=True), _check_meta_kernels),
+    OperatorLint(Lint(codes.UNUSED_TAG, for_others=False, compares_entries=True), _check_tags),
+    OperatorLint(Lint(codes.REPEATS_DEFAULT), _check_defaults),
+    OperatorLint(Lint(codes.SUSPICIOUS_ALIAS, for_pytorch=True), _check_alias_annotations),
+    # PyTorch can functionalize operators of libraries without a functional form, at some cost.
+    OperatorLint(Lint(codes.ONLY_WRITES, for_others=False, compares_entries=True), _check_functional_forms),
+    OperatorLint(Lint(codes.REPEATED_ITEM, for_pytorch=True), _check_repeated_items),
+    OperatorLint(Lint(codes.NOT_NORMAL, for_others=False), _check_normal_forms),
+)
+
+#: Lints of backends.
+BACKEND_LINTS: Final = (
+    # A backend file must say `override_composite` for each of them already (E1341).
+    BackendLint(Lint(codes.GRADIENT_TAKEN_AWAY, for_others=False), _check_composites),
+    BackendLint(Lint(codes.BACKWARD_LACKS), _check_backward),
+)
+
+#: The lint of whole files, which `run/layout.py` checks.
+LAYOUT: Final = Lint(codes.NOT_LAID_OUT, for_others=False)
+
+#: Code -> lint.
+LINTS: Final = {lint.code: lint for lint in (*[row.lint for row in (*OPERATOR_LINTS, *BACKEND_LINTS)], LAYOUT)}

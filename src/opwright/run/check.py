@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Final
 
 from opwright.check.lint import EntryNodes, Lint, Operators
+from opwright.check.lints import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.check.suppressions import CodeFilter
-from opwright.check.table import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.coverage.records import CoverageReport
 from opwright.coverage.report import coverage_report, entry_records
 from opwright.dialects.dialect import Dialect, LoadContext

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 
 from opwright.check.fixes import with_fixes
+from opwright.check.lints import LAYOUT
 from opwright.check.suppressions import CodeFilter, suppress, suppressions
-from opwright.check.table import LAYOUT
 from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
