@@ -10,31 +10,26 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+import zipfile
 import zlib
 from base64 import urlsafe_b64encode
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from opwright.source.codes import BAD_WHEEL, DOWNLOAD_ALTERED, INPUT_MISSING
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import FILE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Wheel"]
 
 
-_END = struct.Struct("<4s4H2LH")
-_END_64_LOCATOR = struct.Struct("<4sLQL")
-_END_64 = struct.Struct("<4sQ2H2L4Q")
-_ENTRY = struct.Struct("<4s6H3L5H2L")
-_LOCAL = struct.Struct("<4s5H3L2H")
-
-_LONGEST_COMMENT = _LONGEST_FIELD = 0xFFFF
-_STORED, _DEFLATED = 0, 8
-_ENCRYPTED = 0x1
-_IN_EXTRA = 0xFFFFFFFF
-_ZIP64_EXTRA = 0x0001
+#: The fixed part of the header before a member; a name and extra data follow.
+_HEADER_BYTES = 30
+_LONGEST_FIELD = 0xFFFF
+#: What `zipfile` raises for archives of all kinds of damage.
+_UNREADABLE = (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
 
 # PyTorch's directory has 1.2 MB, and all inputs of a release have 4 MB.
 _LARGEST_DIRECTORY = 32_000_000
@@ -89,48 +84,35 @@ class FileBytes:
         return chunks
 
 
-class Member(NamedTuple):
-    """One file of the archive, as described by the directory."""
-
-    name: str
-    method: int
-    flags: int
-    crc: int
-    packed_size: int
-    size: int
-    offset: int
-
-
 class Archive:
     """The directory of a zip archive; reads members on demand.
 
     Raises `BadArchiveError` when the directory cannot be read.
     """
 
-    __slots__ = ("_members", "_source", "_stops")
+    __slots__ = ("_stops", "_stream", "_zip")
 
     def __init__(self, source: ByteSource) -> None:
-        self._source = source
-        start, length = _directory_span(source)
-        if length > _LARGEST_DIRECTORY:
-            raise BadArchiveError(f"its directory has more than {_LARGEST_DIRECTORY:,} bytes")
-        directory = source.read_ranges([(start, start + length)])[0]
-        if len(directory) != length:
-            raise BadArchiveError("its directory is cut short")
-        members = list(_directory_members(directory))
-        self._members = {member.name: member for member in members}
+        self._stream = _Stream(source)
+        try:
+            self._zip = zipfile.ZipFile(cast("IO[bytes]", self._stream))
+        except _UNREADABLE as error:
+            raise BadArchiveError(f"{error}") from None
+        for info in self._zip.infolist():
+            if not 0 <= info.header_offset < source.size:
+                raise BadArchiveError("its directory is damaged")
+            if not _is_member_name(info.orig_filename):
+                raise BadArchiveError(f"it has a member with the name `{shorten(info.orig_filename)}`")
         # A member ends where the next one begins, or before.
-        offsets = sorted({member.offset for member in members})
-        if offsets and offsets[-1] >= start:
-            raise BadArchiveError("its directory is damaged")
-        self._stops = dict(zip(offsets, [*offsets[1:], start], strict=False))
+        offsets = sorted({info.header_offset for info in self._zip.infolist()})
+        self._stops = dict(zip(offsets, [*offsets[1:], source.size], strict=False))
 
     def __contains__(self, name: str) -> bool:
-        return name in self._members
+        return name in self._zip.NameToInfo
 
     def names(self, prefix: str = "") -> tuple[str, ...]:
         """All files whose name begins with `prefix`, sorted, without folders."""
-        return tuple(sorted(name for name in self._members if name.startswith(prefix) and not name.endswith("/")))
+        return tuple(sorted(name for name in self._zip.namelist() if name.startswith(prefix) and name[-1] != "/"))
 
     def read(self, names: Iterable[str]) -> dict[str, bytes]:
         """The content of each named member, with verified CRC.
@@ -138,82 +120,77 @@ class Archive:
         Raises `KeyError` for an unknown name, and `DamagedMemberError` for content that does not match the directory
         or is larger than any input.
         """
-        members = sorted((self._members[name] for name in names), key=lambda member: member.offset)
+        members = sorted(map(self._zip.getinfo, names), key=lambda member: member.header_offset)
         total = 0
         for member in members:
-            longest = max(member.size, member.packed_size)
+            longest = max(member.file_size, member.compress_size)
             total += longest
             if longest > FILE_BYTES:
-                raise DamagedMemberError(member.name, f"it has more than {FILE_BYTES:,} bytes")
+                raise DamagedMemberError(member.filename, f"it has more than {FILE_BYTES:,} bytes")
             if total > _MOST_BYTES:
-                raise DamagedMemberError(member.name, f"with other members it has more than {_MOST_BYTES:,} bytes")
-        ranges = _join_ranges([(member.offset, self._end(member)) for member in members])
-        chunks = self._source.read_ranges(ranges)
-        contents: dict[str, bytes] = {}
-        index = 0
-        for member in members:
-            while member.offset >= ranges[index][1]:
-                index += 1
-            contents[member.name] = _content(member, chunks[index], member.offset - ranges[index][0])
-        return contents
+                raise DamagedMemberError(member.filename, f"with other members it has more than {_MOST_BYTES:,} bytes")
+        self._stream.keep(_join_ranges([(member.header_offset, self._end(member)) for member in members]))
+        return {member.filename: self._content(member) for member in members}
 
-    def _end(self, member: Member) -> int:
+    def _end(self, member: zipfile.ZipInfo) -> int:
         """Where to stop reading for a member: after the longest header and its bytes, or at the next member."""
-        longest = _LOCAL.size + 2 * _LONGEST_FIELD + member.packed_size
-        return min(self._stops[member.offset], member.offset + longest)
+        longest = _HEADER_BYTES + 2 * _LONGEST_FIELD + member.compress_size
+        return min(self._stops[member.header_offset], member.header_offset + longest)
+
+    def _content(self, member: zipfile.ZipInfo) -> bytes:
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            reason = f"it is packed with method {member.compress_type}, which is not read here"
+            raise DamagedMemberError(member.filename, reason)
+        try:
+            return self._zip.read(member)
+        except (*_UNREADABLE, zlib.error, RuntimeError) as error:
+            raise DamagedMemberError(member.filename, f"it does not unpack ({error})") from None
 
 
-def _directory_span(source: ByteSource) -> tuple[int, int]:
-    """The start and length of the directory, from the record at the end of the archive."""
-    size = source.size
-    tail_start = max(0, size - _LONGEST_COMMENT - _END.size - _END_64_LOCATOR.size)
-    tail = source.read_ranges([(tail_start, size)])[0]
-    at = tail.rfind(b"PK\x05\x06")
-    if at < 0 or at + _END.size > len(tail):
-        raise BadArchiveError("it has no end record: not a zip archive, or cut short")
-    *_, count, length, start, _comment = _END.unpack_from(tail, at)
-    if count == 0xFFFF or _IN_EXTRA in (length, start):
-        return _large_directory_span(source, tail, at - _END_64_LOCATOR.size)
-    if start + length > size:
-        raise BadArchiveError("its directory lies outside the file")
-    return start, length
+class _OutsideError(zipfile.BadZipFile, OSError):
+    """A place outside a stream; `zipfile` expects an OSError where it looks for the end of a small archive."""
 
 
-def _large_directory_span(source: ByteSource, tail: bytes, locator_at: int) -> tuple[int, int]:
-    """The start and length of the directory, from the 64-bit end record that the locator points to."""
-    if locator_at < 0 or tail[locator_at : locator_at + 4] != b"PK\x06\x07":
-        raise BadArchiveError("its 64-bit end record is missing")
-    _, _, record_at, _ = _END_64_LOCATOR.unpack_from(tail, locator_at)
-    if record_at + _END_64.size > source.size:
-        raise BadArchiveError("its 64-bit end record lies outside the file")
-    record = source.read_ranges([(record_at, record_at + _END_64.size)])[0]
-    if len(record) != _END_64.size or not record.startswith(b"PK\x06\x06"):
-        raise BadArchiveError("its 64-bit end record is damaged")
-    *_, length, start = _END_64.unpack(record)
-    if start + length > source.size:
-        raise BadArchiveError("its directory lies outside the file")
-    return start, length
+class _Stream:
+    """What `zipfile` needs of a stream, over a source of bytes; ranges that are kept come from memory."""
 
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._at = 0
+        self._kept: list[tuple[int, bytes]] = []
 
-def _directory_members(directory: bytes) -> Iterator[Member]:
-    """Each entry of the directory's bytes."""
-    at, end, unpack = 0, len(directory), _ENTRY.unpack_from
-    while at + _ENTRY.size <= end and directory[at : at + 4] == b"PK\x01\x02":
-        fields = unpack(directory, at)
-        flags, method, crc, packed, size = fields[3], fields[4], *fields[7:10]
-        name_length, extra_length, note_length, offset = *fields[10:13], fields[16]
-        name_at = at + _ENTRY.size
-        name = directory[name_at : name_at + name_length].decode("utf-8", "replace")
-        if not _is_member_name(name):
-            raise BadArchiveError(f"it has a member with the name `{shorten(name)}`")
-        extra_at = name_at + name_length
-        if _IN_EXTRA in (packed, size, offset):
-            extra = directory[extra_at : extra_at + extra_length]
-            size, packed, offset = _large_fields(name, extra, size, packed, offset)
-        yield Member(name, method, flags, crc, packed, size, offset)
-        at = extra_at + extra_length + note_length
-    if at != end and directory[at : at + 4] != b"PK\x05\x05":
-        raise BadArchiveError("its directory is damaged")
+    def keep(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Read ranges at once, for the reads that follow."""
+        chunks = self._source.read_ranges(ranges)
+        self._kept = [(start, chunk) for (start, _), chunk in zip(ranges, chunks, strict=True)]
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+    def tell(self) -> int:
+        """The place where the next read begins."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place, counted from the start, from here or from the end."""
+        self._at = offset + (0, self._at, self._source.size)[whence]
+        if self._at < 0:
+            raise _OutsideError("it points before its start")
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        start, end = self._at, self._source.size
+        if size >= 0:
+            end = max(start, min(end, start + size))
+        if end - start > _LARGEST_DIRECTORY:
+            raise zipfile.BadZipFile(f"its directory has more than {_LARGEST_DIRECTORY:,} bytes")
+        self._at = end
+        for at, piece in self._kept:
+            if at <= start and end <= at + len(piece):
+                return piece[start - at : end - at]
+        return self._source.read_ranges([(start, end)])[0]
 
 
 def _is_member_name(name: str) -> bool:
@@ -225,20 +202,6 @@ def _is_member_name(name: str) -> bool:
     return name.isprintable() and not name.startswith("/") and "\\" not in name and ".." not in name.split("/")
 
 
-def _large_fields(name: str, extra: bytes, *fields: int) -> tuple[int, int, int]:
-    """Size, packed size and offset; those that need 64 bits are read from the extra field."""
-    at = 0
-    while at + 4 <= len(extra):
-        kind, length = struct.unpack_from("<HH", extra, at)
-        if kind == _ZIP64_EXTRA and at + 4 + length <= len(extra):
-            large = struct.unpack_from(f"<{length // 8}Q", extra, at + 4)
-            values = iter(large)
-            size, packed, offset = (next(values, field) if field == _IN_EXTRA else field for field in fields)
-            return size, packed, offset
-        at += 4 + length
-    raise BadArchiveError(f"the entry of `{shorten(name)}` has no 64-bit sizes")
-
-
 def _join_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Joins sorted ranges if the gap between them is not worth another request."""
     joined: list[tuple[int, int]] = []
@@ -248,31 +211,6 @@ def _join_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             joined.append((start, end))
     return joined
-
-
-def _content(member: Member, chunk: bytes, at: int) -> bytes:
-    """A member's content, from a range of the archive in which the member's local header starts at `at`."""
-    if len(chunk) < at + _LOCAL.size or chunk[at : at + 4] != b"PK\x03\x04":
-        raise DamagedMemberError(member.name, "its header is not where the directory says")
-    if member.flags & _ENCRYPTED or member.method not in (_STORED, _DEFLATED):
-        raise DamagedMemberError(member.name, f"it is packed with method {member.method}, which is not read here")
-    *_, name_length, extra_length = _LOCAL.unpack_from(chunk, at)
-    start = at + _LOCAL.size + name_length + extra_length
-    packed = chunk[start : start + member.packed_size]
-    if len(packed) != member.packed_size:
-        raise DamagedMemberError(member.name, "its bytes are cut short")
-    try:
-        content = packed if member.method == _STORED else _inflate(packed, member.size)
-    except zlib.error as error:
-        raise DamagedMemberError(member.name, f"it does not unpack ({error})") from None
-    if len(content) != member.size or zlib.crc32(content) != member.crc:
-        raise DamagedMemberError(member.name, "its checksum differs from the archive's directory")
-    return content
-
-
-def _inflate(packed: bytes, size: int) -> bytes:
-    """Inflates a member; stops soon after the size in the directory, which an archive may understate."""
-    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, size + 1)
 
 
 class Wheel:
