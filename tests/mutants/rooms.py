@@ -135,7 +135,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "release/local": ("release", "core", "torchgen_interface/test_helpers.py"),
     "release/operator_names": ("release", "explain", "coverage", "static_runtime"),
     "release/overlay": ("release", "lsp/test_rename_operator.py", "lsp/test_worker.py"),
-    "release/tree": ("release", "conformance/test_trees.py"),
+    "release/tree": ("release", "conformance/test_trees.py", "cli/test_conformance.py"),
     "release/tree_facts": ("release", "conformance/test_trees.py"),
     "release/version_range": ("release", "dialects/test_library.py", "dialects/test_backend_dialect.py"),
     "run": ("engine", "cli"),

@@ -13,7 +13,7 @@ from tests.release.fake_torch import FakeIndex, serve
 def quiet_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Takes the machine's pip settings and cache away; gives the folder of the cache that is used instead."""
     for name in list(os.environ):
-        if name.startswith("PIP_") or name.lower().endswith("_proxy"):
+        if name.startswith("PIP_") or name.lower().endswith(("_proxy", "_ca_bundle")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     cache = tmp_path / "cache"

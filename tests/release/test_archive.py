@@ -50,13 +50,70 @@ def test_an_archive_without_members_has_no_names() -> None:
     assert Archive(Recorded(packed({}))).names() == ()
 
 
-def test_large_archives_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sizes and offsets beyond 32 bits stand in other records; small archives can be written with these too."""
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """A small archive whose sizes and offsets stand only in the records for those beyond 32 bits."""
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 10)
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
-    content = packed({"first": b"x" * 100, "second": bytes(range(256))})
-    assert b"PK\x06\x06" in content
-    assert Archive(Recorded(content)).read(["second", "first"]) == {"first": b"x" * 100, "second": bytes(range(256))}
+    content = packed({"first": b"x" * 100, "second": bytes(range(256))}, comment=b"large")
+    end = content.rindex(b"PK\x05\x06")
+    # Number of members, and size and offset of the directory.
+    return content[: end + 8] + b"\xff" * 12 + content[end + 20 :]
+
+
+def test_large_archives_are_read(large: bytes) -> None:
+    """Sizes and offsets beyond 32 bits stand in other records; small archives can be written with these too."""
+    archive = Archive(Recorded(large))
+    with zipfile.ZipFile(io.BytesIO(large)) as expected:
+        assert archive.read(["second", "first"]) == {name: expected.read(name) for name in ("first", "second")}
+
+
+LOCATOR, RECORD = b"PK\x06\x07", b"PK\x06\x06"
+
+
+@pytest.mark.parametrize(
+    ("mark", "offset", "value", "message"),
+    [
+        (LOCATOR, 0, b"PK\x00\x00", "its 64-bit end record is missing"),
+        (LOCATOR, 8, b"\xff", "its 64-bit end record lies outside the file"),
+        (RECORD, 0, b"PK\x00\x00", "its 64-bit end record is damaged"),
+        (RECORD, 40, b"\xff\xff", "its directory lies outside the file"),
+        (RECORD, 48, b"\xff\xff", "its directory lies outside the file"),
+    ],
+)
+def test_damaged_large_archives_are_refused(large: bytes, mark: bytes, offset: int, value: bytes, message: str) -> None:
+    """Each record that leads to the directory is checked."""
+    start = large.rindex(mark) + offset
+    source = Recorded(large[:start] + value + large[start + len(value) :])
+    with pytest.raises(BadArchiveError, match=message):
+        Archive(source)
+
+
+def test_a_directory_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory of as many bytes as may be read is read; one byte more, and the archive is refused."""
+    content = packed({"a": b"1"})
+    size = len(content) - 22 - content.index(b"PK\x01\x02")
+    monkeypatch.setattr("opwright.release.wheel._LARGEST_DIRECTORY", size)
+    assert Archive(Recorded(content)).names() == ("a",)
+    monkeypatch.setattr("opwright.release.wheel._LARGEST_DIRECTORY", size - 1)
+    with pytest.raises(BadArchiveError, match="its directory has more than"):
+        Archive(Recorded(content))
+
+
+class Shrinking(Recorded):
+    """An archive that loses its end while it is read."""
+
+    def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of each range, before the file is cut."""
+        chunks = super().read_ranges(ranges)
+        self.content = self.content[:-23]
+        return chunks
+
+
+def test_an_archive_may_end_early() -> None:
+    """A file that becomes shorter while it is read has no whole directory."""
+    with pytest.raises(BadArchiveError, match="its directory is cut short"):
+        Archive(Shrinking(packed({"a": b"1"})))
 
 
 def test_neighbours_are_read_in_one_range() -> None:

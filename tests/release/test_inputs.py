@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from opwright.release.inputs import Inputs, from_files, from_installed, from_source_path, from_wheel, resolve
+from opwright.release.store import member_of, name_of
 from opwright.release.transport import StreamBytes
 from opwright.release.version import version_of
 from opwright.release.wheel import Wheel
 from opwright.release.wheel_store import WheelStore
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Diagnostics, Fault
 from tests.release.fake_torch import (
     ATEN,
     AUTOGRAD,
@@ -281,3 +282,82 @@ def test_an_edited_header_of_formula_helpers_is_noticed(tmp_path: Path) -> None:
     places = from_source_path(tree).paths()
     assert places is not None
     assert str(tree / "torch" / "csrc" / "autograd" / "FunctionsManual.h") in places.files
+
+
+@pytest.mark.parametrize(("module", "spec"), [("fetch", "2.13.0"), ("wheel_store", "torch.whl")])
+def test_the_core_reads_folders_alone(monkeypatch: pytest.MonkeyPatch, module: str, spec: str) -> None:
+    """Without the modules that read wheels, a fault says what there is; any other missing module is an error."""
+    monkeypatch.setitem(sys.modules, f"opwright.release.{module}", None)
+    with pytest.raises(Fault) as caught:
+        resolve(spec)
+    assert caught.value.diagnostic.code == "E0503"
+    assert spec in caught.value.diagnostic.message
+    assert "--source-path" in str(caught.value.diagnostic.help)
+    monkeypatch.undo()
+    monkeypatch.delitem(sys.modules, f"opwright.release.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "opwright.release.wheel", None)
+    with pytest.raises(ModuleNotFoundError):
+        resolve(spec)
+
+
+def test_names_lead_to_members_and_back(tmp_path: Path) -> None:
+    """Each input of a wheel has a member, by which it is found again."""
+    files = package_files("2.13.0")
+    files |= dict.fromkeys(
+        ("torch/_native/ops/scaled/aot.py", "torch/_native/ops/scaled/other.py", "torchgen/aoti/fallback_ops.py"), "a"
+    )
+    files["torch/include/torch/csrc/autograd/FunctionsManual.h"] = "h"
+    wheel = from_wheel(wheel_file(tmp_path, files=files))
+    more = ("aoti/fallback_ops.py", "autograd/FunctionsManual.h", "native_aot/scaled/aot.py")
+    assert wheel.names() == tuple(sorted((*INPUT_NAMES, *more)))
+    for name in wheel.names():
+        assert name_of(member_of(name)) == name
+        assert wheel.read_text(name).text == files[member_of(name)]
+    # Members outside the generator's folders are inputs by their paths.
+    assert wheel.read_text("torch/version.py").text == files["torch/version.py"]
+    assert member_of("torchgen/gen.py") == "torchgen/gen.py"
+    assert wheel.read_optional("torch/missing.py") is None
+    assert wheel.read_optional("native/missing.yaml") is None
+
+
+def test_named_files_come_with_their_tree(tmp_path: Path) -> None:
+    """Separate paths replace the files of a tree or a package, whose version and other inputs stay."""
+    own = write_files(tmp_path / "own", {"ops/mine.yaml": "- func: mine() -> ()\n", "tags.yaml": "- tag: mine\n"})
+    tree, site = write_source_tree(tmp_path / "tree"), write_files(tmp_path / "site", package_files("2.13.0+cpu"))
+    for autograd, version in (
+        (tree / "tools" / "autograd", "2.13.0a0+git12ab"),
+        (site / "torchgen" / "packaged" / "autograd", "2.13.0+cpu"),
+        (tmp_path / "autograd", None),
+    ):
+        native, tags = str(own / "ops" / "mine.yaml"), str(own / "tags.yaml")
+        inputs = from_files(native, tags, str(autograd), {"autograd/deprecated.yaml": tags})
+        assert inputs.version_text == version
+        assert inputs.origin == f"the file {native}"
+        texts = [inputs.read_text(name).text for name in (NATIVE, "native/tags.yaml", "autograd/deprecated.yaml")]
+        assert texts == ["- func: mine() -> ()\n", "- tag: mine\n", "- tag: mine\n"]
+        assert inputs.display_path("templates/a.h") == str(own / "templates" / "a.h")
+        if version is not None:
+            assert inputs.read_text("autograd/derivatives.yaml").text == AUTOGRAD["derivatives.yaml"]
+
+
+def test_a_folder_of_kernels_that_is_missing_is_a_warning(tmp_path: Path) -> None:
+    """The inputs are then those without kernels; with an empty name nothing is said."""
+    inputs, sink = from_source_path(write_source_tree(tmp_path)), Diagnostics()
+    assert inputs.with_native_aot(None, sink) is inputs
+    assert inputs.with_native_aot("", sink).names() == inputs.names()
+    assert len(sink) == 0
+    assert inputs.with_native_aot(str(tmp_path / "none"), sink).names() == inputs.names()
+    assert [diagnostic.code for diagnostic in sink] == ["W0503"]
+
+
+def test_files_that_cannot_be_read_are_faults(tmp_path: Path) -> None:
+    """A member that does not exist, and a folder in place of an input."""
+    inputs = from_source_path(write_source_tree(tmp_path))
+    with pytest.raises(Fault, match="E0514"):
+        inputs.read_member("no.txt")
+    assert inputs.missing().diagnostic.code == "E0501"
+    assert inputs.member_names("tools/autograd/d") == (
+        "tools/autograd/deprecated.yaml",
+        "tools/autograd/derivatives.yaml",
+    )
+    assert inputs.member_names("version") == ("version.txt",)

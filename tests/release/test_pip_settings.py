@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.release.pip_settings import load_index_settings
+from opwright.release.pip_settings import _configuration_files, load_index_settings
 from opwright.source.diagnostic import Fault
 from tests.release.fake_torch import write_files
 
@@ -89,3 +89,87 @@ def test_a_malformed_file_is_a_fault_that_names_it(home: Path) -> None:
         load_index_settings({})
     assert caught.value.diagnostic.code == "E0516"
     assert "pip.conf" in caught.value.diagnostic.message
+
+
+def test_files_are_those_of_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The files of the machine, the user and the environment are those that pip reads, in its order."""
+    configuration = pytest.importorskip("pip._internal.configuration")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
+    variables = {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": f"{tmp_path}/first:{tmp_path}/second"}
+    for more in ({}, {"XDG_CONFIG_HOME": str(tmp_path / "own")}):
+        environ = {**variables, **more}
+        monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        files = configuration.get_configuration_files()
+        expected = [*files["global"], *files["user"], *files["site"]]
+        assert _configuration_files(environ) == expected
+        assert _configuration_files({**environ, "PIP_CONFIG_FILE": ""}) == expected
+    files = configuration.get_configuration_files()
+    named = str(tmp_path / "named.conf")
+    Path(named).write_text("")
+    assert _configuration_files({**environ, "PIP_CONFIG_FILE": named}) == [*files["global"], *files["site"], named]
+
+
+@pytest.mark.parametrize("has_library", [True, False])
+def test_files_of_a_mac(home: Path, monkeypatch: pytest.MonkeyPatch, has_library: bool) -> None:
+    """The user's file is in the library folder, if pip has one there, else where it is on Linux."""
+    monkeypatch.undo()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    library = home / "Library" / "Application Support" / "pip"
+    if has_library:
+        library.mkdir(parents=True)
+    machine, old, user, _ = _configuration_files({})
+    assert machine == "/Library/Application Support/pip/pip.conf"
+    assert old == str(home / ".pip" / "pip.conf")
+    assert user == str((library if has_library else home / ".config" / "pip") / "pip.conf")
+
+
+def test_files_of_windows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders are those of the environment, or the usual ones."""
+    monkeypatch.undo()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(sys, "platform", "win32")
+    folders = {"PROGRAMDATA": "/all", "APPDATA": "/roaming"}
+    assert _configuration_files(folders)[:3] == [
+        os.path.join(folder, "pip", "pip.conf") for folder in ("/all", home, "/roaming")
+    ]
+    machine, _, user, _ = _configuration_files({})
+    assert machine.startswith("C:\\ProgramData")
+    assert user == str(home / "AppData" / "Roaming" / "pip" / "pip.conf")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("7", 7.0), ("0.5", 0.5), ("1e9", 86_400.0), ("inf", 86_400.0), ("", 15.0)]
+)
+def test_timeouts_are_seconds(home: Path, text: str, seconds: float) -> None:
+    """A time limit is at most a day."""
+    assert load_index_settings({"PIP_TIMEOUT": text}).timeout == seconds
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        *[("PIP_TIMEOUT", text) for text in ("0", "-1", "nan", "soon")],
+        ("PIP_DEFAULT_TIMEOUT", "soon"),
+        ("PIP_TRUSTED_HOST", "one.org no[host"),
+    ],
+)
+def test_values_that_cannot_be_are_faults(home: Path, variable: str, text: str) -> None:
+    """A number of seconds is above zero, and a host is one."""
+    with pytest.raises(Fault) as caught:
+        load_index_settings({variable: text})
+    assert caught.value.diagnostic.code == "E0516"
+
+
+def test_other_settings(home: Path) -> None:
+    """Certificates of the client and hashes are pip's settings; an empty value sets nothing."""
+    variables = {"PIP_CLIENT_CERT": "~/me.pem", "PIP_REQUIRE_HASHES": "yes", "CURL_CA_BUNDLE": "curl.pem"}
+    settings = load_index_settings({**variables, "PIP_INDEX_URL": "", "PIP_NO_INDEX": ""})
+    assert settings.client_certificate == str(home / "me.pem")
+    assert settings.require_hashes
+    assert settings.certificates == "curl.pem"
+    assert settings.indexes == ("https://pypi.org/simple",)
+    assert load_index_settings({}).client_certificate is None
+    assert not load_index_settings({"PIP_REQUIRE_HASHES": "OFF"}).require_hashes

@@ -306,9 +306,7 @@ class Transport:
         trusted = is_trusted(address, self._settings.trusted_hosts)
         opener.add_handler(_HttpHandler(clock, partial(self._tls, trusted)))
         request = urllib.request.Request(address.url, headers={"User-Agent": "opwright", **headers})
-        response: http.client.HTTPResponse | None = opener.open(request)
-        if response is None:
-            raise TransportError(f"{address.url} cannot be reached: pip's settings name a proxy that is not one")
+        response: http.client.HTTPResponse = opener.open(request)
         return response
 
     def _tls(self, trusted: bool) -> ssl.SSLContext:
@@ -318,14 +316,14 @@ class Transport:
         return context
 
     def _new_tls(self, trusted: bool) -> ssl.SSLContext:
-        settings = self._settings
+        path = self._settings.certificates
         try:
-            context = ssl.create_default_context(cafile=settings.certificates)
-            if settings.client_certificate:
-                context.load_cert_chain(settings.client_certificate)
+            context = ssl.create_default_context(cafile=path)
+            if self._settings.client_certificate:
+                path = self._settings.client_certificate
+                context.load_cert_chain(path)
         except OSError as error:
-            name = settings.certificates or settings.client_certificate
-            raise TransportError(f"the certificates in `{name}` cannot be used: {error.strerror or error}") from None
+            raise TransportError(f"the certificates in `{path}` cannot be used: {error.strerror or error}") from None
         if trusted:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
