@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -92,6 +93,7 @@ def test_a_text_changes_between_releases() -> None:
 def test_every_row_has_range_and_reason(name: str) -> None:
     """Each table and row explains itself in sentences, has names, and a range within the releases known."""
     table = EVERY_TABLE[name]
+    assert table.form in get_args(NameForm)
     assert table.what.endswith(".")
     assert table.rows
     for row in table.rows:
@@ -99,6 +101,7 @@ def test_every_row_has_range_and_reason(name: str) -> None:
         assert row.reason.endswith("."), row.names
         assert bool(row.value) == isinstance(table, NameMap), row.names
         assert any(is_between(version, row.since, row.until) for version in SERIES), row.names
+        assert {row.since, row.until} <= {None, *[version.series for version in SERIES]}, row.names
 
 
 @pytest.mark.parametrize("name", EVERY_TABLE)

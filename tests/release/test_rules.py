@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,11 @@ from opwright.emit.registry import FAMILIES
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.behaviour import Behaviour, Change
 from opwright.release.rules import Rules
-from opwright.release.version import NEWEST, OLDEST, Version, parse_version
+from opwright.release.store import GENERATOR
+from opwright.release.version import NEWEST, OLDEST, RELEASES, Version, parse_version, version_of
+
+#: The releases of the table, as rows name them.
+SERIES = [release.version.series for release in RELEASES]
 
 
 def rules(version: str) -> Rules:
@@ -94,8 +99,24 @@ def test_every_row_explains_itself() -> None:
         first, *later = changes
         assert first.since == OLDEST.series, row.name
         assert all(change.why.endswith(".") for change in later or [first]), row.name
+        assert all(change.since in SERIES for change in changes), row.name
         assert all(before.series < after.series for before, after in pairwise(changes)), row.name
         assert all(before.value != after.value for before, after in pairwise(changes)), row.name
+
+
+def test_shards_are_those_of_the_generator() -> None:
+    """The numbers of shards in the installed release are those that its generator's calls have as numbers."""
+    inputs = opwright.open_inputs()
+    texts = [inputs.read_text(name).text for name in GENERATOR]
+    version = version_of(inputs)
+    compared = set()
+    for row in Rules.rows():
+        file = re.search(r"Shards of `(\w+)_N", row.what)
+        for _, call in [text.split(f'"{file[1]}.cpp"', 1) for text in texts if file and f'"{file[1]}.cpp"' in text]:
+            if number := re.search(r"\bnum_shards=(\d+)", call):
+                assert row.value_in(version) == int(number[1]), row.name
+                compared.add(row.name)
+    assert len(compared) == 6
 
 
 def test_values_are_those_of_the_rows() -> None:
