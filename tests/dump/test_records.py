@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 import yaml
@@ -14,6 +14,11 @@ from opwright.dump.document import render_dump
 from opwright.release.inputs import open_inputs
 from opwright.run.dump import dump_release
 from opwright.source.diagnostic import Diagnostics
+
+if TYPE_CHECKING:
+    from torchgen.model import Argument, BackendMetadata, DispatchKey, NativeFunction, OperatorName, Return, Type
+
+    Kernels: TypeAlias = dict[DispatchKey, dict[OperatorName, BackendMetadata]]
 
 model = pytest.importorskip("torchgen.model")
 
@@ -37,7 +42,7 @@ def records() -> dict[str, dict[str, Any]]:
     return {record["name"]: record for record in dumped()["operators"]}
 
 
-def expected_fields(function: Any, kernels: Any) -> Iterator[tuple[str, object]]:
+def expected_fields(function: NativeFunction, kernels: Kernels) -> Iterator[tuple[str, object]]:
     """The fields of a record, from the generator's model of an entry."""
     schema = function.func
     yield "namespace", function.namespace
@@ -86,7 +91,7 @@ def expected_fields(function: Any, kernels: Any) -> Iterator[tuple[str, object]]
     )
 
 
-def argument_record(argument: Any, kind: str | None = None) -> dict[str, object]:
+def argument_record(argument: Argument | Return, kind: str | None = None) -> dict[str, object]:
     """The record of an argument, or of a return, which has no kind."""
     alias = argument.annotation
     fields = {
@@ -114,14 +119,15 @@ def test_fields_are_those_of_the_entries() -> None:
         for name, value in expected_fields(function, kernels):
             own = record.get(name)
             if name == "kernels":
-                own = {row["key"]: (row["name"], row["namespace"], row["structured"]) for row in own}
+                rows = record["kernels"]
+                own = {row["key"]: (row["name"], row["namespace"], row["structured"]) for row in rows}
             assert own == value or (own is None and not value), (record["name"], name)
         assert set(record["tags"]) >= function.tags
         compared += 1
     assert compared > 400
 
 
-def type_record(parsed: Any) -> dict[str, object]:
+def type_record(parsed: Type) -> dict[str, object]:
     """The record of a type."""
     match parsed:
         case model.OptionalType():
@@ -156,7 +162,7 @@ def test_types_are_those_of_arguments_and_of_their_parts() -> None:
 
 def precomputed_arguments(record: dict[str, Any]) -> list[dict[str, str]]:
     """The arguments that `meta` adds."""
-    precomputed = record.get("precomputed", {"add": [], "replace": {}})
+    precomputed: dict[str, Any] = record.get("precomputed") or {"add": [], "replace": {}}
     return [*precomputed["add"], *[own for members in precomputed["replace"].values() for own in members]]
 
 
