@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -24,7 +25,7 @@ def spelt(ctype: CType) -> object:
         return ["tuple", *map(spelt, ctype.elems)]
     if name == "ArrayCType":
         return ["array", spelt(ctype.elem), ctype.size]
-    return [name.removesuffix("CType"), spelt(ctype.elem)]
+    return [re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("CType")).lower(), spelt(ctype.elem)]
 
 
 def named(wanted: NamedCType) -> list[object]:

@@ -6,39 +6,16 @@ import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Expression, WantedBinding
-from opwright.cpp.c_types import CType
 from opwright.cpp.translation import Untranslatable, translate
+from tests.cpp.spelt_types import answers, read_type, spell_type
 
 PROGRAM = Path(__file__).with_name("reference_translations.py")
-PAIRS = Path(__file__).with_name("reference_pairs.py")
-
-CONSTRUCTORS = {
-    "ConstRef": c_types.const_ref,
-    "MutRef": c_types.mut_ref,
-    "Optional": c_types.optional,
-    "List": c_types.c10_list,
-    "ArrayRef": c_types.array_ref,
-    "Vector": c_types.vector,
-    "Vectorized": c_types.vectorized,
-}
-
-
-def read_type(spelt: list[Any]) -> CType:
-    """The C++ type that the reference's program spelt."""
-    constructor, *rest = spelt
-    if constructor == "base":
-        return c_types.base(rest[0])
-    if constructor == "tuple":
-        return c_types.tuple_of(tuple(map(read_type, rest)))
-    if constructor == "array":
-        return c_types.array(read_type(rest[0]), rest[1])
-    return CONSTRUCTORS[constructor](read_type(rest[0]))
 
 
 @pytest.mark.thorough
@@ -62,11 +39,11 @@ class Problem(NamedTuple):
     method: bool = False
     copies: bool = False
 
-    def spelt(self) -> str:
+    def spelt(self) -> list[object]:
         """The problem as the reference's program reads it."""
         given = [[text, role, spell_type(ctype)] for text, role, ctype in self.given]
         wanted = [[role, spell_type(ctype)] for role, ctype in self.wanted]
-        return json.dumps([given, wanted, self.method, self.copies])
+        return [given, wanted, self.method, self.copies]
 
     def solution(self) -> list[str] | None:
         """Opwright's translation; None if there is none."""
@@ -74,11 +51,6 @@ class Problem(NamedTuple):
             return list(translate(self.given, self.wanted, method=self.method, copies=self.copies))
         except Untranslatable:
             return None
-
-
-def spell_type(ctype: CType) -> list[Any]:
-    """A C++ type as the reference's program reads it."""
-    return ["base", ctype.text] if ctype.kind == "base" else [ctype.kind, spell_type(ctype.elem)]
 
 
 #: Types of which translations make others, and those that they make.
@@ -142,17 +114,14 @@ def test_each_wanted_value_has_the_reference_s_expression() -> None:
     Where the reference has none, there is none.
     """
     asked = list(problems())
-    program = [sys.executable, str(PAIRS)]
-    lines = "\n".join(problem.spelt() for problem in asked)
-    done = subprocess.run(program, input=lines, check=True, capture_output=True, text=True)
-    answers = list(map(json.loads, done.stdout.splitlines()))
+    solutions = answers("translations", [problem.spelt() for problem in asked])
     different = [
         f"{problem.spelt()}: {answer}, not {problem.solution()}"
-        for problem, answer in zip(asked, answers, strict=True)
+        for problem, answer in zip(asked, solutions, strict=True)
         if problem.solution() != answer
     ]
     assert different == []
-    assert sum(answer is not None for answer in answers) > 500
+    assert sum(answer is not None for answer in solutions) > 500
 
 
 def test_what_no_rule_reaches_is_said_with_what_is_at_hand() -> None:

@@ -79,7 +79,6 @@ _REBUILD: Final = {
     "list": c10_list,
     "array_ref": array_ref,
     "vector": vector,
-    "vectorized": vectorized,
     "executorch_optional": executorch_optional,
     "executorch_array_ref": executorch_array_ref,
     "tuple": lambda *elems: tuple_of(elems),

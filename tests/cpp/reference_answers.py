@@ -1,8 +1,12 @@
-"""Program for the reference's interpreter: its solutions of translations, which it reads as JSON lines.
+"""Program for the reference's interpreter: its texts of types, or its solutions of translations, as JSON lines.
 
-usage: reference_pairs.py < problems.jsonl > solutions.jsonl
+usage: reference_answers.py types < types.jsonl > texts.jsonl
+       reference_answers.py translations < problems.jsonl > solutions.jsonl
 
-A type is a list: a constructor and its element, or `base` and a spelling. A problem is a list: the values in scope
+A type is a list, as `spelt_types.py` says. Its texts are those of the type, of the type without the outermost
+reference, and of the type without any reference.
+
+A problem is a list: the values in scope
 (text, role, type), those that are wanted (role, type), whether they are wanted in a method, and whether copies are
 allowed. The solution is a list of texts, or null if there is none.
 """
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from torchgen.api import types
@@ -24,13 +29,20 @@ CONSTRUCTORS = {
     "list": types.ListCType,
     "array_ref": types.ArrayRefCType,
     "vector": types.VectorCType,
+    "vectorized": types.VectorizedCType,
 }
 
 
 def read_type(spelt: list[Any]) -> types.CType:
     """The reference's type."""
-    constructor, inside = spelt
-    return types.BaseCType(BASES[inside]) if constructor == "base" else CONSTRUCTORS[constructor](read_type(inside))
+    constructor, *inside = spelt
+    if constructor == "base":
+        return types.BaseCType(BASES[inside[0]])
+    if constructor == "tuple":
+        return types.TupleCType(list(map(read_type, inside)))
+    if constructor == "array":
+        return types.ArrayCType(read_type(inside[0]), inside[1])
+    return CONSTRUCTORS[constructor](read_type(inside[0]))
 
 
 def read_value(role: str, spelt: list[Any]) -> types.NamedCType:
@@ -50,6 +62,14 @@ def solution(problem: list[Any]) -> list[str] | None:
     return [expression.expr for expression in expressions]
 
 
+def texts(spelt: list[Any]) -> list[str]:
+    """What the reference calls a type."""
+    type = read_type(spelt)
+    return [type.cpp_type(), type.cpp_type(strip_ref=True), type.remove_const_ref().cpp_type()]
+
+
+ANSWERS: dict[str, Callable[[list[Any]], list[str] | None]] = {"types": texts, "translations": solution}
+
 if __name__ == "__main__":
     for line in sys.stdin:
-        print(json.dumps(solution(json.loads(line))))
+        print(json.dumps(ANSWERS[sys.argv[1]](json.loads(line))))
