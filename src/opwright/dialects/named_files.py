@@ -16,7 +16,7 @@ from opwright.source.yaml import Node, load_yaml
 __all__ = ["check_named_path", "read_beside", "read_named_file"]
 
 
-def check_named_path(path: str, named_by: str, allowed: tuple[str, ...] = ()) -> None:
+def check_named_path(path: str, named_by: str, allowed: tuple[str, ...]) -> None:
     """Check the path of a file that the file `named_by` names. The user allows the files and folders of `allowed`.
 
     Raises Fault for a path outside of the project (E0005), and for a text that is no path (E0002).

@@ -159,7 +159,7 @@ def dialect_help(own: Dialect[Any] | None, file: SourceFile) -> str:
     return f"the file looks like `{dialect.inputs[0].rpartition('/')[2]}`"
 
 
-def chosen_dialects(names: Collection[str] = ()) -> list[Dialect[Any]]:
+def chosen_dialects(names: Collection[str]) -> list[Dialect[Any]]:
     """The dialects of these names and those that every run loads, in the order of the table."""
     return [dialect for dialect in DIALECTS if dialect.is_always_loaded or dialect.name in names]
 

@@ -53,7 +53,7 @@ def plain_argument(original: Argument, *, strip_default: bool = False) -> Argume
     return make_argument(original.name, original.type, default)
 
 
-def plain_return(result: Return, *, keep_name: bool = False) -> Return:
+def plain_return(result: Return, *, keep_name: bool) -> Return:
     """The return without its annotation, and without its name unless `keep_name`."""
     return make_return(result.name if keep_name else None, result.type)
 

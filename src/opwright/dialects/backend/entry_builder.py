@@ -109,9 +109,9 @@ class BackendEntryBuilder:
         return self.keys.get(option, self.name).span
 
     def choose_way(self, option: str) -> None:
-        """Records the option that says how the operator is implemented. A second one is a fault."""
+        """Records the option that says how the operator is implemented. Another one is a fault."""
         key = self.keys[option]
-        if self.way is None:
+        if self.way is None or self.way.value == option:
             self.way = key
             return
         message = f"`{self.way.value}` and `{option}` are two ways to implement `{self.name.value}`"

@@ -228,7 +228,7 @@ def _read_manual(node: Node, head: HeadBuilder) -> None:
 
 
 def _read_kernel_name(node: Node, head: HeadBuilder) -> None:
-    head.kernel_name = read_pattern(node, "kernel_name", head.sink) or head.kernel_name
+    head.kernel_name = read_pattern(node, head.sink) or head.kernel_name
 
 
 def _read_families(node: Node, head: HeadBuilder) -> None:

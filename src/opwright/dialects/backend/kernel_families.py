@@ -69,7 +69,7 @@ def _read_family(key: Scalar, node: Node, cpp_namespace: str, sink: Diagnostics)
     elif "namespace" in fields and "cpp_namespace" in fields:
         message = f"the family `{key.value}` has no class that `cpp_namespace` could be the namespace of"
         sink.error(codes.FAMILY, message, fields["cpp_namespace"].span, help="delete `cpp_namespace`")
-    pattern = read_pattern(fields["kernel_name"], "kernel_name", sink) if "kernel_name" in fields else ""
+    pattern = read_pattern(fields["kernel_name"], sink) if "kernel_name" in fields else ""
     convention = read_convention(fields["convention"], sink) if "convention" in fields else None
     if "class" not in fields:
         namespace = read_qualified_name(fields["namespace"], "namespace", sink) if "namespace" in fields else ""
@@ -97,9 +97,9 @@ _PLACEHOLDER: Final = lazy_pattern(r"\{([^{}]*)\}")
 _SECTION_MARKS: Final = ("{section}", "{key}")
 
 
-def read_pattern(node: Node, what: str, sink: Diagnostics) -> str:
+def read_pattern(node: Node, sink: Diagnostics) -> str:
     """The pattern of a scalar; empty, with a diagnostic, for what is none."""
-    scalar = expect_string(node, f"`{what}`", sink)
+    scalar = expect_string(node, "`kernel_name`", sink)
     if scalar is None:
         return ""
     for match in _PLACEHOLDER.finditer(scalar.value):

@@ -25,7 +25,7 @@ class OperatorIndex:
     __slots__ = ("_catalog", "_foreign", "_own", "_sink")
 
     def __init__(
-        self, context: LoadContext, foreign: Mapping[str, NativeFunction | None], own: Collection[str] = ()
+        self, context: LoadContext, foreign: Mapping[str, NativeFunction | None], own: Collection[str]
     ) -> None:
         self._catalog: Final = context.operators
         self._sink: Final = context.sink

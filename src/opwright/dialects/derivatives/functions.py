@@ -160,7 +160,7 @@ class EntryReport:
 
     __slots__ = ("_is_strict", "_sink", "failed", "node")
 
-    def __init__(self, node: Mapping, sink: Diagnostics, *, strict: bool = False) -> None:
+    def __init__(self, node: Mapping, sink: Diagnostics, *, strict: bool) -> None:
         self.node: Final = node
         self._sink: Final = sink
         self._is_strict: Final = strict

@@ -94,11 +94,9 @@ class ExpressionChecker(NamedTuple):
     arguments: Mapping[str, OutputExpression]
     given: frozenset[str] = frozenset()
 
-    def check_kind(self, node: ast.expr, kind: ValueKind, help: str = "") -> OutputExpression:
+    def check_kind(self, node: ast.expr, kind: ValueKind) -> OutputExpression:
         """The typed expression of a part whose value has this kind. Raises Fault otherwise."""
-        expression = self.check(node)
-        self._expect(node, expression, ACCEPTED_KINDS.get(kind, (kind,)), help)
-        return expression
+        return self._check_one_of(node, ACCEPTED_KINDS.get(kind, (kind,)))
 
     def check(self, node: ast.expr) -> OutputExpression:
         """The typed expression of a part. Raises Fault (E1150 to E1155) at the first mistake."""
@@ -150,9 +148,9 @@ class ExpressionChecker(NamedTuple):
             help = f"give another value with `or`, or decide with `... if {text} is not None else ...`"
             raise self.fault(codes.OUTPUT_OPTIONAL, node, f"`{text}` may be None", help)
 
-    def _check_one_of(self, node: ast.expr, kinds: tuple[ValueKind, ...], help: str = "") -> OutputExpression:
+    def _check_one_of(self, node: ast.expr, kinds: tuple[ValueKind, ...]) -> OutputExpression:
         expression = self.check(node)
-        self._expect(node, expression, kinds, help)
+        self._expect(node, expression, kinds)
         return expression
 
     def _constant(self, node: ast.Constant) -> OutputExpression:

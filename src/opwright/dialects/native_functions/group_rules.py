@@ -173,7 +173,8 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
     if not asking:
         entries = [member.entry for member in members if member.is_synthesized]
         base = next((member for member in members if not member.is_synthesized and member.entry in entries), members[0])
-        message = f"the overloads {wanted} are made from `{base.name}`, but no `autogen` lists them"
+        shown = ", ".join([f"`{name}`" for name in generated])
+        message = f"no `autogen` lists the overloads that are made from `{base.name}`: {shown}"
         schemas = ", ".join(f"`{member.schema}`" for member in members if member.is_synthesized)
         help = f"add an entry for {schemas}, or `autogen: {wanted}` to synthesize it"
         report.error(codes.AUTOGEN_MISSING, message, report.name(base), help=help)
@@ -250,17 +251,9 @@ def _check_copy(view: UnlinkedFunction, copy: UnlinkedFunction, report: CrossRep
 
 
 def _check_inplace_view(view: UnlinkedFunction, inplace: UnlinkedFunction, report: CrossReport) -> None:
-    pairs = (
-        (view.has_composite_implicit, inplace.has_composite_implicit, "CompositeImplicitAutograd"),
-        (
-            view.has_composite_implicit_nested,
-            inplace.has_composite_implicit_nested,
-            "CompositeImplicitAutogradNestedTensor",
-        ),
-    )
-    for has_view, has_inplace, key in pairs:
-        if has_view and not has_inplace:
-            message = f"`{view.name}` has a kernel for {key}, its in-place form `{inplace.name}` has none"
+    for key in (COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED):
+        if key in view.kernels and key not in inplace.kernels:
+            message = f"`{view.name}` has a kernel for `{key}`, its in-place form `{inplace.name}` has none"
             also = report.other(view, "the view")
             report.error(codes.VIEW_COMPOSITE, message, report.name(inplace), also=also)
 

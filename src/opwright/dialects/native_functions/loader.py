@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Sequence as Files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.extra_places import NATIVE_FUNCTION
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
-from opwright.dialects.native_functions.group_rules import check_names, without_repetitions
-from opwright.dialects.native_functions.operations import operations_of
+from opwright.dialects.native_functions.group_rules import (
+    check_group,
+    check_names,
+    check_ungrouped,
+    check_view_group,
+    without_repetitions,
+)
+from opwright.dialects.native_functions.operations import Operation, operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
-from opwright.model.native_function import NativeFunction, UnlinkedFunction
+from opwright.model.native_function import (
+    NativeFunction,
+    NativeFunctionsGroup,
+    UnlinkedFunction,
+    ViewGroup,
+    ViewKind,
+    link_functions,
+)
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
-from opwright.schema.signature import signature_key
+from opwright.schema.function import SchemaKind
+from opwright.schema.signature import SignatureKey, signature_key
 from opwright.source import codes
 from opwright.source.codes import TAGS_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault, Label
@@ -35,18 +49,6 @@ from opwright.source.yaml import load_yaml
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
-from typing import cast
-
-from opwright.dialects.native_functions.group_rules import check_group, check_ungrouped, check_view_group
-from opwright.dialects.native_functions.operations import Operation
-from opwright.model.native_function import (
-    NativeFunctionsGroup,
-    ViewGroup,
-    ViewKind,
-    link_functions,
-)
-from opwright.schema.function import SchemaKind
-from opwright.schema.signature import SignatureKey
 
 __all__ = ["add_operators", "load_libraries"]
 

@@ -193,7 +193,7 @@ def _nearest(name: str, names: dict[str, set[str]]) -> str | Suggestion:
 
 
 def check_static_backends(
-    backends: Iterable[DispatchKey], catalog: Catalog, sink: Diagnostics, *, tolerant: bool = False
+    backends: Iterable[DispatchKey], catalog: Catalog, sink: Diagnostics, *, tolerant: bool
 ) -> None:
     """Reports static backends without kernels in this run: as errors, or as warnings if `tolerant`."""
     report = sink.warning if tolerant else sink.error
