@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from opwright.cli.extra_files import check_overwrites, input_files, write_stamp
-from opwright.cli.streams import AUTO, wants_color
+from opwright.cli.streams import wants_color
 from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
 from opwright.files.writer import Writer
@@ -161,7 +161,7 @@ class Reporter(Protocol):
 
 
 @contextmanager
-def progress(color: str = AUTO) -> Iterator[Reporter | None]:
+def progress(color: str) -> Iterator[Reporter | None]:
     """A reporter that moves a bar on standard error, or None if that is not a terminal or `rich` is not
     installed.
 

@@ -124,7 +124,7 @@ def current_manifest(run: Run, color: str = AUTO) -> Manifest | None:
     return manifest
 
 
-def repeat_messages(facts: Mapping[str, str | int], color: str = AUTO) -> None:
+def repeat_messages(facts: Mapping[str, str | int], color: str) -> None:
     """Print the messages of an earlier run, from the facts in its manifest."""
     if messages := str(facts.get("messages", "")):
         say(messages if wants_color(color) else without_color(messages))

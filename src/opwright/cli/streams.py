@@ -118,7 +118,7 @@ def add_color_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def wants_color(choice: str = AUTO, stream: TextIO | None = None) -> bool:
+def wants_color(choice: str, stream: TextIO | None = None) -> bool:
     """Whether a stream gets colours, by default standard error.
 
     An explicit choice decides. Otherwise a NO_COLOR that is not empty means no, then a FORCE_COLOR that is not empty

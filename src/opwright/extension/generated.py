@@ -90,7 +90,7 @@ def update_code(
 
 
 def update_backend_code(
-    files: Sequence[SourceFile], out: str, *, libraries: Sequence[SourceFile] = (), sink: Diagnostics | None = None
+    files: Sequence[SourceFile], out: str, *, libraries: Sequence[SourceFile] = (), sink: Diagnostics | None
 ) -> GeneratedCode:
     """Bring the generated code of backend files, and of library files beside them, up to date below `out`.
 

@@ -154,7 +154,7 @@ def _fill(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def write_project(kind: str, name: str, folder: str, *, force: bool = False) -> list[str]:
+def write_project(kind: str, name: str, folder: str, *, force: bool) -> list[str]:
     """Write the files of a project of a kind into an empty folder, and give their paths.
 
     With `force`, the folder may have files, and those with the same paths are replaced. All files are written beside

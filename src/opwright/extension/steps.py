@@ -34,7 +34,7 @@ class StepFailed(Exception):
     """Raised with the output of the programs of which one failed."""
 
 
-def run_steps(steps: Sequence[BuildStep], folder: str, *, verbose: bool = False) -> None:
+def run_steps(steps: Sequence[BuildStep], folder: str, *, verbose: bool) -> None:
     """Run the steps whose output does not exist, in a folder for temporary files. A step comes after its inputs' steps.
 
     With `verbose`, print each command. Raises StepFailed with the output of the failed commands.
@@ -116,7 +116,7 @@ def short_hash(*texts: str) -> str:
 
 
 def compile_objects(
-    sources: Sequence[str], code: GeneratedCode, toolchain: Toolchain, work: str, *, verbose: bool = False
+    sources: Sequence[str], code: GeneratedCode, toolchain: Toolchain, work: str, *, verbose: bool
 ) -> tuple[str, ...]:
     """The objects of sources that include generated headers, by path: from the cache, else compiled now.
 

@@ -57,7 +57,7 @@ _AUTOCAST_HEADER: Final = "torch/include/ATen/autocast_mode.h"
 _BOXED: Final = re.compile(r"<\s*&\s*(?:\w*::)*(\w+)\s*>")
 
 
-def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch: str = "auto") -> BackendImport:
+def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch: str) -> BackendImport:
     """The backend file for what C++ sources register. Raises Fault if they register nothing for a device."""
     inputs = open_inputs(torch)
     read = read_cpp_sources(files, macros, lists=_autocast_lists(files, inputs))

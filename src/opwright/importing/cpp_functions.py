@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from opwright.source.named_tuple import NamedTuple
@@ -37,14 +36,12 @@ _ALIASED: Final = re.compile(r"(?<![\w:])\w+")
 _TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
 
 
-def inferred_schema(
-    name: str, result: str, parameters: Sequence[str], aliases: Mapping[str, str] = MappingProxyType({})
-) -> str | None:
+def inferred_schema(name: str, result: str, parameters: Sequence[str], aliases: Mapping[str, str]) -> str | None:
     """The schema of a function with these C++ types; None if one of them has no type in schemas.
 
     `aliases` are names of types with what they stand for.
 
-    >>> inferred_schema("f", "std::tuple<at::Tensor, int64_t>", ["const at::Tensor&", "std::optional<double>"])
+    >>> inferred_schema("f", "std::tuple<at::Tensor, int64_t>", ["const at::Tensor&", "std::optional<double>"], {})
     'f(Tensor _0, float? _1) -> (Tensor _0, int _1)'
     """
     parameters = [_ALIASED.sub(lambda match: aliases.get(match[0], match[0]), text) for text in parameters]

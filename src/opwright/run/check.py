@@ -304,7 +304,7 @@ def _has_python_kernel(function: NativeFunction, kernels: MetaKernels) -> bool:
     return kernels.has(function.name.name, function.name.overload)
 
 
-def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None = None) -> CoverageReport:
+def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None) -> CoverageReport:
     """The coverage of the only backend of a request.
 
     `fallback` is what runs for operators without a kernel, None for what the file says. Raises FaultsFound with every

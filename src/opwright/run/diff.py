@@ -209,7 +209,7 @@ def _no_entries(path: str) -> SourceFile:
 
 
 def load_backend_side(
-    path: str, loaded: LoadedSide, sink: Diagnostics, allowed_paths: tuple[str, ...] = ()
+    path: str, loaded: LoadedSide, sink: Diagnostics, allowed_paths: tuple[str, ...]
 ) -> BackendSide | None:
     """A backend with the release of one side; None if its file cannot be loaded at all, which is reported.
 

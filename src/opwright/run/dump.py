@@ -114,7 +114,7 @@ def _shim_field(function: NativeFunction, shims: OperatorShims | None) -> dict[s
 
 
 def dump_libraries(
-    paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...] = ()
+    paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...]
 ) -> dict[str, JsonValue]:
     """The dump of operator libraries. Raises FaultsFound with every mistake in their files.
 
@@ -131,7 +131,7 @@ def dump_libraries(
 
 
 def dump_backends(
-    paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...] = ()
+    paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...]
 ) -> dict[str, JsonValue]:
     """The dump of backend files: kernels, and the operators of their own. Raises FaultsFound.
 

@@ -170,8 +170,8 @@ class Engine:
         processes: int,
         tasks: Sequence[Task],
         notes: Callable[[], Note],
-        previous: PreviousBuild | None = None,
-        report: Report | None = None,
+        previous: PreviousBuild | None,
+        report: Report | None,
     ) -> tuple[Summary, dict[str, Status], list[Note]]:
         """Write files as `write` does, with the tasks shared by several processes, and give the status of each file.
 

@@ -176,7 +176,7 @@ class Session:
         manifest = load_manifest(self.run)
         return manifest if manifest is not None and manifest.is_current(self.run) else None
 
-    def take_stamps(self, inputs: Inputs, more_files: Iterable[str] = ()) -> None:
+    def take_stamps(self, inputs: Inputs, more_files: Iterable[str]) -> None:
         """Take the stamps of the inputs, and of other files and folders that the run reads, before it reads them."""
         from opwright.dialects.table import member_names
         from opwright.emit.registry import OWN_STUBS, dialects_of, family_inputs
@@ -228,7 +228,7 @@ class Session:
         self,
         inputs: Inputs,
         request: Callable[[Diagnostics], Request],
-        more_files: Iterable[str] = (),
+        more_files: Iterable[str],
     ) -> Outcome | None:
         """Write what an edit of few entries changed since the last run, without loading the other operators.
 
