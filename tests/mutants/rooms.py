@@ -186,7 +186,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "torchgen/gen_unboxing": ("cli/test_gen_unboxing.py",),
     "torchgen/generate_code": ("cli/test_autograd_programs.py", "lazy/test_runs.py"),
     "torchgen/install": ("torchgen_interface/test_forwarding.py",),
-    "torchgen/lazy_kernels": ("lazy", "torchgen_interface/test_lazy.py"),
     "torchgen/one_backend": ("backend/test_stub_cases.py", "lazy", "engine/test_partial_runs.py"),
     "torchgen/programs": ("cli/test_autograd_programs.py",),
     "torchgen/quick_program": ("selective", "upgraders", "static_runtime"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Final
 
 from lsprotocol import types as lsp
@@ -9,6 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from opwright.importing.cpp_reader import CPP_SUFFIXES
 from opwright.lsp.completion import completions_at
+from opwright.lsp.documents import path_of
 from opwright.lsp.hover import hover_at
 from opwright.lsp.navigation import Symbol, definitions_at, derivatives_at, references_at, symbols_in
 from opwright.lsp.navigation import symbols_of_project as find_symbols
@@ -38,6 +40,17 @@ def _symbol(server: OperatorServer, symbol: Symbol) -> lsp.DocumentSymbol:
         detail = f"{kernel.keys}{f', when {kernel.when}' if kernel.when else ''}"
         kernels.append(lsp.DocumentSymbol(kernel.name, lsp.SymbolKind.Method, place, place, detail=detail))
     return lsp.DocumentSymbol(symbol.name, lsp.SymbolKind.Function, whole, name, symbol.schema, children=kernels)
+
+
+async def diagnostics(server: OperatorServer, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
+    """The diagnostics of the present text of a file, or that they are the same as before."""
+    path = path_of(params.text_document.uri)
+    report = None if path is None else await server.settled_report(path)
+    items = [] if report is None else server.diagnostics(report)
+    result = str(zlib.crc32(repr(items).encode()))
+    if params.previous_result_id == result:
+        return lsp.RelatedUnchangedDocumentDiagnosticReport(result)
+    return lsp.RelatedFullDocumentDiagnosticReport(items, result_id=result)
 
 
 def workspace_symbols(server: OperatorServer, params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:

@@ -87,7 +87,8 @@ FEATURES: Final = (
     Feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE, "folding"),
     Feature(
         lsp.TEXT_DOCUMENT_DIAGNOSTIC,
-        "pull",
+        "answers",
+        "diagnostics",
         options=lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False),
         is_async=True,
     ),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.emit.emitter import Options
-    from opwright.run.generation import Generation
-    from opwright.source.diagnostic import Diagnostics
 
 
 # Type checkers take a module that has this function for one that has every attribute.
@@ -39,19 +37,9 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(backend_folder=f"{arguments.output_dir}/")
 
 
-def check_kernel_file(path: str, generation: Generation, sink: Diagnostics) -> None:
-    """Report kernels that a C++ file does not define. Raises FaultsFound."""
-    from opwright.emit.backend.definitions import check_definitions
-    from opwright.source.text import SourceFile
-
-    if generation.job.backends:
-        check_definitions(generation.job.backends, SourceFile.read(path), sink)
-        sink.raise_if_errors()
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return run_backend("gen_backend_stubs", _parser().parse(argv), _options, check_kernel_file)
+    return run_backend("gen_backend_stubs", _parser().parse(argv), _options)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import argparse
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.torchgen.late_names import names_of
-from opwright.torchgen.lazy_kernels import check_kernel_file
 from opwright.torchgen.one_backend import add_file_arguments, add_input_arguments, run_backend
 
 # Modules that do the work are imported only if there is work.
@@ -89,7 +88,7 @@ def _names(arguments: argparse.Namespace) -> LazyNames:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return run_backend("gen_lazy_tensor", _parser().parse(argv), _options, check_kernel_file)
+    return run_backend("gen_lazy_tensor", _parser().parse(argv), _options)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.session import Session
-from opwright.torchgen.lazy_kernels import check_kernel_file
+from opwright.torchgen.one_backend import check_kernel_file
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
-    MakeOptions = Callable[[argparse.Namespace], Options]
-    CheckKernels = Callable[[str, Generation, Diagnostics], None]
-
-__all__ = ["add_file_arguments", "add_input_arguments", "run_backend"]
+__all__ = ["add_file_arguments", "add_input_arguments", "check_kernel_file", "run_backend"]
 
 
 def add_file_arguments(parser: Parser, impl_help: str) -> None:
@@ -45,10 +42,22 @@ def add_input_arguments(parser: Parser) -> None:
     add_drop_in_arguments(parser)
 
 
-def run_backend(program: str, arguments: argparse.Namespace, options: MakeOptions, check_kernels: CheckKernels) -> int:
+def check_kernel_file(path: str, generation: Generation, sink: Diagnostics) -> None:
+    """Report kernels that a C++ file does not define, and that are not generated either. Raises FaultsFound."""
+    from opwright.emit.backend.definitions import check_definitions
+    from opwright.source.text import SourceFile
+
+    job = generation.job
+    if job.backends:
+        generated = {entry.function for lazy in job.lazy_backends for entry in lazy.generated}
+        check_definitions(job.backends, SourceFile.read(path), sink, generated=generated)
+    sink.raise_if_errors()
+
+
+def run_backend(program: str, arguments: argparse.Namespace, options: Callable[[argparse.Namespace], Options]) -> int:
     """Run a program that writes its families to the output folder, and give its exit status.
 
-    `options` makes the options of the emitters, and `check_kernels` reports the kernels that the C++ file lacks.
+    `options` makes the options of the emitters.
     """
     families = tuple(program_families(program))
     # Every output folder of the program's families is the one that is named.
@@ -70,7 +79,7 @@ def run_backend(program: str, arguments: argparse.Namespace, options: MakeOption
             lambda: _scope(arguments),
         )
         if arguments.impl_path is not None:
-            check_kernels(arguments.impl_path, generation, sink)
+            check_kernel_file(arguments.impl_path, generation, sink)
         if not arguments.dry_run:
             session.write(generation)
         return console.SUCCESS

@@ -24,7 +24,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.nodes import Mapping, Scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
-from opwright.torchgen.gen_backend_stubs import check_kernel_file
 from opwright.torchgen.interface.entries import stop_at_errors
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import (
@@ -38,6 +37,7 @@ from opwright.torchgen.interface.functions import (
 from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.interface.keys import DispatchKey
 from opwright.torchgen.interface.names import name_of
+from opwright.torchgen.one_backend import check_kernel_file
 from opwright.torchgen.utils import running_program
 
 __all__ = ["BackendRun", "ParsedExternalYaml", "index_of_section", "parse_backend_yaml", "run"]
@@ -130,15 +130,15 @@ def run(source_yaml: str, output_dir: str, dry_run: bool, impl_path: str | None 
         output_dir=output_dir,
         open_release=partial(open_inputs, "auto"),
         options=Options(backend_folder=f"{output_dir}/", backend_program=running_program()),
-        check=None if impl_path is None else partial(check_kernel_file, impl_path),
+        impl_path=impl_path,
     ).write(is_dry=dry_run)
 
 
 class BackendRun(NamedTuple):
     """What a program does with a backend file.
 
-    `open_release` opens the inputs of the release, `check` reports mistakes of other files, and `emitters` gives those
-    that take the place of the program's own.
+    `open_release` opens the inputs of the release, `impl_path` is a C++ file that has to define the kernels, and
+    `emitters` gives those that take the place of the program's own.
     """
 
     program: str
@@ -146,7 +146,7 @@ class BackendRun(NamedTuple):
     output_dir: str
     open_release: Callable[[], Inputs]
     options: Options
-    check: Callable[[Generation, Diagnostics], None] | None
+    impl_path: str | None
     emitters: Callable[[Generation], Iterable[AnyEmitter]] | None = None
 
     def write(self, *, is_dry: bool) -> None:
@@ -162,8 +162,8 @@ class BackendRun(NamedTuple):
                 backends=(SourceFile.read(os.fspath(self.source_yaml)),),
             )
             generation = Generation(request)
-            if self.check is not None:
-                self.check(generation, generation.sink)
+            if self.impl_path is not None:
+                check_kernel_file(self.impl_path, generation, generation.sink)
             if not is_dry:
                 generation.write(chosen=None if self.emitters is None else self.emitters(generation))
         except (Fault, FaultsFound) as error:

@@ -20,7 +20,6 @@ from opwright.torchgen.interface.backends import BackendRun, index_of_section
 from opwright.torchgen.interface.cpp_types import cpp_type_of
 from opwright.torchgen.interface.functions import function_of
 from opwright.torchgen.interface.records import Record, record
-from opwright.torchgen.lazy_kernels import check_kernel_file
 from opwright.torchgen.utils import running_program
 
 __all__ = ["GenLazyIR", "GenLazyNativeFuncDefinition", "GenTSLazyIR", "default_args", "run_gen_lazy_tensor"]
@@ -101,7 +100,7 @@ class _LazyRun(Record):
                 backend_folder=f"{self.output_dir}/",
                 lazy=self._names(),
             ),
-            check=None if self.impl_path is None else partial(check_kernel_file, self.impl_path),
+            impl_path=self.impl_path,
             emitters=self._emitters,
         ).write(is_dry=self.dry_run)
 
