@@ -273,7 +273,7 @@ MACROS = """\
 #endif
 FRAGMENT(NAME, m) {
   BOTH(twice);
-  m.def("half(" SELF ", float by=0.5) -> Tensor");
+  m.def("half\\50" SELF ", float by=0.5\\x29 -> Tensor");
   CPU_IMPL(half);
   m.def("mixed(Tensor self) -> Tensor"); m.def("lambda() -> int", [] { return 1; });
 }
@@ -291,3 +291,11 @@ def test_macros_of_a_file(library: Path, capsys: pytest.CaptureFixture[str]) -> 
     # A line of which one statement stays is not deleted.
     assert "can be deleted: macros.cpp: 15-17\n" in capsys.readouterr().out
     assert imported("macros.cpp", "--check") == 0
+
+
+def test_a_kernel_for_several_keys(library: Path) -> None:
+    """An operator whose kernels have its own name lists their keys."""
+    kernels = "".join(f'  m.impl("f", torch::k{key}, &f);\n' for key in ("CPU", "CUDA"))
+    Path("keys.cpp").write_text(f'TORCH_LIBRARY(acme, m) {{\n  m.def("f(Tensor x) -> Tensor");\n{kernels}}}\n')
+    assert imported("keys.cpp") == 0
+    assert "dispatch: CPU, CUDA\n" in Path("acme.yaml").read_text()

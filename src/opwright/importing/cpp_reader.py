@@ -47,7 +47,7 @@ _WRAPPERS: Final = frozenset(
 #: argument; then come operator, overload and policy. Those that call another overload name the operator second.
 _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
 _ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
-_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r"}
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
 _MOST_HEADERS: Final = 2000
