@@ -21,11 +21,9 @@ from opwright.emit.aten import (
     functionalization,
     functions,
     meta_headers,
-    methods,
     names,
     native_headers,
     operators,
-    redispatch,
     registration_declarations,
     schemas,
     unboxing,
@@ -59,8 +57,6 @@ from tests.emit.libraries import ACME, DERIVATIVES, ENTRIES, fragments_of, libra
 _SOURCES: list[EmitterSource] = [
     operators.emitters,
     functions.emitters,
-    methods.emitters,
-    redispatch.emitters,
     registration_declarations.emitters,
     names.emitters,
     native_headers.emitters,
@@ -119,7 +115,7 @@ def test_classes_and_functions() -> None:
         "inline at::Tensor scale(const at::Tensor & self, const at::Scalar & by) {\n"
         "    return acme::_ops::scale::call(self, by);\n}"
     )
-    assert redispatch.definitions(scale) == [
+    assert functions.redispatch_definitions(scale) == [
         "\n// acme::scale(Tensor self, Scalar by) -> Tensor\n"
         "inline at::Tensor scale("
         "c10::DispatchKeySet dispatchKeySet, const at::Tensor & self, const at::Scalar & by) {\n"

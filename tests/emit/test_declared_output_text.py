@@ -49,7 +49,7 @@ def test_a_shape_function_sets_each_output() -> None:
 def test_written_arguments_are_checked() -> None:
     """Out arguments are checked and resized, arguments of in-place operators are checked."""
     (output,) = first_output("f(Tensor self) -> Tensor", "[2]")
-    size = "::opwright::Concrete::list({2})"
+    size = "::opwright::Symbolic::list({2})"
     rest = "self.scalar_type(), at::Device(self.device()));"
-    assert out_resize(output, "out", symbolic=False) == f"::opwright::resize_out(out, {size}, {rest}"
-    assert inplace_check(output, "self", symbolic=False) == f"::opwright::check_inplace<int64_t>(self, {size}, {rest}"
+    assert out_resize(output, "out") == f"::opwright::resize_out(out, {size}, {rest}"
+    assert inplace_check(output) == f"::opwright::check_inplace<c10::SymInt>(self, {size}, {rest}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.emit.aten.functions import definition, emitters
-from opwright.emit.aten.methods import method_slots
-from opwright.emit.aten.redispatch import definitions
+from opwright.emit.aten.functions import definition, emitters, method_slots, redispatch_definitions
 from opwright.emit.emitter import Options
 from opwright.model.dispatch_key import CPU
 from tests.emit.emitting import job_of, slots_of
@@ -95,10 +93,10 @@ def test_hand_written_methods_are_reached_under_another_name() -> None:
 def test_redispatch_takes_the_key_set_first() -> None:
     """Each public form has a redispatching one, and a function without arguments passes the key set alone."""
     job = job_of(OUT + "- func: zip() -> Tensor\n  dispatch:\n    CPU: zip_cpu\n")
-    friendly, faithful = definitions(job.catalog["scale.out"])
+    friendly, faithful = redispatch_definitions(job.catalog["scale.out"])
     assert "scale_out(c10::DispatchKeySet dispatchKeySet, at::Tensor & out, " in friendly
     assert "scale_outf(c10::DispatchKeySet dispatchKeySet, const at::Tensor & self, " in faithful
-    assert definitions(job.catalog["zip"]) == [
+    assert redispatch_definitions(job.catalog["zip"]) == [
         """
 // aten::zip() -> Tensor
 inline at::Tensor zip(c10::DispatchKeySet dispatchKeySet) {

@@ -10,7 +10,7 @@ from opwright.emit.aten import functionalization, functions, operators
 from opwright.emit.aten.register import registration
 from opwright.emit.emitter import EmitterSource
 from opwright.emit.older import OPTIONALS, spelled
-from opwright.emit.python.torch_functions import emitters as python_emitters
+from opwright.emit.python.files import emitters as python_emitters
 from opwright.emit.registry import emitters
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.rules import Rules

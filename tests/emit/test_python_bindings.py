@@ -7,7 +7,7 @@ import pytest
 from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
 from opwright.dialects.deprecated import load_deprecated
 from opwright.emit.emitter import Job, Options
-from opwright.emit.python import annotated_arguments, files, return_types, torch_functions
+from opwright.emit.python import annotated_arguments, files, return_types
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import PythonBinding, bindings, check_bindings, check_modules
 from opwright.release.rules import Rules
@@ -251,7 +251,7 @@ def test_tags_are_an_enumeration() -> None:
 def test_files_follow_the_modules() -> None:
     """Functions of `torch` are sharded; each other module, and the methods, have one file."""
     job = job_of(MIX + "- func: fft_mix(Tensor self) -> Tensor\n  python_module: fft\n")
-    emitters = [*files.emitters(job), *torch_functions.emitters(job)]
+    emitters = files.emitters(job)
     assert set(paths_of(emitters, job)) == {
         f"autograd/python_{name}.cpp"
         for name in (

@@ -1,4 +1,4 @@
-"""Older spellings: texts of which releases before a change have another form."""
+"""Older forms: texts that releases before a change spell in another way, or give other blanks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Slots
 from opwright.release.rules import Rules
 
-__all__ = ["OPTIONALS", "Spelling", "in_spelling_of_release", "spelled"]
+__all__ = ["OPTIONALS", "Spelling", "in_spelling_of_release", "spelled", "with_blanks"]
 
 Spelling: TypeAlias = "tuple[re.Pattern[str], str]"
 """A pattern that finds the newer form, and the older one, which may name groups of the pattern."""
@@ -26,6 +26,25 @@ def spelled(text: str, is_new: bool, *spellings: Spelling) -> str:
     if not is_new:
         for pattern, older in spellings:
             text = pattern.sub(older, text)
+    return text
+
+
+def with_blanks(text: str, rules: Rules, *places: tuple[str, str]) -> str:
+    """A fragment with the blanks at ends of lines that PyTorch before 2.8 leaves there; the same text from 2.8 on.
+
+    Each place is the text before a line's end, and the blanks that follow it there. Blanks of an empty line follow the
+    line break before it.
+
+    >>> from opwright.release.rules import Rules
+    >>> from opwright.release.version import Version
+    >>> with_blanks("{\\n\\n\\n}\\n", Rules(Version(2, 7)), ("{\\n", "  "))
+    '{\\n  \\n\\n}\\n'
+    >>> with_blanks("{\\n\\n\\n}\\n", Rules(Version(2, 8)), ("{\\n", "  "))
+    '{\\n\\n\\n}\\n'
+    """
+    if not rules.templates_strip_lines:
+        for before, blanks in places:
+            text = re.sub(rf"(?<={re.escape(before)})(?=\n)", blanks, text)
     return text
 
 

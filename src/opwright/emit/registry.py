@@ -189,8 +189,6 @@ _ROWS: Final = (
         emitters=(
             ".aten.operators",
             ".aten.functions",
-            ".aten.methods",
-            ".aten.redispatch",
             ".aten.registration_declarations",
             ".aten.names",
             ".aten.vmap",
@@ -211,7 +209,6 @@ _ROWS: Final = (
         emitters=(
             ".aten.operators",
             ".aten.functions",
-            ".aten.methods",
             ".aten.names",
             ".aten.schemas",
             ".aten.backend_select",
@@ -259,7 +256,7 @@ _ROWS: Final = (
     Family(
         "python",
         "the C++ files of the Python bindings",
-        emitters=(".python.torch_functions", ".autograd.python_functions", ".python.files", ".python.return_types"),
+        emitters=(".python.files", ".autograd.python_functions", ".python.return_types"),
         folders=_AUTOGRAD,
         # One emitter alone shows derivatives: a process can load them while another makes the other files.
         late_dialects=("derivatives", "deprecated"),

@@ -1,4 +1,8 @@
-"""Headers of dispatch-key functions: `ops/{op}_{key}_dispatch.h`, `{Key}Functions.h` and `{Key}Functions_inl.h`."""
+"""Dispatch-key functions such as `at::cpu::add`, which call the kernel of one backend without the dispatcher.
+
+They have the names and signatures of the public C++ API, even if the overload's public functions are written by hand.
+Their headers are `ops/{op}_{key}_dispatch.h`, `{Key}Functions.h` and `{Key}Functions_inl.h`.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,47 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from opwright.convention import public_api
+from opwright.convention.caching import per_function
+from opwright.convention.public_api import CppSignature
 from opwright.cpp import namespaces
-from opwright.emit.aten import dispatch_key_functions, exports
+from opwright.emit.aten import exports
 from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.model.library import PYTORCH
+from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import include_line
 
 RootWrappers: TypeAlias = tuple[str, Sequence[WrappedUnit]]
 """A root name with the units that one backend wraps."""
+
+
+def function_signatures(function: NativeFunction, *, symint: bool = True) -> list[tuple[str, CppSignature]]:
+    """The names and signatures of an overload's dispatch-key functions."""
+    cpp_signatures = public_api.function_signatures(function).all(symint=symint)
+    if not function.manual_cpp_binding:
+        return [(signature.name, signature) for signature in cpp_signatures]
+    schema = function.schema
+    return [
+        (public_api.name(schema, faithful=signature.faithful, symint=signature.symint), signature)
+        for signature in cpp_signatures
+    ]
+
+
+@per_function
+def _declared(function: NativeFunction) -> tuple[str, ...]:
+    return _declared_with(function, symint=True)
+
+
+def _declared_with(function: NativeFunction, *, symint: bool) -> tuple[str, ...]:
+    return tuple([signature.declaration(name) for name, signature in function_signatures(function, symint=symint)])
+
+
+def function_declarations(function: NativeFunction, macro: str, *, symint: bool = True) -> str:
+    """The declarations of an overload's dispatch-key functions, which the macro exports."""
+    declared = _declared(function) if symint else _declared_with(function, symint=False)
+    return "\n".join([f"{macro} {text};" for text in declared])
 
 
 def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: FragmentContext) -> list[str]:
@@ -23,7 +58,7 @@ def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: Frag
     texts = []
     for unit, kinds in wrapped:
         macro = exports.key_macro(backend.key, context.rules, unit.library)
-        texts += [dispatch_key_functions.declarations(function, macro) for function, _ in kinds]
+        texts += [function_declarations(function, macro) for function, _ in kinds]
     return texts
 
 

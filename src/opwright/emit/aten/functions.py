@@ -1,7 +1,8 @@
-"""The public C++ functions, for PyTorch those in `at::`, each a call of its operator.
+"""The public C++ API, for PyTorch the functions in `at::` and the methods of `Tensor`, each a call of its operator.
 
 `ops/{op}.h` and `Functions.h`, which includes all of them or, in builds without per-operator headers, holds them;
-`Functions.cpp`.
+`Functions.cpp`; `RedispatchFunctions.h`, whose functions take a key set with which the dispatcher continues;
+`core/TensorBody.h` and `core/TensorMethods.cpp`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,17 @@ from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
 from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
-from opwright.emit.aten.units import RootOverloads, include, includes, overloads, own_name, roots, whole_file
+from opwright.emit.aten.units import (
+    RootOverloads,
+    include,
+    includes,
+    key_set_parameter,
+    methods,
+    overloads,
+    own_name,
+    roots,
+    whole_file,
+)
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.emit.older import Spelling, spelled
 from opwright.model.native_function import NativeFunction
@@ -87,6 +98,46 @@ def _declarations(function: NativeFunction, context: FragmentContext) -> Slots:
     return {"Functions_declarations": (definition_text(function, context),)}
 
 
+def method_slots(function: NativeFunction, context: FragmentContext) -> Slots:
+    """The declarations and definitions of the overload's methods."""
+    wanted = dispatcher.signature(function).bindings
+    library = function.library
+    operator = f"{library.operators}::{function.name.unambiguous}"
+    declared, defined = [], []
+    for signature in public_api.method_signatures(function).all():
+        arguments = ", ".join(translate(signature.bindings, wanted, method=True))
+        declared.append(f"{signature.declaration()} const;")
+        defined.append(f"""
+// {library.namespace}::{function.schema}
+inline {signature.definition("Tensor::" + signature.name)} const {{
+    return {operator}::call({arguments});
+}}
+""")
+    return {"tensor_method_declarations": declared, "tensor_method_definitions": defined}
+
+
+def redispatch_definitions(function: NativeFunction) -> list[str]:
+    """The overload's inline functions that continue with a key set, for PyTorch those of `at::redispatch`."""
+    library = function.library
+    operator = f"{library.operators}::{function.name.unambiguous}"
+    texts = []
+    for signature, arguments in zip(
+        public_api.function_signatures(function).all(), call_arguments(function), strict=True
+    ):
+        passed = f"dispatchKeySet, {arguments}" if arguments else "dispatchKeySet"
+        texts.append(f"""
+// {library.namespace}::{function.schema}
+inline {signature.declaration(first=key_set_parameter(function))} {{
+    return {operator}::redispatch({passed});
+}}
+""")
+    return texts
+
+
+def _redispatch(function: NativeFunction, context: FragmentContext) -> Slots:
+    return {"function_redispatch_definitions": redispatch_definitions(function)}
+
+
 def _aggregate_emitters() -> list[AnyEmitter]:
     return [
         Emitter(
@@ -127,8 +178,34 @@ def _per_operator() -> list[AnyEmitter]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the functions."""
+    """The emitters of the functions and methods."""
     return [
         *(_per_operator() if job.options.per_operator_headers else _aggregate_emitters()),
         whole_file("Functions.cpp", name="functions_source", family="sources", template="Functions.cpp"),
+        Emitter(
+            name="tensor_body_header",
+            family="headers",
+            template="TensorBody.h",
+            folder="core",
+            units=methods,
+            fragment=method_slots,
+            layout=OneFile("TensorBody.h"),
+            file_slots=lambda job: {"tensor_method_declarations": (), "tensor_method_definitions": ()},
+        ),
+        whole_file(
+            "TensorMethods.cpp",
+            name="tensor_methods_source",
+            family="sources",
+            template="TensorMethods.cpp",
+            folder="core",
+        ),
+        Emitter(
+            name="redispatch_functions_header",
+            family="headers",
+            template="RedispatchFunctions.h",
+            units=overloads,
+            fragment=_redispatch,
+            layout=OneFile("RedispatchFunctions.h"),
+            file_slots=lambda job: {"function_redispatch_definitions": ()},
+        ),
     ]

@@ -42,8 +42,6 @@ def _check_made(backend: Backend, groups: Collection[NativeFunctionsGroup], sink
 
 def check_registered(job: Job, sink: Diagnostics) -> None:
     """Report each structured kernel that cannot be registered, because of its arguments, its results or its ufunc."""
-    # Runs that write only headers do not import the modules of sources.
-
     for group in job.catalog.structured_groups:
         _check(partial(check_tensor_outputs, group), sink)
         _check(partial(check_arguments, group), sink)

@@ -22,9 +22,8 @@ from opwright.emit.autograd.kernels import (
     registration,
     returned_value,
 )
-from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.older import OPTIONALS, spelled
+from opwright.emit.older import OPTIONALS, spelled, with_blanks
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES

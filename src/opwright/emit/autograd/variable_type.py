@@ -43,9 +43,8 @@ from opwright.emit.autograd.wrappers import (
     wrapper,
     written_arguments,
 )
-from opwright.emit.blanks import with_blanks
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.older import OPTIONALS, spelled
+from opwright.emit.older import OPTIONALS, spelled, with_blanks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction

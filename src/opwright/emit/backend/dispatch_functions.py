@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from opwright.emit.aten import dispatch_key_functions
 from opwright.emit.aten.backend import WrappedUnit, units_of
+from opwright.emit.aten.dispatch_key_headers import function_declarations
 from opwright.emit.aten.units import whole_file
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import section_files
@@ -34,7 +34,7 @@ def _roots(file: SectionFile, job: Job) -> list[tuple[str, Sequence[WrappedUnit]
 
 def _header(macro: str, root: tuple[str, Iterable[WrappedUnit]], context: FragmentContext) -> Slots:
     functions = [function for _, kinds in root[1] for function, _ in kinds]
-    declared = [dispatch_key_functions.declarations(function, macro).strip() for function in functions]
+    declared = [function_declarations(function, macro).strip() for function in functions]
     return {"dispatch_namespaced_declarations": declared}
 
 

@@ -73,9 +73,9 @@ def output_text(output: DeclaredOutput, *, symbolic: bool) -> OutputText:
     )
 
 
-def allocation(output: DeclaredOutput, *, symbolic: bool = True, meta: bool = False) -> str:
+def allocation(output: DeclaredOutput, *, meta: bool = False) -> str:
     """The expression that makes a result, on the declared device or as a meta tensor."""
-    text = output_text(output, symbolic=symbolic)
+    text = output_text(output, symbolic=True)
     device = _META if meta else text.device
     if text.like:
         return f"::opwright::empty_like({text.like}, {text.dtype}, {device})"
@@ -93,20 +93,19 @@ def shape_function(outputs: DeclaredOutputs) -> str:
     return "\n".join(statements)
 
 
-def out_resize(output: DeclaredOutput, out: str, *, symbolic: bool, meta: bool = False) -> str:
+def out_resize(output: DeclaredOutput, out: str, *, meta: bool = False) -> str:
     """The statement that checks dtype and device of an out argument, and resizes it if it has other sizes."""
-    return f"::opwright::resize_out({_check_arguments(output, out, symbolic=symbolic, meta=meta)});"
+    return f"::opwright::resize_out({out}, {_expected(output, meta=meta)});"
 
 
-def inplace_check(output: DeclaredOutput, written: str, *, symbolic: bool, meta: bool = False) -> str:
-    """The statement that checks that an argument can take the place of a result."""
-    integer = "c10::SymInt" if symbolic else "int64_t"
-    return f"::opwright::check_inplace<{integer}>({_check_arguments(output, written, symbolic=symbolic, meta=meta)});"
+def inplace_check(output: DeclaredOutput, *, meta: bool = False) -> str:
+    """The statement that checks that `self` can take the place of a result."""
+    return f"::opwright::check_inplace<c10::SymInt>(self, {_expected(output, meta=meta)});"
 
 
-def _check_arguments(output: DeclaredOutput, written: str, *, symbolic: bool, meta: bool) -> str:
-    text = output_text(output, symbolic=symbolic)
-    return f"{written}, {text.size}, {text.dtype}, {_META if meta else text.device}"
+def _expected(output: DeclaredOutput, *, meta: bool) -> str:
+    text = output_text(output, symbolic=True)
+    return f"{text.size}, {text.dtype}, {_META if meta else text.device}"
 
 
 #: Operations whose text only has the texts of the operands. `{shapes}` are the functions for integers of the result's

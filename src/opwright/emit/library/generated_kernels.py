@@ -31,10 +31,10 @@ def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
         targets = [argument.name for argument in written]
     elif function.kind is SchemaKind.out:
         targets = [argument.name for argument in function.arguments.out]
-        preparations = [out_resize(output, name, symbolic=True) for name, output in zip(targets, outputs, strict=True)]
+        preparations = [out_resize(output, name) for name, output in zip(targets, outputs, strict=True)]
     else:
         targets = ["self"]
-        preparations = [inplace_check(output, "self", symbolic=True) for output in outputs]
+        preparations = [inplace_check(output) for output in outputs]
     wanted = dispatcher.arguments(writing, style=function.style)
     passed = dict(zip([argument.name for argument in written], targets, strict=True))
     arguments = [

@@ -76,20 +76,17 @@ def _kernel(function: NativeFunction) -> str:
     outputs = function.declared_outputs
     lines: list[str] = []
     if function.kind is SchemaKind.inplace:
-        lines += [inplace_check(outputs[0], "self", symbolic=True, meta=True)]
+        lines.append(inplace_check(outputs[0], meta=True))
     elif function.kind is SchemaKind.out:
         outs = function.arguments.out
-        lines += [
-            out_resize(output, argument.name, symbolic=True, meta=True)
-            for output, argument in zip(outputs, outs, strict=True)
-        ]
-    results = iter(() if lines else [allocation(output, symbolic=True, meta=True) for output in outputs])
+        lines += [out_resize(output, argument.name, meta=True) for output, argument in zip(outputs, outs, strict=True)]
+    results = (allocation(output, meta=True) for output in outputs)
     names = dispatcher.returned_arguments(function.schema)
     arguments = {argument.name: argument for argument in function.arguments.all}
     values = [next(results) if name is None else _argument_value(arguments[name]) for name in names]
     lines.append(dispatcher.return_statement(function.schema.returns, values, function.style))
     signature = dispatcher.signature(function)
-    body = _indent("\n".join([line for line in lines if line]))
+    body = _indent("\n".join(lines))
     return f"{signature.definition(function.name.unambiguous)} {{\n{body}\n}}"
 
 

@@ -1,4 +1,4 @@
-"""`python_variable_methods.cpp` and the files of the other modules that have one file each."""
+"""The files of functions and methods: `python_torch_functions_N.cpp`, and one for each other module."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from opwright.convention.python.bound import (
     SPARSE,
     SPECIAL,
     TENSOR_METHODS,
+    TORCH,
     PythonModule,
 )
 from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import PythonBinding, bindings, by_name
 from opwright.syntax.cpp import include_line
@@ -34,7 +35,7 @@ _FILES: Final = {
 }
 
 
-def binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
+def _binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
     """The texts of a binding."""
     folder = binding.overloads[0].function.library.headers
     return {
@@ -45,7 +46,7 @@ def binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
     }
 
 
-def binding_file_slots(file: str) -> Callable[[Job], Slots]:
+def _file_slots(file: str) -> Callable[[Job], Slots]:
     """What fills the slots of a file besides the bindings."""
 
     def file_slots(job: Job) -> Slots:
@@ -60,19 +61,31 @@ def _sorted_bindings(module: PythonModule, job: Job) -> Sequence[PythonBinding]:
     return by_name(bindings(job, module))
 
 
-def _whole(file: str, module: PythonModule) -> AnyEmitter:
+def _emitter(
+    file: str, units: Callable[[Job], Sequence[PythonBinding]], layout: OneFile | Sharded[PythonBinding]
+) -> AnyEmitter:
     return Emitter(
         name=f"{file.removesuffix('.cpp')}_source",
         family="python",
         template=f"autograd/{file}",
         folder="autograd",
-        units=partial(_sorted_bindings, module),
-        fragment=binding_fragment,
-        layout=OneFile(file),
-        file_slots=binding_file_slots(file),
+        units=units,
+        fragment=_binding_fragment,
+        layout=layout,
+        file_slots=_file_slots(file),
     )
+
+
+def _torch_functions(job: Job) -> AnyEmitter:
+    """The emitter of the functions of the module `torch`, which are most of all functions."""
+    file = "python_torch_functions.cpp"
+    layout = Sharded[PythonBinding](file, job.rules.torch_functions_shards, lambda binding: binding.name.base)
+    return _emitter(file, lambda job: bindings(job, TORCH), layout)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of functions and methods."""
-    return [_whole(file, module) for file, module in _FILES.items()]
+    return [
+        _torch_functions(job),
+        *[_emitter(file, partial(_sorted_bindings, module), OneFile(file)) for file, module in _FILES.items()],
+    ]

@@ -14,7 +14,6 @@ from opwright.convention.caching import per_function
 from opwright.cpp.namespaces import closing, opening
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
-from opwright.emit.aten import dispatch_key_functions
 from opwright.emit.aten.backend import (
     Backend,
     KernelUnit,
@@ -25,6 +24,7 @@ from opwright.emit.aten.backend import (
     public_namespace,
     wrapped_units,
 )
+from opwright.emit.aten.dispatch_key_headers import function_signatures
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS, has_kernels
 from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
@@ -144,7 +144,7 @@ def _calls_of(function: NativeFunction, wanted: Signature, *, symint: bool) -> l
     """The head of each of an overload's dispatch-key functions, and the arguments with which it calls the wrapper."""
     return [
         (signature.definition(name), ", ".join(translate(signature.bindings, wanted.bindings)))
-        for name, signature in dispatch_key_functions.signatures(function, symint=symint)
+        for name, signature in function_signatures(function, symint=symint)
     ]
 
 

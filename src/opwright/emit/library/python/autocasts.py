@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.library.autocast import DevicePolicy, autocast_policies
 from opwright.emit.library.python.registrations import (
-    module_emitter,
+    functions_emitter,
     operator_expression,
     parameters_of,
     passed_arguments,
     tensor_variables,
-    where_defined,
 )
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
-from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import variable_name
 
 __all__ = ["PYTHON_POLICIES", "emitters", "functions_with_autocast"]
@@ -31,27 +29,11 @@ PYTHON_POLICIES: Final = {
 }
 
 
-class _Policies(NamedTuple):
-    """The functions of a package that have policies."""
-
-    package: str
-    namespace: str
-    functions: tuple[NativeFunction, ...]
-
-
 def functions_with_autocast(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
     """The functions of a library that get their policies in Python."""
     if not library.is_stable:
         return ()
     return tuple([function for function in library.catalog.functions if autocast_policies(function)])
-
-
-def _packages(job: Job) -> Sequence[_Policies]:
-    return [
-        _Policies(library.python_package, library.library.namespace, functions)
-        for library in job.libraries
-        if (functions := functions_with_autocast(library))
-    ]
 
 
 _OPENING: Final = '''\
@@ -79,13 +61,8 @@ def _widest(device, *arguments):
 '''
 
 
-def _module(unit: _Policies, context: FragmentContext) -> Slots:
-    texts = [
-        where_defined(function, "\n".join(_kernel(function, policy)))
-        for function in unit.functions
-        for policy in autocast_policies(function)
-    ]
-    return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace), *texts])}
+def _kernels(function: NativeFunction) -> Iterator[str]:
+    return ("\n".join(_kernel(function, policy)) for policy in autocast_policies(function))
 
 
 def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
@@ -117,4 +94,4 @@ def _cast(argument: Argument, device: str) -> str:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the module."""
-    return [module_emitter("autocast", _packages, _module)]
+    return [functions_emitter("autocast", _OPENING, functions_with_autocast, _kernels)]

@@ -6,28 +6,18 @@ A rule is a C++ function of the author's. The binary has it as a composite opera
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention.stable import rule_schema
 from opwright.emit.aten.vmap import Plumbing, plumbing_kind
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.emit.library.python.registrations import module_emitter, parameters_of, where_defined
+from opwright.emit.emitter import AnyEmitter, Job
+from opwright.emit.library.python.registrations import functions_emitter, parameters_of
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.types import ListType
-from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import variable_name
 
 __all__ = ["emitters", "functions_with_rules", "rule_refusal"]
-
-
-class _Rules(NamedTuple):
-    """The functions of a package that have batching rules."""
-
-    package: str
-    namespace: str
-    functions: tuple[NativeFunction, ...]
 
 
 def functions_with_rules(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
@@ -65,12 +55,7 @@ _library = _torch.library.Library("{namespace}", "IMPL")
 '''
 
 
-def _module(unit: _Rules, context: FragmentContext) -> Slots:
-    rules = [where_defined(function, _rule(function)) for function in unit.functions]
-    return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace), *rules])}
-
-
-def _rule(function: NativeFunction) -> str:
+def _rules(function: NativeFunction) -> tuple[str]:
     """The function that PyTorch calls with plain tensors, and its registration."""
     parameters, renaming = parameters_of(function)
     arguments = function.arguments.all
@@ -89,7 +74,7 @@ def _rule(function: NativeFunction) -> str:
         f'_torch.library.register_vmap("{function.namespace}::{function.name.text}", {name}, lib=_library)',
         "",
     ]
-    return "\n".join(lines)
+    return ("\n".join(lines),)
 
 
 def _returned(function: NativeFunction) -> str:
@@ -106,12 +91,4 @@ def _returned(function: NativeFunction) -> str:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the module."""
-    return [module_emitter("vmap", _packages, _module)]
-
-
-def _packages(job: Job) -> Sequence[_Rules]:
-    return [
-        _Rules(library.python_package, library.library.namespace, functions)
-        for library in job.libraries
-        if (functions := functions_with_rules(library))
-    ]
+    return [functions_emitter("vmap", _OPENING, functions_with_rules, _rules)]

@@ -6,45 +6,22 @@ Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.library.python.output_text import HELPERS, allocation
-from opwright.emit.library.python.registrations import module_emitter, parameters_of, where_defined
+from opwright.emit.library.python.registrations import functions_emitter, parameters_of
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
-from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import variable_name
 
 __all__ = ["emitters", "functions_with_fakes", "has_fake"]
-
-
-class _Fakes(NamedTuple):
-    """The functions of a package that have fakes."""
-
-    package: str
-    namespace: str
-    functions: tuple[NativeFunction, ...]
 
 
 def has_fake(function: NativeFunction) -> bool:
     """Whether it is known what a function returns: declared outputs, or arguments that it writes."""
     is_known = bool(function.library_fields.outputs) or returns_arguments(function.schema)
     return is_known and not function.has_composite_implicit
-
-
-def _packages(job: Job) -> Sequence[_Fakes]:
-    return [
-        _Fakes(
-            library.python_package,
-            library.library.namespace,
-            fakes,
-        )
-        for library in job.libraries
-        if (fakes := functions_with_fakes(library))
-    ]
 
 
 def functions_with_fakes(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
@@ -70,19 +47,12 @@ _KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND
 '''
 
 
-def _module(fakes: _Fakes, context: FragmentContext) -> Slots:
-    opening = _OPENING.format(namespace=fakes.namespace)
-    functions = [_fake(function) for function in fakes.functions]
-    return {"text": "\n\n".join([f"{opening}{HELPERS}", *functions])}
-
-
-def _fake(function: NativeFunction) -> str:
+def _fakes(function: NativeFunction) -> tuple[str]:
     """The registration of one function's fake. PyTorch leaves out arguments that have their default value."""
     parameters, lines = parameters_of(function)
     head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
     name = f"_fake_{function.name.unambiguous}"
-    text = f"{head}\ndef {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n"
-    return where_defined(function, text)
+    return (f"{head}\ndef {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n",)
 
 
 def _results(function: NativeFunction) -> str:
@@ -98,4 +68,4 @@ def _results(function: NativeFunction) -> str:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the module."""
-    return [module_emitter("fakes", _packages, _module)]
+    return [functions_emitter("fakes", _OPENING + HELPERS, functions_with_fakes, _fakes)]

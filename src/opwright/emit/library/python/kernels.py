@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.library.implementations import python_operator
-from opwright.emit.library.python.registrations import (
-    module_emitter,
-    parameters_of,
-    passed_arguments,
-    where_defined,
-)
+from opwright.emit.library.python.registrations import functions_emitter, parameters_of, passed_arguments
 from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
-from opwright.source.named_tuple import NamedTuple
 
 __all__ = ["emitters", "functions_with_python_kernels"]
-
-
-class _PythonKernels(NamedTuple):
-    """The functions of a package that have kernels in Python."""
-
-    package: str
-    namespace: str
-    functions: tuple[NativeFunction, ...]
 
 
 def functions_with_python_kernels(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
@@ -39,14 +25,6 @@ def _choices(function: NativeFunction) -> Iterator[tuple[Kernel, KernelChoice]]:
         for choice in kernel.implementations:
             if choice.python:
                 yield kernel, choice
-
-
-def _packages(job: Job) -> Sequence[_PythonKernels]:
-    return [
-        _PythonKernels(library.python_package, library.library.namespace, functions)
-        for library in job.libraries
-        if (functions := functions_with_python_kernels(library))
-    ]
 
 
 _OPENING: Final = '''\
@@ -70,13 +48,8 @@ def _function(module, name):
 '''
 
 
-def _module(unit: _PythonKernels, context: FragmentContext) -> Slots:
-    texts = [
-        where_defined(function, _registration(function, kernel, choice))
-        for function in unit.functions
-        for kernel, choice in _choices(function)
-    ]
-    return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace), *texts])}
+def _registrations(function: NativeFunction) -> list[str]:
+    return [_registration(function, kernel, choice) for kernel, choice in _choices(function)]
 
 
 def _registration(function: NativeFunction, kernel: Kernel, choice: KernelChoice) -> str:
@@ -99,4 +72,4 @@ def _registration(function: NativeFunction, kernel: Kernel, choice: KernelChoice
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitter of the module."""
-    return [module_emitter("kernels", _packages, _module)]
+    return [functions_emitter("kernels", _OPENING, functions_with_python_kernels, _registrations)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from textwrap import indent
 from typing import Protocol, TypeVar
 
@@ -11,10 +11,13 @@ from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, Sl
 from opwright.emit.library.build_namespace import python_text
 from opwright.emit.library.python.calls import literal
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
+from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
 __all__ = [
+    "functions_emitter",
     "module_emitter",
     "operator_expression",
     "parameters_of",
@@ -51,6 +54,39 @@ def module_emitter(
         fragment=with_build_namespace,
         layout=FilePerUnit(lambda unit: f"{unit.package.replace('.', '/')}/_{name}.py"),
     )
+
+
+class _PackageFunctions(NamedTuple):
+    """Functions of a package for which a module registers something."""
+
+    package: str
+    namespace: str
+    functions: tuple[NativeFunction, ...]
+
+
+def functions_emitter(
+    name: str,
+    opening: str,
+    functions: Callable[[OperatorLibrary], tuple[NativeFunction, ...]],
+    texts: Callable[[NativeFunction], Iterable[str]],
+) -> Emitter[_PackageFunctions]:
+    """The emitter of a module with texts for some functions, in the package of each library that has such functions.
+
+    In the opening, `{namespace}` stands for that of the library.
+    """
+
+    def units(job: Job) -> Sequence[_PackageFunctions]:
+        return [
+            _PackageFunctions(library.python_package, library.library.namespace, own)
+            for library in job.libraries
+            if (own := functions(library))
+        ]
+
+    def module(unit: _PackageFunctions, context: FragmentContext) -> Slots:
+        own = [where_defined(function, text) for function in unit.functions for text in texts(function)]
+        return {"text": "\n\n".join([opening.replace("{namespace}", unit.namespace), *own])}
+
+    return module_emitter(name, units, module)
 
 
 def where_defined(function: NativeFunction, text: str) -> str:
