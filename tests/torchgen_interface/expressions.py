@@ -1,6 +1,7 @@
 """Expressions over the modules of PyTorch's generator, right ones and mistakes, which both sides evaluate.
 
-A line of `expressions.txt` that ends with a colon names the module whose names the following expressions may use.
+A line of `expressions.txt` that ends with a colon names the module whose names the following expressions may use, and
+those of `model` and `api.types`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def value(side: Side, module: str, expression: str) -> Any:
     """What an expression is on a side: a value, or the type of the exception that it raises."""
     names = {**vars(side.module("model")), **vars(side.module("api.types")), **vars(side.module(module))}
     try:
-        result = eval(expression, {**names, "side": side})
-    except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        result = eval(expression, {**names, module: side.module(module)})
+    except NameError:
+        raise
+    except Exception as error:
         return type(error)
     return list(result) if hasattr(result, "__next__") else result

@@ -144,7 +144,7 @@ def get_custom_build_selector(
         return SelectiveBuilder.get_nop_selector()
     roots = set(provided_op_registration_allowlist)
     return SelectiveBuilder.from_legacy_op_registration_allow_list(
-        roots, is_root_operator=False, is_used_for_training=False
+        roots, is_root_operator=True, is_used_for_training=False
     )
 
 

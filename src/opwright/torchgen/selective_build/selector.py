@@ -139,20 +139,18 @@ class SelectiveBuilder:
         return keeps_all or dtype in self.kernel_metadata.get(kernel_tag, ())
 
     def et_get_selected_kernels(self, op_name: str, kernel_key: list[str]) -> list[str]:
-        """The keys of an operator's ExecuTorch kernels that the models need, or the default one.
+        """The keys of an operator's ExecuTorch kernels that the models need, with the default one if others are missing.
 
         Raises LookupError if the models need another kernel.
         """
         if op_name not in self.et_kernel_metadata:
             return kernel_key if self.include_all_operators else []
-        wanted = {key.partition("/")[2] for key in self.et_kernel_metadata[op_name] if key != "default"}
+        wanted = {key.partition("/")[2] for key in self.et_kernel_metadata[op_name]}
         chosen = [key for key in kernel_key if key != "default" and key.partition("/")[2] in wanted]
-        if chosen and len(chosen) >= len(wanted):
+        if len(chosen) >= len(wanted):
             return chosen
         if "default" in kernel_key:
             return [*chosen, "default"]
-        if chosen:
-            return chosen
         raise LookupError(f"no kernel of `{op_name}` serves what the models need (Missing kernel for the model)")
 
     def to_dict(self) -> dict[str, object]:
