@@ -90,6 +90,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "convention/stable": ("library", "emit/test_library_headers.py"),
     "convention/stub_types": ("stubs", "torch_stubs", *_same_bytes("torch-stubs")),
     "coverage": ("coverage", _page("the_page_on_coverage_can_be_followed")),
+    "coverage/dispatch": ("coverage", "explain"),
+    "coverage/registrations": ("coverage", "explain"),
     "cpp": ("cpp", "convention", *_CORE),
     "cpp/c_types": ("cpp", "executorch/test_cases.py"),
     "cpp/translation": ("cpp",),
