@@ -41,7 +41,9 @@ def site(folder: Path, stubs: Path | None) -> Site:
     """An environment in `folder` with the stubs that stand in the folder `stubs`, or with none."""
     venv.create(folder, with_pip=False, symlinks=True)
     inside = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
-    paths = [sysconfig.get_path("purelib"), *([str(stubs)] if stubs is not None else [])]
+    # Programs that check types look into no other folders that an environment names.
+    paths = [path for path in sys.path if path.endswith("site-packages")]
+    paths += [str(stubs)] if stubs is not None else []
     (Path(inside) / "packages.pth").write_text("\n".join(paths) + "\n", encoding="utf-8")
     return Site(folder / "bin" / "python", stubs or folder, "plain" if stubs is None else "stubs")
 
