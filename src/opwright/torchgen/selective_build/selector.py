@@ -139,7 +139,7 @@ class SelectiveBuilder:
         return keeps_all or dtype in self.kernel_metadata.get(kernel_tag, ())
 
     def et_get_selected_kernels(self, op_name: str, kernel_key: list[str]) -> list[str]:
-        """The keys of an operator's ExecuTorch kernels that the models need, with the default one if others are missing.
+        """The keys of an operator's ExecuTorch kernels that models need, with the default one if others are missing.
 
         Raises LookupError if the models need another kernel.
         """
