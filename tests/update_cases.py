@@ -24,7 +24,7 @@ from tests.dialects import test_library_derivatives as library_derivatives
 from tests.dialects.cases import marked_faults, with_marks, without_marks
 from tests.dialects.loading import found_faults, load_text
 from tests.diff import test_reports
-from tests.explain import test_passes
+from tests.explain import test_passes, test_texts
 from tests.lazy import mark_cases as lazy_marks
 from tests.plugins import mark_cases as plugin_marks
 from tests.porting import cases as porting
@@ -115,6 +115,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "gen_lazy_tensor": partial(run_program, lazy_marks.main),
     "plugins": partial(run_program, plugin_marks.main),
     "diff": test_reports.update,
+    "explain": test_texts.update,
     "passes": test_passes.update,
     "porting": update_porting,
 }
