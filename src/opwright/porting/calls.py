@@ -100,10 +100,7 @@ class CallPorter:
 
     def binary(self, node: Node, operator: str, left: CppValue, right: CppValue) -> CppValue | None:
         """An operator of C++ with a tensor; None if it stays."""
-        name, swapped = BINARY.get(operator, ("", ""))
-        if not name:
-            self._state.leave(node, f"`{operator}` of tensors has no operator")
-            return None
+        name, swapped = BINARY[operator]
         if left.is_tensor:
             return self.operator(node, name, [left, right])
         if swapped:

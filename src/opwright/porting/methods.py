@@ -167,7 +167,8 @@ class MethodPorter:
             elif value.type in ("Device", "DeviceType"):
                 parts = parts._replace(device=_as_device(value))
             elif value.is_tensor and value.is_plain:
-                parts = OptionTexts("", f"{value.text}.scalar_type()", "", f"{value.text}.device()")
+                other = f"({value.text})" if value.text.startswith("*") else value.text
+                parts = OptionTexts("", f"{other}.scalar_type()", "", f"{other}.device()")
             else:
                 self._state.leave(called.node, "what the tensor is converted to is not known")
                 return None

@@ -42,6 +42,8 @@ _SCOPES: Final = frozenset(
 _PLAIN_TENSOR: Final = re.compile(r"(?<![\w:])Tensor\b")
 #: A call in place of an operator, which needs no parentheses.
 _CALL: Final = re.compile(r"(?:stable_ops|torch::stable)::\w+\(")
+#: Indices of PyTorch's that are no numbers.
+_SLICE: Final = re.compile(r"(?:\w+::)*(?:Slice|None|Ellipsis)\b|\"")
 _COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=", "&&", "||")
 _NUMBERS: Final = ("bool", "int", "float", "Scalar")
 
@@ -396,7 +398,7 @@ class Translator:
         if not value.is_tensor:
             item = value.type[:-2] if value.type.endswith("[]") else UNKNOWN
             return CppValue(written, item, is_plain=value.is_plain and all(part.is_plain for part in given))
-        if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN):
+        if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN) and not _SLICE.match(given[0].text):
             ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), given[0]])
         elif len(given) == 1 and given[0].is_tensor:
             # PyTorch takes the value of a tensor without dimensions; other indices need `index`.

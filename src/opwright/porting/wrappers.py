@@ -80,7 +80,17 @@ def _helpers() -> dict[str, _Helper]:
 
 
 def argument_text(argument: Argument) -> str | None:
-    """The C++ type of a parameter of a call; None if the dispatcher takes no such value from stable code."""
+    """The C++ type of a parameter of a call; None if the dispatcher takes no such value from stable code.
+
+    >>> schema = parse_schema("f(str? a, str b, Tensor?[] c, int[]? d, Generator? e, Tensor f) -> ()")
+    >>> print(*map(argument_text, schema.arguments.all), sep="\\n")
+    const std::optional<std::string>&
+    const std::string&
+    torch::headeronly::HeaderOnlyArrayRef<std::optional<torch::stable::Tensor>>
+    std::optional<torch::headeronly::IntHeaderOnlyArrayRef>
+    None
+    const torch::stable::Tensor&
+    """
     type = argument.type
     item = type.elem if isinstance(type, OptionalType) else type
     if isinstance(item, BaseType) and item.name == "str":
