@@ -87,7 +87,7 @@ def argument_text(argument: Argument) -> str | None:
     const std::optional<std::string>&
     const std::string&
     torch::headeronly::HeaderOnlyArrayRef<std::optional<torch::stable::Tensor>>
-    std::optional<torch::headeronly::IntHeaderOnlyArrayRef>
+    std::optional<torch::headeronly::HeaderOnlyArrayRef<int64_t>>
     None
     const torch::stable::Tensor&
     """
