@@ -9,6 +9,7 @@ from opwright.convention.c_shim import NoCForm, left_out, parameters, results
 from opwright.emit.aten.c_shim import (
     Target,
     check_c_forms,
+    device_shims,
     emitters,
     header_text,
     shim_declaration,
@@ -19,11 +20,13 @@ from opwright.emit.aten.c_shim import (
 )
 from opwright.emit.emitter import Options
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, CPU, CUDA
+from opwright.model.external_backend import EntryOptions
 from opwright.release.tables import ShimOperator, ShimVersion
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.render import render_short
 from tests.emit.emitting import job_of, paths_of
+from tests.emit.external_backends import backend_job
 
 _CPU = Target("cpu", CPU)
 _PLAIN = ShimOperator(None, ())
@@ -189,3 +192,20 @@ def test_headers_are_written_on_demand_only() -> None:
     assert not [path for path in sources if path.endswith(".h")]
     updating = job_of(GROW, Options(update_c_shim=True))
     assert "aoti/c_shim_cpu.h" in paths_of(emitters(updating), updating)
+
+
+def test_shims_of_the_device_of_a_backend() -> None:
+    """Named operators have one where the device has a kernel for them: the backend's own, or a shared one."""
+    entries = GROW + (
+        "- func: shared(Tensor self) -> Tensor\n  dispatch:\n    CompositeExplicitAutograd: shared\n"
+        "- func: other(Tensor self) -> Tensor\n  dispatch:\n    CPU: other\n"
+        "- func: amax(Tensor self, Storage kept) -> Tensor\n"
+        "- func: unnamed(Tensor self) -> Tensor\n"
+    )
+    job = backend_job(entries, {"grow": EntryOptions()})
+    names = [f"aten.{name}.default" for name in ("shared", "other", "missing", "amax", "grow")]
+    shims = device_shims(job, job.backends[0], "acme", names)
+    assert [(shim.head.partition("(")[0].split()[-1], shim.called) for shim in shims] == [
+        ("aoti_torch_acme_grow", "at::privateuse1::grow_symint"),
+        ("aoti_torch_acme_shared", "at::compositeexplicitautograd::shared"),
+    ]

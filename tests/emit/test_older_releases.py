@@ -1,4 +1,4 @@
-"""What differs in files of PyTorch's own build before 2.7, 2.6 and 2.5."""
+"""What differs in files of PyTorch's own build before 2.9, and in older releases still."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import pytest
 from opwright.convention.c_shim import passed_arguments
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.aten import functionalization, functions, operators
+from opwright.emit.aten.c_shim import laid_out_definition, release_target, shim_unit
 from opwright.emit.aten.register import registration
 from opwright.emit.emitter import EmitterSource
 from opwright.emit.older import OPTIONALS, spelled
 from opwright.emit.python.files import emitters as python_emitters
 from opwright.emit.registry import emitters
-from opwright.model.dispatch_key import dispatch_keys
+from opwright.model.dispatch_key import CPU, dispatch_keys
 from opwright.release.rules import Rules
+from opwright.release.tables import ShimOperator
 from opwright.release.version import Version
 from opwright.run.loading import ignored_keys
 from opwright.schema import parse_schema
@@ -223,3 +225,80 @@ def test_shims_pass_tensors_as_they_are(type: str, passed: str) -> None:
     assert passed_arguments(schema, resolves=False) == [passed]
     (resolved,) = passed_arguments(schema)
     assert ("resolve_tensor" in resolved) is ("Tensor" in type)
+
+
+VIEWS = """
+- func: shard(Tensor(a) self, int n) -> Tensor(a)
+  dispatch:
+    CPU: shard
+- func: shard_copy(Tensor self, int n) -> Tensor
+  dispatch:
+    CompositeExplicitAutogradNonFunctional: shard_copy
+  tags: view_copy
+- func: parts(Tensor(a) self, SymInt n) -> Tensor(a)[]
+  dispatch:
+    CPU: parts_symint
+- func: parts_copy(Tensor self, SymInt n) -> Tensor[]
+  dispatch:
+    CompositeExplicitAutogradNonFunctional: parts_copy
+  tags: view_copy
+- func: shard_(Tensor(a!) self, int n) -> Tensor(a!)
+  dispatch:
+    CPU: shard_
+  tags: inplace_view
+"""
+
+
+def test_views_are_recorded_by_lambdas_before_2_9() -> None:
+    """One lambda replays the view, the other puts a changed view back; both hold the arguments by value."""
+    job = job_of(VIEWS, rules=Rules(Version(2, 8)))
+    slots = slots_of(functionalization.emitters, "RegisterFunctionalizationEverything.cpp", job)
+    text = "".join(slots["func_definitions"])
+    record = """at::functionalization::ViewMeta(
+        [reapply_views = reapply_views, n = n](const at::Tensor & base, int64_t mutated_view_idx) -> at::Tensor {
+          if (reapply_views) {
+            return at::_ops::shard::call(base, n);
+          } else {
+            return at::_ops::shard_copy::call(base, n);
+          }
+        },
+        [inverse_return_mode = inverse_return_mode, n = n](const at::Tensor & base, const at::Tensor & mutated_view, \
+int64_t mutated_view_idx) -> at::Tensor {
+          return at::functionalization::FunctionalInverses::shard_inverse(base, mutated_view, inverse_return_mode, n);
+        },
+        /*has_symbolic_inputs=*/has_symbolic_inputs"""
+    inplace = record + "\n      )"
+    assert record + ",\n        /*is_multi_output=*/false,\n        /*is_as_strided=*/false\n      )" in text
+    assert inplace in text
+    assert "    return at::_ops::parts::call(base, n)[mutated_view_idx];\n" in text
+    assert "/*is_multi_output=*/true" in text
+
+
+def test_shims_before_2_7() -> None:
+    """They read tensors as they are, and results stand after blanks and two semicolons."""
+    for rules, passed, written in (
+        (OLD, "*tensor_handle_to_tensor_pointer(self)", "        *ret0 = new_tensor_handle(std::move(tmp_result));;"),
+        (
+            Rules(Version(2, 8)),
+            "resolve_tensor_dispatch_flags(self)",
+            "\t\t*ret0 = new_tensor_handle(std::move(tmp_result));",
+        ),
+    ):
+        job = job_of("- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n", rules=rules)
+        target = release_target("cpu", CPU, rules)
+        unit = shim_unit(job.catalog["twice"], ShimOperator(None, ()), target, own_only=True)
+        assert unit is not None
+        lines = laid_out_definition(unit.shim.functions[0], rules).splitlines()
+        assert f"            {passed}" in lines
+        assert written in lines
+
+
+def test_compilers_may_warn_of_helpers_before_2_5() -> None:
+    """Since then, the helpers of a file stand between macros that turn the warning off."""
+    entries = "- func: turn(Tensor self) -> Tensor\n  dispatch:\n    CPU: turn\n"
+    for rules, is_ignored in ((FIRST, False), (OLDEST, True)):
+        slots = slots_of(registration.emitters, "RegisterCPU.cpp", job_of(entries, rules=rules))
+        text = "\n".join("\n".join([value] if isinstance(value, str) else value) for value in slots.values())
+        assert ('C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")' in text) is is_ignored
+        assert ("#include <c10/macros/Macros.h>" in text) is is_ignored
+        assert "void resize_out(" in text
