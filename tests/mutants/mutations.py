@@ -242,7 +242,7 @@ def _changed_statements(node: ast.stmt) -> Iterator[Change]:
             yield "continue/break", node, "break"
         case ast.Break():
             yield "continue/break", node, "continue"
-        case ast.Expr() | ast.AugAssign() | ast.Delete():
+        case ast.Expr() | ast.AugAssign() | ast.Delete(targets=[ast.Attribute() | ast.Subscript()]):
             yield "statement deleted", node, "pass"
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             yield "statement deleted", node, "pass"

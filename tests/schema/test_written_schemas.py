@@ -10,7 +10,7 @@ import opwright
 from opwright.schema import normal_form
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_schema, read_written_schema
-from tests.schema.written_texts import WrittenTexts, difference
+from tests.schema.written_texts import WrittenTexts, difference, texts_of_parts
 
 #: Schemas with their normal form, their kind, and whether they keep the rules of PyTorch's own files.
 FORMS = [
@@ -39,6 +39,11 @@ FORMS = [
 def test_the_dispatcher_takes_the_same_schemas(seed: int) -> None:
     """A text is accepted if and only if PyTorch registers it, and its normal form is the same operator."""
     assert [found for text in WrittenTexts(seed).texts(150) if (found := difference(text))] == []
+
+
+def test_the_dispatcher_takes_the_same_parts() -> None:
+    """So it is with each name, each type, each annotation, and each default for each type."""
+    assert [found for text in texts_of_parts() if (found := difference(text))] == []
 
 
 @pytest.mark.parametrize(("text", "normal", "kind", "is_regular"), FORMS)

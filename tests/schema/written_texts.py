@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import keyword
 import multiprocessing
 import os
 import random
@@ -16,6 +18,7 @@ from typing import Final
 
 import torch
 
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.schema.type_parser import DISPATCHER
@@ -44,6 +47,11 @@ _NAMES: Final = (
 )  # fmt: skip
 _ARGUMENTS: Final = ("x", "y", "self", "out", "n", "dim", "from", "lambda", "is", "global", "int", "_")
 _BLANKS: Final = ("", "", "", " ", " ", "  ", "\n", "\t", "\n    ")
+
+_PARAMETRIC: Final = ("Dict", "Future", "RRef", "Await", "List", "")
+_HELD: Final = (
+    "Tensor", "Tensor?", "Tensor[]", "Tensor[2]", "Tensor[]?", "Tensor?[]", "Tensor[][]", "int", "Any", "str[]",
+)  # fmt: skip
 
 #: How many texts are made from one seed.
 TEXTS_OF_A_SEED: Final = 1_000
@@ -113,6 +121,27 @@ class WrittenTexts:
         """The text with a character left out, doubled, or replaced."""
         at = self._random.randrange(len(text))
         return text[:at] + self._one(("", text[at] * 2, *" ,()[]!?*=.-\n;a1")) + text[at + 1 :]
+
+
+def texts_of_parts() -> Iterator[str]:
+    """Schemas with each name, type, annotation and default, and with each default for each type."""
+    words = [*_NAMES, *_ARGUMENTS, *keyword.kwlist, *keyword.softkwlist]
+    yield from (f"{form.format(word)} -> ()" for word in words for form in ("{}()", "f.{}()", "n::{}()", "f(int {})"))
+    types = list(dict.fromkeys([*_TYPES, *[row.name for row in BASE_TYPE_ROWS]]))
+    yield from (f"f({type}{suffix} x) -> {type}{suffix}" for type in types for suffix in dict.fromkeys(_SUFFIXES))
+    items = (*types, *_HELD, "Dict(str, int)", "Tensor!", "Tensor(a!)", "Tensor ! [ ]")
+    for name, item, form in itertools.product(_PARAMETRIC, items, ("({})", "({}, int)", "(int,{})", "({}![])?")):
+        yield f"f({name}{form.format(item)} x) -> {name}{form.format(item)}"
+    yield from (f"f({name}{rest} x) -> {name}{rest}" for name in _PARAMETRIC for rest in ("", "()", "(int, int, int)"))
+    for held, annotation in itertools.product(_HELD, dict.fromkeys(_ANNOTATIONS)):
+        bare = held.rstrip("[2]?")
+        yield f"f({bare}{annotation}{held.removeprefix(bare)} x) -> {bare}{annotation}"
+        yield f"f({held}{annotation} x, {held}(a!) y) -> ()"
+    defaults = dict.fromkeys(_DEFAULTS)
+    for type, suffix, default in itertools.product(types, ("", "?", "[]", "[2]"), defaults):
+        # Of a number that is not complex, the dispatcher takes the last character for `j`.
+        if (type, default) != ("complex", "[1.5]"):
+            yield f"f({type}{suffix} x={default}) -> ()"
 
 
 def difference(text: str) -> str:

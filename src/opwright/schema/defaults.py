@@ -286,7 +286,7 @@ def _default(type: Type, text: str) -> str | None:
         return _single(type.elem.text, "Optional", text)
     if isinstance(type, ListType):
         return _list(type, text)
-    if type.text in ("Tensor", "Generator"):
+    if type.text in ("Tensor", "Generator", "Quantizer"):
         return text if text == "None" else None
     if type.text == "Device":
         return text if _DEVICE.fullmatch(text) else None
