@@ -67,17 +67,17 @@ class KeyType(ABC):
         self.words: Final = words
 
     @property
-    @abstractmethod
     def schema(self) -> JsonSchema:
         """The JSON Schema of the values."""
+        return self._schema()
 
-    @abstractmethod
     def fits(self, node: Node) -> bool:
         """Whether a node has the shape of such a value."""
+        return self._fits(node)
 
     def read(self, node: Node, place: KeyPlace) -> ExtraValue:
         """The value of a node. Faults go to the sink of the place; the value of a node of another shape is None."""
-        if self.fits(node):
+        if self._fits(node):
             try:
                 return self._value(node, place)
             except Fault as fault:
@@ -90,6 +90,12 @@ class KeyType(ABC):
         message = f"`{place.path}` is {node.description}, not {self.words}"
         place.fault(codes.VALUE_TYPE, message, node.span, label=f"expected {self.words}", help=help)
         return None
+
+    @abstractmethod
+    def _schema(self) -> JsonSchema: ...
+
+    @abstractmethod
+    def _fits(self, node: Node) -> bool: ...
 
     @abstractmethod
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue: ...
@@ -108,11 +114,10 @@ class _Plain(KeyType):
         self._kinds: Final = kinds
         self._json_schema: Final = schema
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         return self._json_schema
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         return isinstance(node, Scalar) and node.kind in self._kinds
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
@@ -137,11 +142,10 @@ class Choice(KeyType):
         super().__init__("one of " + ", ".join([f"`{word}`" for word in words]))
         self._choices: Final = words
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         return choice(*self._choices)
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         return isinstance(node, Scalar) and (node.kind == "str" or node.value in self._choices)
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
@@ -163,11 +167,10 @@ class _Cpp(KeyType):
         super().__init__(words)
         self._part: Final = part
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         return TEXT
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         # Numbers and booleans are expressions too.
         kinds = ("str", "int", "float", "bool") if self._part == "expression" else ("str",)
         return isinstance(node, Scalar) and node.kind in kinds
@@ -198,12 +201,11 @@ class ListOf(KeyType):
         words = self._item.words
         super().__init__(f"a list of {_plural(words)}" if not one_alone else f"{words} or a list of {_plural(words)}")
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         items = list_of_schema(self._item.schema)
         return {"anyOf": [self._item.schema, items]} if self._one_alone else items
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         return isinstance(node, Sequence) or (self._one_alone and self._item.fits(node))
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
@@ -220,11 +222,10 @@ class Fields(KeyType):
         super().__init__("a mapping")
         self._keys: Final = keys
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         return mapping_schema(tuple([key.field for key in self._keys]))
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         return isinstance(node, Mapping)
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
@@ -258,11 +259,10 @@ class Table(KeyType):
         self._item: Final = as_key_type(item)
         super().__init__(f"a mapping from names to {_plural(self._item.words)}")
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         return {"type": "object", "additionalProperties": self._item.schema}
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         return isinstance(node, Mapping)
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
@@ -285,11 +285,10 @@ class Either(KeyType):
         self._types: Final = tuple([as_key_type(type) for type in types])
         super().__init__(" or ".join([type.words for type in self._types]))
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         return {"anyOf": [type.schema for type in self._types]}
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         return any(type.fits(node) for type in self._types)
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
@@ -301,11 +300,10 @@ class _Any(KeyType):
 
     __slots__ = ()
 
-    @property
-    def schema(self) -> JsonSchema:
+    def _schema(self) -> JsonSchema:
         return {}
 
-    def fits(self, node: Node) -> bool:
+    def _fits(self, node: Node) -> bool:
         del node
         return True
 

@@ -13,12 +13,16 @@ _LAYOUT: Final = str.maketrans("", "", "\n\t")
 
 
 def string_literal(text: str) -> str:
-    """The expression of a text, with double quotes.
+    """The expression of a text, with double quotes, in ASCII.
 
     >>> print(string_literal('a "b"'))
     "a \\"b\\""
     """
-    return json.dumps(text)
+    if text.isascii():
+        return json.dumps(text)
+    # JSON has two escapes for a character of more than 16 bits, which are two characters for Python.
+    escapes = [json.dumps(part)[1:-1] if part <= "\uffff" else f"\\U{ord(part):08x}" for part in text]
+    return f'"{"".join(escapes)}"'
 
 
 def docstring_text(text: str) -> str:
