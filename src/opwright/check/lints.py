@@ -125,15 +125,15 @@ def _report(message: str, span: Span, first: Span, sink: Diagnostics, edits: tup
 
 def _check_composites(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
     """Report kernels that take the gradients of composite operators away (W2212)."""
-    _operator_lints_report(records, "composite_override", codes.GRADIENT_TAKEN_AWAY, sink)
+    _report_records(records, "composite_override", codes.GRADIENT_TAKEN_AWAY, sink)
 
 
 def _check_backward(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
     """Report operators whose backward formulas need operators that the backend lacks (W2213)."""
-    _operator_lints_report(records, "backward", codes.BACKWARD_LACKS, sink)
+    _report_records(records, "backward", codes.BACKWARD_LACKS, sink)
 
 
-def _operator_lints_report(records: Iterable[OperatorRecord], kind: str, code: str, sink: Diagnostics) -> None:
+def _report_records(records: Iterable[OperatorRecord], kind: str, code: str, sink: Diagnostics) -> None:
     for record in records:
         for trap in record.traps:
             if trap.kind.name == kind:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from opwright.diff.outputs import EVERYBODY, OutputComparison, OutputDifference
-from opwright.diff.reports import folded_lines
+from opwright.diff.reports import WIDTH, folded_lines
 from opwright.dump.data import JsonValue
 from opwright.dump.document import render_dump
 
@@ -27,7 +27,7 @@ __all__ = [
 #: The version of the form of the JSON.
 FORMAT: Final = 1
 
-WIDTH: Final = 80
+#: As many operators are listed.
 _MOST: Final = 40
 #: What stands for the operator of text that no operator owns.
 SHARED_TEXT: Final = "(text that no operator owns)"
@@ -112,10 +112,6 @@ def _difference_data(difference: OutputDifference) -> JsonValue:
     return {"operator": difference.operator, "class": difference.file_class, "lines_gone": gone, "lines_new": new}
 
 
-#: The shortest mark that begins a block of code.
-_FENCE: Final = "```"
-
-
 def render_markdown(comparison: OutputComparison, *, in_full: bool) -> str:
     """A heading, the counts, a table of the classes of files, and a folded list of operators.
 
@@ -151,7 +147,6 @@ def _difference_lines(differences: Sequence[OutputDifference]) -> Iterator[str]:
     for number, difference in enumerate(differences):
         lines = difference.unified_lines
         marks = [mark for line in lines for mark in re.findall("`{3,}", line)]
-        fence = max(marks, key=len, default="")
-        fence = f"{fence}`" if marks else _FENCE
+        fence = max(marks, key=len) + "`" if marks else "```"
         yield from [""] * bool(number)
         yield from (f"`{difference.file_class}`", "", f"{fence}diff", *lines, fence)

@@ -18,6 +18,7 @@ from opwright.dump.document import render_dump
 
 __all__ = [
     "FORMAT",
+    "WIDTH",
     "audience_names",
     "comparison_data",
     "folded_lines",
@@ -84,8 +85,8 @@ def render_json(comparison: Comparison, changes: Iterable[OperatorChange], tasks
     return render_dump(comparison_data(comparison, changes, tasks))
 
 
+#: The columns of a report.
 WIDTH: Final = 80
-_COUNTS: Final = 6
 
 
 def render_statistics(comparison: Comparison, changes: Sequence[OperatorChange]) -> str:
@@ -140,7 +141,7 @@ def _audience_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
     yield "Changes that break something, by whom they break"
     width = max(len(audience.name) for audience in Audience)
     for audience, count in counts.items():
-        yield f"  {audience.name:<{width}}{count:>{_COUNTS}}  {audience.value}"
+        yield f"  {audience.name:<{width}}{count:>6}  {audience.value}"
     yield ""
 
 
@@ -204,7 +205,7 @@ def render_markdown(
     broken = [f"{sum(audience in change.breaks for change in changes)} {audience.name}" for audience in Audience]
     lines += [f"{', '.join(counts)}. Breaking: {', '.join(broken)}.", ""]
     if tasks is not None:
-        lines += _markdown_report_task_lines(tasks)
+        lines += _markdown_task_lines(tasks)
     breaking = [change for change in changes if change.breaks]
     if breaking:
         lines += ["| operator | what | breaks |", "| --- | --- | --- |", *map(_row, breaking), ""]
@@ -239,7 +240,7 @@ def folded_lines(title: str, lines: Iterator[str]) -> Iterator[str]:
     yield from ("<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>")
 
 
-def _markdown_report_task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:
+def _markdown_task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:
     if not tasks:
         yield from ("The backend has nothing to do.", "")
         return
@@ -280,11 +281,10 @@ _TASK: Final = (
     Field("help", "", TEXT, "What to write instead.", is_required=True),
     Field("line", "", _NUMBER, "The line in the backend file, 0 without one.", is_required=True),
 )
-_JSON_SCHEMA_COUNTS: Final = tuple(Field(kind.name, "", _NUMBER, "", is_required=True) for kind in ChangeKind)
 _BROKEN: Final = tuple(Field(audience.name, "", _NUMBER, audience.value, is_required=True) for audience in Audience)
 _SUMMARY: Final = (
-    *_JSON_SCHEMA_COUNTS,
-    Field("breaks", "", mapping_schema(_BROKEN), "How many changes break whom.", True),
+    *[Field(kind.name, "", _NUMBER, "", is_required=True) for kind in ChangeKind],
+    Field("breaks", "", mapping_schema(_BROKEN), "How many changes break whom.", is_required=True),
 )
 _COMPARISON: Final = (
     Field("format", "", {"enum": [FORMAT]}, "The version of the form of the document.", is_required=True),

@@ -224,7 +224,6 @@ def _families() -> dict[str, list[str]]:
     return families
 
 
-_TEXT_INDENT: Final = "  "
 _MOST_OTHERS: Final = 8
 
 
@@ -238,7 +237,7 @@ def render_overloads(name: str, explanations: Sequence[Explanation], painter: Pa
     lines = [painter.title(f"{name} has {len(explanations)} overloads:")]
     for explanation in explanations:
         lines.append("")
-        lines += painter.wrap(_TEXT_INDENT, explanation.schema, indent=6)
+        lines += painter.wrap(_INDENT, explanation.schema, indent=6)
         origin = "synthesized; " if explanation.synthesized else ""
         lines.append(painter.note(f"      {origin}{painter.place(explanation.entry)}"))
     first = explanations[0].name
@@ -248,15 +247,15 @@ def render_overloads(name: str, explanations: Sequence[Explanation], painter: Pa
 
 def _lines(explanation: Explanation, painter: Painter) -> Iterator[str]:
     yield painter.title(explanation.name)
-    yield from painter.wrap(_TEXT_INDENT, explanation.schema, indent=6)
+    yield from painter.wrap(_INDENT, explanation.schema, indent=6)
     origin = "synthesized from the entry at " if explanation.synthesized else ""
-    yield f"{_TEXT_INDENT}{origin}{painter.place(explanation.entry)}"
-    yield f"{_TEXT_INDENT}{painter.note(f'PyTorch {explanation.release}')}"
+    yield f"{_INDENT}{origin}{painter.place(explanation.entry)}"
+    yield f"{_INDENT}{painter.note(f'PyTorch {explanation.release}')}"
     others = explanation.others
     if others:
         more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
         text = f"other overloads: {', '.join(others[:_MOST_OTHERS])}{more}"
-        yield from painter.wrap(_TEXT_INDENT, text, indent=4, note=True)
+        yield from painter.wrap(_INDENT, text, indent=4, note=True)
     sections: list[tuple[str, Iterable[str]]] = []
     if explanation.roles is not None:
         sections.append(("Arguments", _schema(explanation.roles, painter)))
@@ -292,13 +291,13 @@ def _schema(record: SchemaRecord, painter: Painter) -> Iterator[str]:
     widths = [max([len(row[column]) for row in rows], default=0) for column in range(2)]
     for name, type, role, keyword in rows:
         text = f"{type:<{widths[1]}}  {role}{f', {keyword}' if keyword else ''}"
-        yield from painter.wrap(f"{_TEXT_INDENT}{name:<{widths[0]}}  ", text)
+        yield from painter.wrap(f"{_INDENT}{name:<{widths[0]}}  ", text)
     for result in record.results:
         name = f" {result.name}" if result.name else ""
         of = f"is or aliases `{result.of}`" if result.of else "a new value"
-        yield f"{_TEXT_INDENT}{painter.key('->')} {result.type}{name}, {of}"
+        yield f"{_INDENT}{painter.key('->')} {result.type}{name}, {of}"
     if not record.results:
-        yield f"{_TEXT_INDENT}{painter.key('->')} nothing"
+        yield f"{_INDENT}{painter.key('->')} nothing"
 
 
 _ROLES: Final = {
@@ -314,44 +313,44 @@ def implementation_lines(records: Sequence[ImplementationRecord], painter: Paint
     """The kernels of each key, in the order in which they are tried."""
     width = max([len(record.name) for record in records], default=0)
     for key, own in groupby(records, key=lambda record: record.key):
-        yield f"{_TEXT_INDENT}{painter.key(key)}"
+        yield f"{_INDENT}{painter.key(key)}"
         for record in own:
             serves = f"when {record.when}" if record.when else "always"
             built = f"; if {record.condition}" if record.condition else ""
             priority = f"; priority {record.priority}" if record.priority else ""
             # A module, a colon and a function, where C++ has namespaces.
             python = f"; {record.kernel} in Python" if record.kernel.count(":") == 1 else ""
-            lead = f"{_TEXT_INDENT * 2}{record.name:<{width}}  "
+            lead = f"{_INDENT * 2}{record.name:<{width}}  "
             yield from painter.wrap(lead, f"{serves}{built}{priority}{python}", indent=8)
 
 
 def _operation(record: OperationRecord, painter: Painter) -> Iterator[str]:
     synthesized = f", synthesized from {record.synthesized_from}" if record.synthesized_from else ""
     variants = " and ".join(record.variants)
-    yield from painter.wrap(_TEXT_INDENT, f"{record.role} overload{synthesized}; variants: {variants}", indent=4)
+    yield from painter.wrap(_INDENT, f"{record.role} overload{synthesized}; variants: {variants}", indent=4)
     if record.structured:
-        yield from painter.wrap(_TEXT_INDENT, f"structured: the kernels are those of {record.structured}", indent=4)
+        yield from painter.wrap(_INDENT, f"structured: the kernels are those of {record.structured}", indent=4)
     members = dict.fromkeys((*record.members, *record.view_members))
     width = max([len(member.role) for member in members], default=0)
     for member in members:
         yield from _member(member, width, painter)
     if record.tags:
-        yield from painter.wrap(f"{_TEXT_INDENT}tags: ", ", ".join(record.tags))
+        yield from painter.wrap(f"{_INDENT}tags: ", ", ".join(record.tags))
     for fact in record.facts:
-        yield from painter.wrap(_TEXT_INDENT, fact, indent=4)
+        yield from painter.wrap(_INDENT, fact, indent=4)
 
 
 def _member(member: MemberRecord, width: int, painter: Painter) -> Iterator[str]:
     origin = f", synthesized from {member.synthesized_from}" if member.synthesized_from else ""
     place = "" if origin else f", line {member.place.line}"
-    yield from painter.wrap(f"{_TEXT_INDENT}{member.role:<{width}}  ", f"{member.name}{origin}{place}")
+    yield from painter.wrap(f"{_INDENT}{member.role:<{width}}  ", f"{member.name}{origin}{place}")
 
 
 def _signatures(records: Sequence[SignatureRecord], painter: Painter) -> Iterator[str]:
     for convention, group in groupby(records, key=lambda record: record.convention):
         for record in group:
             note = f" ({record.note})" if record.note and record.text else ""
-            yield from painter.wrap(f"{_TEXT_INDENT}{convention}", note, indent=6, note=True)
+            yield from painter.wrap(f"{_INDENT}{convention}", note, indent=6, note=True)
             if record.text:
                 yield from painter.wrap_signature("    ", record.text, indent=8)
             else:
@@ -359,14 +358,14 @@ def _signatures(records: Sequence[SignatureRecord], painter: Painter) -> Iterato
 
 
 def _derivative(record: DerivativeRecord, painter: Painter) -> Iterator[str]:
-    yield from painter.wrap(_TEXT_INDENT, record.text)
+    yield from painter.wrap(_INDENT, record.text)
     for gradient in record.gradients:
         yield from _gradient(gradient, painter)
 
 
 def _gradient(record: GradientRecord, painter: Painter) -> Iterator[str]:
     key = "" if record.key == "Default" else f" for {record.key}"
-    yield from painter.wrap(_TEXT_INDENT, f"{record.node or 'no node'}{key}")
+    yield from painter.wrap(_INDENT, f"{record.node or 'no node'}{key}")
     for formula in record.formulas:
         yield from _formula("gradient of", formula, painter)
     for saved in record.saved:
@@ -389,10 +388,10 @@ def _formula(what: str, formula: FormulaRecord, painter: Painter) -> Iterator[st
 
 def _python(records: Sequence[PythonRecord], painter: Painter) -> Iterator[str]:
     if not records:
-        yield f"{_TEXT_INDENT}no generated binding; torch.ops has every operator"
+        yield f"{_INDENT}no generated binding; torch.ops has every operator"
     for record in records:
         deprecated = "" if record.place is None else f"deprecated, {painter.place(record.place, is_short=True)}"
-        yield from painter.wrap(_TEXT_INDENT, record.signature, indent=6)
+        yield from painter.wrap(_INDENT, record.signature, indent=6)
         if deprecated:
             yield f"      {painter.note(deprecated)}"
 
@@ -401,7 +400,7 @@ def _symbols(records: Sequence[SymbolRecord], painter: Painter) -> Iterator[str]
     """The symbols of each file; those with lines below each other."""
     for path, group in groupby(records, key=lambda record: record.file):
         symbols = list(group)
-        yield f"{_TEXT_INDENT}{painter.link(painter.shown_path(path), path)}"
+        yield f"{_INDENT}{painter.link(painter.shown_path(path), path)}"
         if any(symbol.line for symbol in symbols):
             width = max(len(str(symbol.line)) for symbol in symbols)
             for symbol in symbols:
