@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,3 +34,17 @@ def test_schemas_of_calls() -> None:
             TypeGen.from_example(value)
     with pytest.raises(AssertionError, match="empty list"):
         TypeGen.from_example([])
+
+
+def test_values_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of PyTorch's classes have their types, if the process has imported PyTorch."""
+    classes = {name: type(name, (), {}) for name in ("Tensor", "SymInt", "SymBool", "GraphModule")}
+    scripted = type("ScriptObject", (), {"_type": lambda _: SimpleNamespace(name=lambda: "acme.Stack")})
+    values = [kind() for kind in (*classes.values(), scripted)]
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    with pytest.raises(RuntimeError, match="unsupported type"):
+        TypeGen.from_example(values[0])
+    graphs = SimpleNamespace(GraphModule=classes.pop("GraphModule"))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(**classes, fx=graphs, ScriptObject=scripted))
+    types = [str(TypeGen.from_example(value)) for value in values]
+    assert types == ["Tensor", "SymInt", "SymBool", "GraphModule", "__torch__.torch.classes.acme.Stack"]

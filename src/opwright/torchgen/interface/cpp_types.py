@@ -284,11 +284,6 @@ def _role(role: str) -> ArgName:
     return SpecialArgName[role] if role == POSSIBLY_REDUNDANT_MEMORY_FORMAT else role
 
 
-def model_binding(binding: Binding) -> ModelBinding:
-    """Opwright's parameter of a record, without its argument."""
-    return ModelBinding(binding.name, role_of(binding.nctype), model_ctype(binding.nctype.type), None, binding.default)
-
-
 def role_of(named: NamedCType) -> str:
     """The role of a value as Opwright has it."""
     return named.name.name if isinstance(named.name, SpecialArgName) else named.name
