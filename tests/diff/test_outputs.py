@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.diff.output_reports import render_json, render_text
 from opwright.diff.output_reports import render_markdown as render
-from opwright.diff.output_reports import render_text
 from opwright.diff.outputs import FileLines, OutputSide, compare_outputs
 
 LIBRARY = """\
@@ -161,6 +161,17 @@ def test_text() -> None:
     assert render_text(comparison, in_full=False) == TEXT + operators
     assert render_text(comparison, in_full=True) == TEXT + TEXT_IN_FULL
     assert render_text(compare_outputs(old, old), in_full=False) == "old -> old: no file differs\n"
+    rows = [("second", "a_source", 1, 2), ("", "other_source", 1, 1), ("second", "other_source", 1, 1)]
+    names = ("operator", "class", "lines_gone", "lines_new")
+    assert json.loads(render_json(comparison)) == {
+        "format": 1,
+        "old": "old",
+        "new": "new",
+        "changed": ["a.cpp"],
+        "removed": ["gone.h"],
+        "added": ["new.h"],
+        "differences": [dict(zip(names, row, strict=True)) for row in rows],
+    }
 
 
 def test_markdown_of_many_operators() -> None:

@@ -226,7 +226,9 @@ def _is_text(node: ast.expr) -> bool:
 
 def _changed_arguments(call: ast.Call) -> Iterator[Change]:
     match call.args:
-        case [first, second, *rest] if not any(isinstance(value, ast.Starred) for value in (first, second)):
+        case [first, second, *rest] if _text(first) != _text(second) and not any(
+            isinstance(value, ast.Starred) for value in (first, second)
+        ):
             yield "arguments swapped", call, _text(ast.Call(call.func, [second, first, *rest], call.keywords))
     for keyword in call.keywords:
         if keyword.arg is not None and not _is_skipped(keyword):
