@@ -84,6 +84,25 @@ CASES = {
         "f(Tensor self) -> (Tensor values, Tensor places)",
         {"return 1 is named `places` instead of `indices`": "python serialized"},
     ),
+    "another type of result": Case(
+        "f(Tensor self) -> (Tensor, int)",
+        "f(Tensor self) -> (Tensor, float)",
+        {
+            "return 1 is `float` instead of `int`": "python serialized",
+            "it returns `::std::tuple<at::Tensor,double>` instead of `::std::tuple<at::Tensor,int64_t>` in C++": "cpp",
+            "kernels return `::std::tuple<at::Tensor,double>` instead of `::std::tuple<at::Tensor,int64_t>`": "kernel",
+        },
+    ),
+    "types that hold more": Case(
+        "f(Tensor self, int[1] d, bool b) -> Tensor",
+        "f(Tensor self, int[1]? d, Scalar b) -> Tensor",
+        {
+            "argument `b` is `Scalar` instead of `bool`": "python serialized forward",
+            "argument `d` is `int[1]?` instead of `int[1]`": "forward",
+            "parameter `d` of kernels is `at::OptionalIntArrayRef` instead of `at::IntArrayRef`": "kernel",
+            "parameter `b` of kernels is `const at::Scalar &` instead of `bool`": "kernel",
+        },
+    ),
     "argument removed": Case(
         "f(Tensor self, int dim=0) -> Tensor",
         "f(Tensor self) -> Tensor",

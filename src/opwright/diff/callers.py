@@ -16,13 +16,10 @@ from opwright.schema.function import Argument
 
 __all__ = ["cpp_faults", "kernel_faults", "python_faults"]
 
-#: C++ type -> the types that it is converted from without a cast.
+#: C++ type of parameters with plain integers -> the types that it is converted from without a cast.
 _CONVERTED_FROM: Final = {
-    "c10::SymInt": ("int64_t",),
-    "c10::SymIntArrayRef": ("at::IntArrayRef",),
     "at::Scalar": ("int64_t", "double", "bool"),
     "at::OptionalIntArrayRef": ("at::IntArrayRef",),
-    "at::OptionalSymIntArrayRef": ("at::IntArrayRef", "c10::SymIntArrayRef", "at::OptionalIntArrayRef"),
 }
 
 
