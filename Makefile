@@ -60,9 +60,10 @@ test-pythons: $(REFERENCE)
 	$(VENV)/bin/python -m tests.pythons --release $(RELEASE) --jobs $(JOBS) --pip-flags '$(PIP_FLAGS) $(SMALL_WHEELS_FLAG)' \
 	    $(addprefix --only ,$(ONLY)) $(addprefix --skip ,$(SKIP))
 
-# The checks that take longer and find less.
+# The checks that take longer and find less; with PART=1/2 the first half of them.
+PART ?= 1/1
 test-thorough: $(REFERENCE)
-	$(PYTEST) $(PARALLEL) -m "thorough and not network and not slow"
+	$(PYTEST) $(PARALLEL) --part $(PART) -m "thorough and not network and not slow"
 
 # What compares releases, whose inputs come from the package index.
 test-releases: $(REFERENCE)

@@ -18,12 +18,27 @@ settings.load_profile("opwright")
 pytest.register_assert_rewrite("tests.backend.case_tests")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--part 2/3` runs the second of three parts of the chosen tests, by modules."""
+    parser.addoption("--part", metavar="I/N", default="1/1", help="run one of so many parts of the test modules")
+
+
 #: Fixtures of these scopes are made once, and used by several tests.
 _SHARED = ("module", "class", "package")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Prepare tests, and leave out those of other parts, after those of other marks."""
+    _mark_tests(items)
+    yield
+    part, parts = map(int, config.getoption("part").split("/"))
+    modules = sorted({item.path for item in items})[part - 1 :: parts]
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in modules])
+    items[:] = [item for item in items if item.path in modules]
+
+
+def _mark_tests(items: list[pytest.Item]) -> None:
     """Prepare tests that copy their process, and let tests that share a fixture run in one process.
 
     Where several processes run tests, the shared fixture is made only once.

@@ -1,7 +1,12 @@
-"""The functions of the installed release, as PyTorch's generator and as Opwright's interface give them."""
+"""The functions of the installed release, as PyTorch's generator and as Opwright's interface give them.
+
+Thorough tests compare all of them; others compare operations that between them have all kinds of arguments, defaults,
+results, kernels, flags and tags.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,23 +28,64 @@ class Side(NamedTuple):
         return import_module(f"{self.package}.{name}")
 
 
-def side(package: str, aten: Path) -> Side:
-    """The package with the functions of the release."""
-    native = aten / "native"
-    parse = import_module(f"{package}.gen").parse_native_yaml
-    return Side(package, parse(str(native / "native_functions.yaml"), str(native / "tags.yaml")))
+#: Operations that tests name.
+_NAMED = ("_foreach_add", "erf", "flatten", "neg", "sum")
+
+
+def facts(function: Any, parsed: Any) -> Iterator[Any]:
+    """What makes a function of another kind than others."""
+    schema = function.func
+    yield schema.kind(), function.structured, function.structured_delegate is None, function.structured_inherits
+    yield function.manual_cpp_binding, function.manual_kernel_registration, function.device_check
+    yield function.device_guard, function.category_override, function.python_module, frozenset(function.variants)
+    yield tuple(f"{result.type}{result.annotation}" for result in schema.returns)
+    yield from function.tags
+    for argument in schema.arguments.flat_all:
+        yield str(argument.type), str(argument.annotation), argument.default
+    for argument in schema.arguments.flat_kwarg_only:
+        yield str(argument.type)
+    for key, index in parsed.backend_indices.items():
+        kernel = index.get_kernel(function)
+        if kernel is not None:
+            yield key, kernel.structured, schema.kind()
+
+
+@pytest.fixture(scope="session", params=["kinds", pytest.param("all", marks=pytest.mark.thorough)])
+def sides(request: pytest.FixtureRequest, reference_inputs: Path) -> tuple[Side, Side]:
+    """PyTorch's generator and Opwright's interface, with functions of each kind or with all."""
+    native = reference_inputs / "native"
+    paths = str(native / "native_functions.yaml"), str(native / "tags.yaml")
+    own, reference = (
+        Side(package, import_module(f"{package}.gen").parse_native_yaml(*paths))
+        for package in ("opwright.torchgen", "torchgen")
+    )
+    if request.param == "all":
+        return reference, own
+    reached: set[Any] = set()
+    operations = set(_NAMED)
+    for function in own.parsed.native_functions:
+        if not reached.issuperset(of_function := set(facts(function, own.parsed))):
+            reached |= of_function
+            operations |= {function.func.name.name.base, f"{function.func.name.name.base}_copy"}
+    return chosen(reference, operations), chosen(own, operations)
+
+
+def chosen(side: Side, operations: set[str]) -> Side:
+    """A side with some operations, each with all its overloads."""
+    functions = [row for row in side.parsed.native_functions if row.func.name.name.base in operations]
+    return side._replace(parsed=side.parsed._replace(native_functions=functions))
 
 
 @pytest.fixture(scope="session")
-def reference(reference_inputs: Path) -> Side:
+def reference(sides: tuple[Side, Side]) -> Side:
     """PyTorch's generator."""
-    return side("torchgen", reference_inputs)
+    return sides[0]
 
 
 @pytest.fixture(scope="session")
-def own(reference_inputs: Path) -> Side:
+def own(sides: tuple[Side, Side]) -> Side:
     """Opwright's interface."""
-    return side("opwright.torchgen", reference_inputs)
+    return sides[1]
 
 
 class Loaded(NamedTuple):

@@ -83,7 +83,7 @@ def test_kernels_that_track_memory_are_equal(reference: Side, own: Side, pairs: 
             env = theirs.gen_inplace_or_view_type_env(function)
             assert env == ours.gen_inplace_or_view_type_env(same)
             kernels += bool(env["ops_headers"])
-    assert kernels > 500
+    assert kernels > 100
 
 
 def test_kernels_that_record_gradients_are_equal(reference: Side, own: Side, pairs: list[tuple[Any, Any]]) -> None:
