@@ -17,6 +17,7 @@ from tests.backend import mark_cases as backend_marks
 from tests.check.cases import FOLDER as CHECK_FOLDER
 from tests.check.cases import load_cases as load_check_cases
 from tests.check.cases import outcome
+from tests.coverage import test_texts as coverage_texts
 from tests.coverage.test_checks import warnings_of
 from tests.dialects import messages, test_backend_dialect, test_declared_outputs, test_deprecated, test_library
 from tests.dialects import test_derivative_cases as derivatives
@@ -114,6 +115,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "gen_backend_stubs": partial(run_program, backend_marks.main),
     "gen_lazy_tensor": partial(run_program, lazy_marks.main),
     "plugins": partial(run_program, plugin_marks.main),
+    "coverage_texts": coverage_texts.update,
     "diff": test_reports.update,
     "explain": test_texts.update,
     "passes": test_passes.update,
