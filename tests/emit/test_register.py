@@ -221,6 +221,15 @@ def test_structured_overloads_that_write() -> None:
     assert "if (op.proxy_outputs_[0].has_value()) op.outputs_[0].get().copy_(*op.proxy_outputs_[0]);" in text
 
 
+def test_structured_kernels_with_symbolic_sizes() -> None:
+    """A wrapper whose overload has a symbolic kernel of its own takes symbolic integers, and guards them for `meta`."""
+    symbolic = POOL.replace("int[2] size", "SymInt[2] size").replace("CPU: pool_out_cpu", "CPU: pool_out_cpu_symint")
+    text = text_of(job_of(symbolic), "pool.out", CPU)
+    assert "at::Tensor & wrapper_CPU_pool_out_out(const at::Tensor & self, c10::SymIntArrayRef size, " in text
+    assert "op.meta(self, C10_AS_INTARRAYREF_SLOW(size));\n" in text
+    assert "at::Tensor wrapper_CPU_pool(const at::Tensor & self, at::IntArrayRef size) {" in text
+
+
 def test_structured_wrappers_without_kernel() -> None:
     """Under Meta there is no `impl`; for keys without a kernel the out overload is called in its place."""
     job = job_of(POOL)

@@ -181,7 +181,6 @@ def function_signatures(function: NativeFunction) -> CppSignatures:
     return _signatures(function, method=False)
 
 
-@per_function
 def method_signatures(function: NativeFunction) -> CppSignatures:
     """The signatures of the overload as a method of `Tensor`."""
     return _signatures(function, method=True)

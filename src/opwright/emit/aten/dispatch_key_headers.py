@@ -11,7 +11,6 @@ from functools import partial
 from typing import TypeAlias
 
 from opwright.convention import public_api
-from opwright.convention.caching import per_function
 from opwright.convention.public_api import CppSignature
 from opwright.cpp import namespaces
 from opwright.emit.aten import exports
@@ -38,19 +37,10 @@ def function_signatures(function: NativeFunction, *, symint: bool = True) -> lis
     ]
 
 
-@per_function
-def _declared(function: NativeFunction) -> tuple[str, ...]:
-    return _declared_with(function, symint=True)
-
-
-def _declared_with(function: NativeFunction, *, symint: bool) -> tuple[str, ...]:
-    return tuple([signature.declaration(name) for name, signature in function_signatures(function, symint=symint)])
-
-
 def function_declarations(function: NativeFunction, macro: str, *, symint: bool = True) -> str:
     """The declarations of an overload's dispatch-key functions, which the macro exports."""
-    declared = _declared(function) if symint else _declared_with(function, symint=False)
-    return "\n".join([f"{macro} {text};" for text in declared])
+    signatures = function_signatures(function, symint=symint)
+    return "\n".join([f"{macro} {signature.declaration(name)};" for name, signature in signatures])
 
 
 def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: FragmentContext) -> list[str]:

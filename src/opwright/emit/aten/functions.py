@@ -42,7 +42,6 @@ def call_arguments(function: NativeFunction) -> tuple[str, ...]:
     )
 
 
-@per_function
 def definition(function: NativeFunction) -> str:
     """The overload's inline functions.
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
-from opwright.convention.caching import per_function
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
 from opwright.emit.aten.units import (
     KEY_SET,
@@ -35,7 +34,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import string_literal
 
 
-@per_function
 def declaration(function: NativeFunction) -> str:
     """The operator's class."""
     signature = dispatcher.signature(function)

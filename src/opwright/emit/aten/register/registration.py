@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final, TypeAlias
 
-from opwright.convention import dispatcher, native
-from opwright.convention.caching import per_function
 from opwright.cpp.namespaces import closing, opening
-from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten.backend import (
     Backend,
@@ -129,33 +126,13 @@ def registration(wrapper: KernelWrapper) -> str:
 
 def dispatch_key_definitions(wrapper: KernelWrapper, backend: Backend) -> str:
     """The definitions of the dispatch-key functions, which call the wrapper."""
-    function = wrapper.function
-    name = wrapper.name
-    if backend.symint and wrapper.signature is dispatcher.signature(function):
-        calls = _dispatcher_calls(function)
-    elif backend.symint and wrapper.signature is native.signature(function):
-        calls = _native_calls(function)
-    else:
-        calls = _calls_of(function, wrapper.signature, symint=backend.symint)
-    return "\n".join([f"{head} {{\nreturn {name}({arguments});\n}}" for head, arguments in calls])
-
-
-def _calls_of(function: NativeFunction, wanted: Signature, *, symint: bool) -> list[tuple[str, str]]:
-    """The head of each of an overload's dispatch-key functions, and the arguments with which it calls the wrapper."""
-    return [
-        (signature.definition(name), ", ".join(translate(signature.bindings, wanted.bindings)))
-        for name, signature in function_signatures(function, symint=symint)
-    ]
-
-
-@per_function
-def _dispatcher_calls(function: NativeFunction) -> list[tuple[str, str]]:
-    return _calls_of(function, dispatcher.signature(function), symint=True)
-
-
-@per_function
-def _native_calls(function: NativeFunction) -> list[tuple[str, str]]:
-    return _calls_of(function, native.signature(function), symint=True)
+    return "\n".join(
+        [
+            f"{signature.definition(name)} {{\nreturn {wrapper.name}({arguments});\n}}"
+            for name, signature in function_signatures(wrapper.function, symint=backend.symint)
+            for arguments in [", ".join(translate(signature.bindings, wrapper.signature.bindings))]
+        ]
+    )
 
 
 def _fragment(backend: Backend, units: WrappedUnits, context: FragmentContext) -> Slots:

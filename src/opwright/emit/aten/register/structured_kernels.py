@@ -13,7 +13,6 @@ from functools import cache
 from typing import Final
 
 from opwright.convention import native, public_api, structured
-from opwright.convention.caching import per_function
 from opwright.cpp import c_types
 from opwright.cpp.binding import Expression
 from opwright.cpp.signature import Signature
@@ -280,18 +279,7 @@ class _Calls(NamedTuple):
     out: str
 
 
-@per_function
-def _calls(function: NativeFunction) -> _Calls:
-    return _arguments_of_calls(function, native.signature(function), passes_proxies=function.kind is SchemaKind.out)
-
-
-@per_function
-def _symint_calls(function: NativeFunction) -> _Calls:
-    signature = native.symint_signature(function)
-    return _arguments_of_calls(function, signature, passes_proxies=function.kind is SchemaKind.out)
-
-
-def _arguments_of_calls(function: NativeFunction, signature: Signature, *, passes_proxies: bool) -> _Calls:
+def _calls(function: NativeFunction, signature: Signature, *, passes_proxies: bool) -> _Calls:
     group = function.group
     assert group is not None, "only overloads of a group have structured wrappers"
     available: tuple[AvailableValue, ...] = signature.bindings
@@ -360,10 +348,7 @@ def _run(
 ) -> str:
     """The calls of `meta` and `impl`, and the copies of proxies into the outputs that they replace."""
     function = wrapper.function
-    symbolic = wrapper.signature is not native.signature(function)
-    calls = _symint_calls(function) if symbolic else _calls(function)
-    if output.passes_proxies and function.kind is SchemaKind.inplace:
-        calls = _arguments_of_calls(function, wrapper.signature, passes_proxies=True)
+    calls = _calls(function, wrapper.signature, passes_proxies=output.passes_proxies)
     lines = [f"op.meta({calls.meta});"]
     if group.out.precomputed is not None:
         lines = [f"auto precompute = op.meta({calls.meta});", "(void)precompute;"]
