@@ -43,6 +43,8 @@ def _expression(text: str, type: Type, symint: bool) -> str:
     if isinstance(type, ListType):
         if is_held_list(type):
             return _held_list(text, type)
+        if type.elem.text == "bool":
+            return f"{{{', '.join(_items(text, type))}}}"
         if text.startswith("[") and text.endswith("]"):
             return "{" + text[1:-1] + "}"
         if text in WORDS:
@@ -65,10 +67,14 @@ def _held_list(text: str, type: ListType) -> str:
     >>> default_expression("1j", schema.arguments.all[0].type, symint=False)
     'c10::List<c10::complex<double>>({c10::complex<double>(0, 1), c10::complex<double>(0, 1)})'
     """
-    items = text[1:-1].split(",") if text.startswith("[") else [text] * (type.size or 1)
-    values = [_expression(item.strip(), type.elem, False) for item in items if item.strip()]
+    values = _items(text, type)
     listed = f"{{{', '.join(values)}}}" if values else ""
     return f"{held_type(type).text}({listed})"
+
+
+def _items(text: str, type: ListType) -> list[str]:
+    items = text[1:-1].split(",") if text.startswith("[") else [text] * (type.size or 1)
+    return [_expression(item.strip(), type.elem, False) for item in items if item.strip()]
 
 
 def _string(text: str) -> str:
