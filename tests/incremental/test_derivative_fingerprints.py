@@ -43,3 +43,20 @@ def test_an_edited_forward_formula_changes_them_too() -> None:
 def test_a_moved_entry_changes_nothing() -> None:
     """Where an entry stands is no part of what it says."""
     assert changed(TWISTED + TURNED, "# a comment\n\n" + TWISTED + TURNED) == set()
+
+
+def test_the_origin_of_forward_formulas_counts() -> None:
+    """Fragments of an in-place function show whether its forward formula is that of the functional form."""
+    functions = derived_job(TWIST + LISTS, TWISTED + TURNED).derivatives.functions
+    unit = next(function for function in functions if function.function.name.text == "twist_")
+
+    def changed_to(*, from_functional: bool) -> bytes:
+        forward = {
+            key: tuple(formula._replace(from_functional=from_functional) for formula in formulas)
+            for key, formulas in unit.forward.items()
+        }
+        return UnitFingerprints().of(unit._replace(forward=forward))
+
+    without = UnitFingerprints().of(unit._replace(forward=dict.fromkeys(unit.forward, ())))
+    assert changed_to(from_functional=False) == without
+    assert changed_to(from_functional=True) != without
