@@ -16,6 +16,7 @@ from opwright.files.template import Templates
 from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.run.engine import Engine
+from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 from tests.emit.emitting import job_of
 
@@ -34,8 +35,10 @@ class Recorder:
         template: str | None = TEMPLATE,
         units: Sequence[str] = UNITS,
         namespace: str = "at",
+        first: Sequence[str] = (),
     ) -> None:
         self.made: list[str] = []
+        self.first = first
         self.namespace = namespace
         self.template = template
         self.emitter: Emitter[str] = Emitter(
@@ -57,7 +60,7 @@ class Recorder:
     def file_slots(self, job: Job) -> Slots:
         """What all files have."""
         self.made.append("file slots")
-        return {"ns": self.namespace, "body": [], "table": []}
+        return {"ns": self.namespace, "body": list(self.first), "table": []}
 
     def files(self, previous: PreviousBuild | None = None) -> EmitterFiles:
         """The files of the emitter in a run."""
@@ -98,6 +101,23 @@ def test_each_unit_has_its_file() -> None:
     assert files.render(specs[1]).data == file_of("mul();").encode()
     assert files.render(specs[0]).data == file_of("add();").encode()
     assert recorder.made == ["mul", "file slots", "add"]
+
+
+@pytest.mark.parametrize("layout", [OneFile("All.h"), FilePerUnit(lambda _: "All.h")])
+def test_units_come_after_what_the_file_has_itself(layout: OneFile | FilePerUnit[str]) -> None:
+    """In a slot that both fill."""
+    files = Recorder(layout, units=("add",), first=("first();",)).files()
+    assert texts(files) == {"All.h": file_of("first();", "add();")}
+
+
+@pytest.mark.parametrize(
+    ("template", "maker"), [(TEMPLATE, r"template `Template\.h`"), (None, "the output's own text")]
+)
+def test_texts_without_a_form_in_utf8_are_refused(template: str | None, maker: str) -> None:
+    """The message says what gives them, with the character."""
+    files = Recorder(OneFile("All.h"), template, units=("\ud801",)).files()
+    with pytest.raises(Fault, match=f"{maker} gives a text with U\\+D801, which has no UTF-8 form"):
+        texts(files)
 
 
 def test_fragments_of_shards_are_made_once() -> None:
