@@ -29,6 +29,7 @@ from tests.explain import test_passes, test_texts
 from tests.lazy import mark_cases as lazy_marks
 from tests.plugins import mark_cases as plugin_marks
 from tests.porting import cases as porting
+from tests.selective import test_reports as selections
 
 TESTS = Path(__file__).parent
 DIALECTS = TESTS / "dialects"
@@ -120,6 +121,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "explain": test_texts.update,
     "passes": test_passes.update,
     "porting": update_porting,
+    "select": selections.update,
 }
 
 
