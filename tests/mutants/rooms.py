@@ -31,6 +31,12 @@ def _page(name: str) -> str:
 #: Files that are rendered from templates and fragments.
 _RENDERING = tuple(f"incremental/test_{name}.py" for name in ("emitter_files", "engine", "patch"))
 
+#: Wheels, the servers that have them, and pip's settings.
+_WHEELS = tuple(
+    f"release/test_{name}.py"
+    for name in ("archive", "fetch", "hostile_index", "inputs", "pip_settings", "stable_headers", "tls")
+)
+
 #: The guards of each room, and of parts of a room that other tests guard: folders, modules and single tests below
 #: `tests`. A module belongs to the row with the longest name that its path starts with, and to no other. The examples
 #: in a module's docstrings guard it too.
@@ -155,11 +161,23 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "release": ("release",),
     "release/aot_folder": ("release", "emit/test_native_aot.py"),
     "release/local": ("release", "core", "torchgen_interface/test_helpers.py"),
-    "release/operator_names": ("release", "explain", "coverage", "static_runtime"),
-    "release/overlay": ("release", "lsp/test_rename_operator.py", "lsp/test_worker.py"),
-    "release/tree": ("release", "conformance/test_trees.py", "cli/test_conformance.py"),
-    "release/tree_facts": ("release", "conformance/test_trees.py"),
-    "release/version_range": ("release", "dialects/test_library.py", "dialects/test_backend_dialect.py"),
+    **{
+        f"release/{name}": _WHEELS
+        for name in ("addresses", "cache", "fetch", "index", "pip_settings", "transport", "wheel", "wheel_store")
+    },
+    "release/operator_names": (
+        *("release/test_name_tables.py", "release/test_trees.py", "explain/test_agreement.py"),
+        *("coverage/test_against_torch.py", "static_runtime"),
+    ),
+    "release/overlay": ("release/test_overlay.py", "lsp/test_rename_operator.py", "lsp/test_worker.py"),
+    "release/rules": ("release/test_rules.py", "release/test_trees.py"),
+    "release/tree": ("release/test_trees.py", "conformance/test_trees.py", "cli/test_conformance.py"),
+    "release/tree_facts": ("release/test_trees.py", "conformance/test_trees.py"),
+    "release/version_range": (
+        "release/test_version_range.py",
+        "dialects/test_library.py",
+        "dialects/test_backend_dialect.py",
+    ),
     "run": ("engine/test_library_runs.py",),
     "run/check": ("check", "backend/test_checked_backends.py"),
     "run/checked_files": ("check", "lsp/test_diagnosis.py"),
