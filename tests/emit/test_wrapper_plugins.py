@@ -22,10 +22,11 @@ from opwright.emit.backend_extensions import (
     RegistrationChange,
     WrapperFacts,
     WrapperHook,
+    hook_problem,
     usual_signature,
 )
 from opwright.emit.emitter import Job
-from opwright.emit.extensions import EmitExtensions, Extension
+from opwright.emit.extensions import NO_EXTENSIONS, NO_PLUGINS, EmitExtensions, Extension
 from opwright.emit.registrations import Registration
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named
@@ -509,3 +510,44 @@ def test_plug_ins_that_add_nothing_change_nothing() -> None:
         registration_changes=changing(lambda registration, facts: registration).registration_changes
     )
     assert files_of(backend_job(ENTRIES, operators, extensions)) == files_of(backend_job(ENTRIES, operators))
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "problem"),
+    [
+        (None, "before", ""),
+        ("", "around", ""),
+        ("acme::log({name}); if (a) { b(); }", "before", ""),
+        ("return acme::run({call});", "around", ""),
+        ("acme::seen({result});", "after", ""),
+        (3, "before", "a `int`, not a text or None"),
+        ("acme::log({nmae});", "after", "code with `{nmae}`, which is no value of hooks"),
+        ("acme::log({result});", "before_check", "code with `{result}`, which does not exist there"),
+        ("{call};", "after", "code with `{call}`, which does not exist there"),
+        ("return acme::run();", "around", "code without `{call}`, so that the kernel never runs"),
+    ],
+)
+def test_what_a_hook_may_return(text: object, position: str, problem: str) -> None:
+    """A text or None; its placeholders exist at its position, and code around a call has the call."""
+    found = hook_problem(text, HookPosition[position])
+    assert found.startswith(problem)
+    assert bool(found) == bool(problem)
+
+
+def test_hooks_know_their_positions() -> None:
+    """A position that does not exist is a mistake of the plug-in, whose message lists all."""
+    hook = WrapperHook("after", lambda wrapper: None, includes=iter(["acme/log.h"]))
+    assert (hook.position, hook.includes, repr(hook)) == (HookPosition.after, ("acme/log.h",), "<wrapper hook after>")
+    with pytest.raises(ValueError, match="`beside` is not a position of hooks; there are `before_check`, `before`, "):
+        WrapperHook("beside", lambda wrapper: None)
+    assert repr(Extension("acme", hook)) == "<extension of acme: <wrapper hook after>>"
+
+
+def test_runs_without_plugins() -> None:
+    """Without plug-ins, what a run asks of them changes nothing."""
+    context = object()
+    assert NO_PLUGINS.with_those_of_heads((), []) == ()
+    assert NO_PLUGINS.with_their_keys(context) is context  # type: ignore[arg-type]
+    assert NO_PLUGINS.extensions is NO_EXTENSIONS
+    assert not NO_PLUGINS.sources([])
+    assert not NO_PLUGINS.identities([])

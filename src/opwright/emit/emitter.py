@@ -106,11 +106,6 @@ class Lazy(Generic[Fact]):
         self._values: list[Fact] = []
         self._error: FaultsFound | None = None
 
-    @property
-    def is_computed(self) -> bool:
-        """Whether the value is known, so that getting it takes no time."""
-        return bool(self._values)
-
     def get(self) -> Fact:
         """The value. Raises FaultsFound, each time, if computing it did."""
         if self._error is not None:
@@ -277,11 +272,6 @@ class Job(FragmentContext):
     def read(self, read: DeclaredRead[Fact]) -> Fact:
         """Any fact: code outside of fragments need not declare its reads."""
         return read.get(self)
-
-    @property
-    def has_loaded_derivatives(self) -> bool:
-        """Whether the derivatives are loaded, in this process."""
-        return not isinstance(self._derivatives, Lazy) or self._derivatives.is_computed
 
     @property
     def derivatives(self) -> MatchedDerivatives:
