@@ -109,7 +109,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "dialects/derivatives": ("dialects", "lsp/test_formulas.py", *_AUTOGRAD),
     "dialects/executorch": ("dialects", "executorch"),
     "dialects/lazy": ("lazy", "emit/test_lazy.py"),
-    "dialects/library": ("dialects", "library", "hostile"),
+    "dialects/library": ("dialects", "library"),
     "dialects/listed_operators": ("plugins/test_page.py",),
     "dialects/meta_kernels": ("coverage",),
     "dialects/native_aot": ("dialects/test_native_aot.py", "emit/test_native_aot.py"),

@@ -17,7 +17,6 @@ from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, LibraryFields
 from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
-    LONE_INPLACE_OVERLOADS,
     LONE_OUT_OVERLOADS,
     SET_OPERATORS,
     WITHOUT_TENSOR_RESULT,
@@ -94,9 +93,6 @@ def _is_set(function: UnlinkedFunction) -> bool:
 
 def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -> bool:
     """Whether an operation has overloads that match no others, which is allowed for a few only."""
-    inplace = members.get(SchemaKind.inplace)
-    if inplace is not None and inplace.name.text in LONE_INPLACE_OVERLOADS.in_any_release:
-        return True
     out = members.get(SchemaKind.out)
     if out is None or len(members) > 1:
         return False
