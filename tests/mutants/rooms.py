@@ -90,7 +90,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli/where": ("cli/test_where.py", "engine/test_provenance_files.py", "diff", _HELP),
     "convention": ("convention", "executorch", *_CORE, *_AUTOGRAD, *_PYTHON, *_LAZY),
     "convention/c_shim": ("convention", "emit/test_c_shim.py", "library/python/test_c_shims.py", *_CORE),
-    "convention/executorch": ("executorch", "torchgen_interface/test_executorch.py"),
+    "convention/executorch": (
+        "convention/test_executorch_types.py",
+        "executorch",
+        "torchgen_interface/test_executorch.py",
+    ),
     "convention/evalues": ("executorch", "torchgen_interface/test_executorch.py"),
     "convention/lazy": ("emit/test_lazy.py", "lazy", *_LAZY),
     "convention/python": ("convention", "emit/test_python_bindings.py", *_PYTHON),
