@@ -105,20 +105,14 @@ def _types(signature: PythonSignature) -> tuple[Type, ...]:
     return tuple([parameter.type for parameter in signature.without_out])
 
 
-def comes_after(types: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
-    """Whether the parser must try the other signature first, since it would never reach it otherwise.
+def _comes_after(types: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
+    """Whether the parser must try another signature with as many parameters first, since it would never reach it.
 
-    That is so if both have as many parameters, each of the same type or of one that takes the other's values too.
+    That is so if each parameter has the same type as there, or one that takes the other's values too.
     """
-    if len(types) != len(others):
-        return False
-    differs = False
-    for type, other in zip(types, others, strict=True):
-        if type is not other:
-            if not _yields(type, other):
-                return False
-            differs = True
-    return differs
+    return types != others and all(
+        type is other or _yields(type, other) for type, other in zip(types, others, strict=True)
+    )
 
 
 def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
@@ -157,7 +151,7 @@ def _waiting(by_text: Sequence[Pair]) -> dict[int, set[int]]:
         by_length.setdefault(len(types), []).append(types)
     # Signatures of different functions, which stubs sort together, often have the same types.
     first = {
-        types: [index for others in by_length[len(types)] if comes_after(types, others) for index in indexes[others]]
+        types: [index for others in by_length[len(types)] if _comes_after(types, others) for index in indexes[others]]
         for types in indexes
     }
     return {index: set(first[types]) for index, types in enumerate(all_types) if first[types]}
