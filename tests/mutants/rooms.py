@@ -102,7 +102,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "torchgen_interface/test_executorch.py",
     ),
     "convention/evalues": ("executorch", "torchgen_interface/test_executorch.py"),
-    "convention/lazy": ("emit/test_lazy.py", "lazy", *_LAZY),
+    "convention/lazy": ("convention/test_reference_types.py", "emit/test_lazy.py", "lazy", *_LAZY),
     "convention/python": ("convention", "emit/test_python_bindings.py", *_PYTHON),
     "convention/python/hints": (*("emit/test_hints.py", "hints", "stubs", "torch_stubs"), *_same_bytes("torch-stubs")),
     "convention/stable": ("library", "emit/test_library_headers.py"),

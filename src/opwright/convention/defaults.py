@@ -47,9 +47,8 @@ def _expression(text: str, type: Type, symint: bool) -> str:
             return f"{{{', '.join(_items(text, type))}}}"
         if text.startswith("[") and text.endswith("]"):
             return "{" + text[1:-1] + "}"
-        if text in WORDS:
-            return WORDS[text]
-        return f"c10::SymInt({text})" if symint and type.elem.text == "SymInt" else text
+        if symint and type.elem.text == "SymInt":
+            return f"c10::SymInt({text})"
     if isinstance(type, BaseType) and type.name == "str":
         return _string(text)
     if type.text == "ScalarType" and text != "long":
