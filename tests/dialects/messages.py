@@ -71,7 +71,7 @@ def _shown(diagnostic: Diagnostic) -> Iterator[str]:
     yield f"{diagnostic.code} {diagnostic.message}"
     for span, text, primary in diagnostic.labels:
         if text or not primary:
-            yield f"    {span.line}:{span.column} {text}"
+            yield f"    {'at' if primary else 'also at'} {span.line}:{span.column}: {text}"
     yield from (f"    note: {note}" for note in diagnostic.notes)
     if diagnostic.help:
         yield f"    help: {diagnostic.help}"
