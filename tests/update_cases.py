@@ -19,7 +19,14 @@ from tests.check.cases import load_cases as load_check_cases
 from tests.check.cases import outcome
 from tests.coverage import test_texts as coverage_texts
 from tests.coverage.test_checks import warnings_of
-from tests.dialects import messages, test_backend_dialect, test_declared_outputs, test_deprecated, test_library
+from tests.dialects import (
+    messages,
+    python_formulas,
+    test_backend_dialect,
+    test_declared_outputs,
+    test_deprecated,
+    test_library,
+)
 from tests.dialects import test_derivative_cases as derivatives
 from tests.dialects import test_library_derivatives as library_derivatives
 from tests.dialects.cases import marked_faults, with_marks, without_marks
@@ -112,6 +119,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "library": update_libraries,
     "backend": update_backends,
     "messages": messages.update,
+    "python_formulas": python_formulas.update,
     "coverage": partial(update_documents, TESTS / "coverage" / "cases.yaml", warnings_of),
     "gen_backend_stubs": partial(run_program, backend_marks.main),
     "gen_lazy_tensor": partial(run_program, lazy_marks.main),

@@ -28,7 +28,6 @@ __all__ = ["NoPython", "PythonTranslator"]
 _PREFIX: Final = re.compile(r"^(?:::)?(?:(?:at|c10|std|torch|headeronly)::)+")
 #: The call of an operator by its class, which an overload of a library needs.
 _CALL_OF_CLASS: Final = re.compile(r"^(.*)::_ops::(\w+)::call$")
-_SUFFIX: Final = re.compile(r"(?<=[\d.])[fFlLuU]+$")
 _NUMBERS: Final = ("bool", "int", "float", "complex", "Scalar")
 _COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=")
 _LOGIC: Final = {"&&": "and", "||": "or", "and": "and", "or": "or"}
@@ -100,8 +99,14 @@ class PythonTranslator:
         return value
 
     def _number(self, node: Node) -> PythonValue:
-        text = _SUFFIX.sub("", text_of(node)).replace("'", "")
-        return PythonValue(text, "float" if re.search(r"[.eE]", text) and not text.startswith("0x") else "int")
+        text = text_of(node).replace("'", "").lower()
+        if text.startswith(("0x", "0b")):
+            return PythonValue(text.rstrip("ul"), "int")
+        text = text.rstrip("flu")
+        if text.isdigit():
+            # A zero in front makes a number of C++ octal.
+            return PythonValue(f"0o{text[1:]}" if text[0] == "0" and len(text) > 1 else text, "int")
+        return PythonValue(text, "float")
 
     def _string(self, node: Node) -> PythonValue:
         return PythonValue(string_literal(text_of(node)[1:-1]), "str")
