@@ -15,6 +15,7 @@ from opwright.convention import public_api
 from opwright.release import operator_names
 from opwright.release.inputs import from_installed
 from opwright.release.name_table import NameForm, NameMap, Names, NameTable
+from opwright.release.operator_names.kernels import LATER_OVERLOADS, WHOLE_OVERLOAD
 from opwright.release.rules import Rules
 from opwright.release.tables import operators
 from opwright.release.version import NEWEST, OLDEST, Version, is_between, version_of
@@ -143,6 +144,17 @@ def test_ranges_are_those_of_the_operators(name: str) -> None:
                 assert all(known[index] for index, is_listed in enumerate(expected) if is_listed), listed
             else:
                 assert known == expected, listed
+
+
+def test_newer_arguments_are_those_of_the_overloads() -> None:
+    """The arguments that came later are arguments of the overload, with defaults for programs without them."""
+    catalog = opwright.load("auto")
+    named = LATER_OVERLOADS.in_release(Rules(version_of(from_installed())))
+    assert len(named) >= 4
+    for name, text in named.items():
+        if text != WHOLE_OVERLOAD:
+            defaults = {argument.name: argument.default for argument in catalog[name].arguments.all}
+            assert all(defaults[argument] is not None for argument in text.split()), name
 
 
 # Module and first name of lists that treat no operator specially.
