@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import pkgutil
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -12,12 +13,15 @@ import pytest
 
 import opwright
 from opwright.convention import public_api
+from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION
 from opwright.release import operator_names
+from opwright.release.behaviour_table import COMPLEX_GRADIENTS
 from opwright.release.inputs import from_installed
 from opwright.release.name_table import NameForm, NameMap, Names, NameTable
-from opwright.release.operator_names.kernels import LATER_OVERLOADS, WHOLE_OVERLOAD
+from opwright.release.operator_names.kernels import LATER_OVERLOADS, STAND_INS, WHOLE_OVERLOAD
 from opwright.release.rules import Rules
 from opwright.release.tables import operators
+from opwright.release.tree_facts import LISTS
 from opwright.release.version import NEWEST, OLDEST, Version, is_between, version_of
 from tests.test_layering import modules
 
@@ -105,6 +109,12 @@ def test_every_row_has_range_and_reason(name: str) -> None:
         assert {row.since, row.until} <= {None, *[version.series for version in SERIES]}, row.names
 
 
+def test_constants_of_the_generator_have_a_table_each() -> None:
+    """The constants that are read from a tree are those of the tables, and of the operators with complex gradients."""
+    listed = {constant for table in EVERY_TABLE.values() for constant in table.listed_in}
+    assert {*listed, *COMPLEX_GRADIENTS} == {name for names in LISTS.values() for name in names}
+
+
 @pytest.mark.parametrize("name", EVERY_TABLE)
 def test_no_name_is_listed_twice(name: str) -> None:
     """No name stands twice in what a table has for one release."""
@@ -155,6 +165,15 @@ def test_newer_arguments_are_those_of_the_overloads() -> None:
         if text != WHOLE_OVERLOAD:
             defaults = {argument.name: argument.default for argument in catalog[name].arguments.all}
             assert all(defaults[argument] is not None for argument in text.split()), name
+
+
+def test_stand_ins_are_functions_of_our_headers() -> None:
+    """What stands in for a kernel of the CPU is a function of the headers for backends."""
+    folder = Path(opwright.__file__).parent / "include" / "opwright"
+    text = "".join([path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h"))])
+    names = set(STAND_INS.in_any_release.values()) - {FALLBACK_FUNCTION}
+    assert len(names) >= 4
+    assert [name for name in names if not re.search(rf"^inline [^;{{}}]*\b{name}\(", text, re.MULTILINE)] == []
 
 
 # Module and first name of lists that treat no operator specially.
