@@ -82,6 +82,7 @@ def test_every_change_has_a_mark_in_a_file_that_is_read() -> None:
                 without.add(row.name)
             else:
                 assert change.mark.file in GENERATOR, row.name
+                assert change.mark.text, row.name
     assert without == WITHOUT_MARK
     assert set(LISTS) <= set(GENERATOR)
 
