@@ -131,7 +131,8 @@ def _add_section(
             return explanation._replace(derivative=derivative_record(function, job))
         case "python":
             return explanation._replace(python=python_records(function, job))
-        case "symbols":
-            symbols = planned_symbols(function, job, explained.families) if origins is None else None
-            return explanation._replace(symbols=symbols or written_symbols(function, origins or {}))
-    raise ValueError(f"no section {section}")
+        case _:
+            assert section == "symbols"
+            if origins is None:
+                return explanation._replace(symbols=planned_symbols(function, job, explained.families))
+            return explanation._replace(symbols=written_symbols(function, origins))
