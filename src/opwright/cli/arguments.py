@@ -33,6 +33,7 @@ __all__ = [
     "not_empty",
     "options",
     "selection",
+    "spellings",
     "terminal_columns",
 ]
 
@@ -197,7 +198,7 @@ def add_download_arguments(group: argparse._ActionsContainer) -> None:
 def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
     """Declare the folder of kernels compiled ahead of time, in both spellings that PyTorch's generator accepts."""
     group.add_argument(
-        *_spellings("native-aot-ops-dir"),
+        *spellings("native-aot-ops-dir"),
         metavar="DIR",
         help="from 2.15 on: the folder of the `NAME/aot.py` files that declare kernels compiled ahead of time "
         "(default: torch/_native/ops of the same PyTorch); empty for none",
@@ -280,35 +281,35 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
 
     add = group.add_argument
     add(
-        *_spellings("op-registration-whitelist"),
+        *spellings("op-registration-whitelist"),
         nargs="*",
         metavar="NAME",
         help="register only these operators; each is `namespace::name` without overload",
     )
     add(
-        *_spellings("op-selection-yaml-path"),
+        *spellings("op-selection-yaml-path"),
         metavar="FILE",
         help="a YAML file that selects operators, and what to generate for each",
     )
     add(
-        *_spellings("backend-whitelist"),
+        *spellings("backend-whitelist"),
         nargs="*",
         metavar="KEY",
         help="register only kernels of these backends, and composite ones",
     )
     add(
-        *_spellings("static-dispatch-backend"),
+        *spellings("static-dispatch-backend"),
         nargs="*",
         metavar="KEY",
         help="call the kernels of these backends directly, without the dispatcher",
     )
     add(
-        *_spellings("skip-dispatcher-op-registration"),
+        *spellings("skip-dispatcher-op-registration"),
         action="store_true",
         help="register nothing with the dispatcher",
     )
     add(
-        *_spellings("force-schema-registration"),
+        *spellings("force-schema-registration"),
         action="store_true",
         help="register the schemas of all operators, selected or not",
     )
@@ -316,7 +317,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     add("--extend-aoti-c-shim", action="store_true", help="generate C shims for out-of-tree operators")
 
 
-def _spellings(name: str) -> tuple[str, str]:
+def spellings(name: str) -> tuple[str, str]:
     """A flag with dashes, and with the underscores that PyTorch's generator accepts too."""
     return f"--{name}", f"--{name.replace('-', '_')}"
 

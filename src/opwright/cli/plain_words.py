@@ -101,25 +101,33 @@ def _parser(program: str, description: str | None, options: Sequence[PlainOption
     return parser
 
 
-def text(*spellings: str, metavar: str, help: str, is_required: bool = False) -> PlainOption:
-    """An option with one value; the first spelling gives its name.
+def text(*names: str, metavar: str, help: str, is_required: bool = False) -> PlainOption:
+    """An option with one value; the first long spelling gives its name.
 
-    >>> text("--output-dir", "--output_dir", metavar="DIR", help="where to write").name
-    'output_dir'
+    A name without dashes in front stands for both spellings that PyTorch's programs take.
+
+    >>> text("output-dir", metavar="DIR", help="where to write")[:2]
+    ('output_dir', ('--output-dir', '--output_dir'))
+    >>> text("-o", "--output", metavar="DIR", help="where to write")[:2]
+    ('output', ('-o', '--output'))
     """
-    return PlainOption(_name(spellings), spellings, metavar, help, is_required=is_required)
+    return PlainOption(*_spelled(names), metavar, help, is_required=is_required)
 
 
-def texts(*spellings: str, metavar: str, help: str, kind: str = "repeated", is_required: bool = False) -> PlainOption:
+def texts(*names: str, metavar: str, help: str, kind: str = "repeated", is_required: bool = False) -> PlainOption:
     """An option with several values: repeated, or `several` words after it."""
-    return PlainOption(_name(spellings), spellings, metavar, help, kind=kind, is_required=is_required)
+    return PlainOption(*_spelled(names), metavar, help, kind=kind, is_required=is_required)
 
 
-def switch(*spellings: str, help: str) -> PlainOption:
+def switch(*names: str, help: str) -> PlainOption:
     """An option without a value."""
-    return PlainOption(_name(spellings), spellings, "", help, kind="switch", default=False)
+    return PlainOption(*_spelled(names), "", help, kind="switch", default=False)
 
 
-def _name(spellings: tuple[str, ...]) -> str:
-    long = next((spelling for spelling in spellings if spelling.startswith("--")), spellings[0])
-    return long.lstrip("-").replace("-", "_")
+def _spelled(names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The name of an option, and its spellings."""
+    spellings: list[str] = []
+    for name in names:
+        spellings += [name] if name.startswith("-") else [f"--{name}", f"--{name.replace('-', '_')}"]
+    long = next(spelling for spelling in spellings if spelling.startswith("--"))
+    return long.removeprefix("--").replace("-", "_"), tuple(spellings)

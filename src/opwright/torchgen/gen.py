@@ -16,6 +16,7 @@ from opwright.cli.arguments import (
     chosen_devices,
     options,
     selection,
+    spellings,
 )
 from opwright.cli.runs import current_manifest, drop_in_run_of, further_files, run_unless_current, write_edit
 from opwright.cli.streams import leave
@@ -58,15 +59,14 @@ def _parser() -> Parser:
         action="store_true",
         help="write headers per operator, in `ops` below the install folder",
     )
-    add("-d", "--install-dir", "--install_dir", default="build/aten/src/ATen", metavar="DIR", help="output folder")
+    add("-d", *spellings("install-dir"), default="build/aten/src/ATen", metavar="DIR", help="output folder")
     add(
-        "--aoti-install-dir",
-        "--aoti_install_dir",
+        *spellings("aoti-install-dir"),
         default="torch/csrc/inductor/aoti_torch/generated",
         metavar="DIR",
         help="output folder for AOTInductor's C shims",
     )
-    add("--headeronly-install-dir", "--headeronly_install_dir", metavar="DIR", help="output folder of enum_tag.h")
+    add(*spellings("headeronly-install-dir"), metavar="DIR", help="output folder of enum_tag.h")
     kinds = list(_FAMILIES.values())
     add("--generate", nargs="*", choices=kinds, default=kinds, help="the kinds of files to generate")
     add_drop_in_arguments(parser)

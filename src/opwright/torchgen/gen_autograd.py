@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, program_as_named, selection, templates_as_named
+from opwright.cli.arguments import (
+    Parser,
+    add_drop_in_arguments,
+    program_as_named,
+    selection,
+    spellings,
+    templates_as_named,
+)
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
@@ -40,15 +47,13 @@ def _parser() -> Parser:
     add_drop_in_arguments(parser)
     add = parser.add_argument
     add(
-        "--operators-yaml-path",
-        "--operators_yaml_path",
+        *spellings("operators-yaml-path"),
         dest="op_selection_yaml_path",
         metavar="FILE",
         help="a YAML file that selects operators, and which of them are for training",
     )
     add(
-        "--disable-autograd",
-        "--disable_autograd",
+        *spellings("disable-autograd"),
         action="store_true",
         help="omit the kernels of autograd, of views and of tracing",
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import Parser
+from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
 from opwright.torchgen.late_names import names_of
 from opwright.torchgen.one_backend import add_file_arguments, add_input_arguments, run_backend
@@ -31,32 +31,24 @@ def _parser() -> Parser:
         parser, "the C++ file with the kernels that are not generated, to report those that it does not define"
     )
     add = parser.add_argument
+    add(*spellings("gen-ts-lowerings"), action="store_true", help="generate functions that lower nodes to TorchScript")
+    add(*spellings("node-base"), metavar="CLASS", default="Node", help="the base class of nodes")
+    add(*spellings("node-base-hdr"), metavar="HEADER", help="the header that declares it")
     add(
-        "--gen-ts-lowerings",
-        "--gen_ts_lowerings",
-        action="store_true",
-        help="generate functions that lower nodes to TorchScript",
-    )
-    add("--node-base", "--node_base", metavar="CLASS", default="Node", help="the base class of nodes")
-    add("--node-base-hdr", "--node_base_hdr", metavar="HEADER", help="the header that declares it")
-    add(
-        "--shape-inference-hdr",
-        "--shape_inference_hdr",
+        *spellings("shape-inference-hdr"),
         metavar="FILE",
         default="torch/csrc/lazy/core/shape_inference.h",
         help="the header that declares shape functions",
     )
-    add("--tensor-class", "--tensor_class", metavar="CLASS", help="has no effect, as in PyTorch's own program")
+    add(*spellings("tensor-class"), metavar="CLASS", help="has no effect, as in PyTorch's own program")
     add(
-        "--tensor-class-hdr",
-        "--tensor_class_hdr",
+        *spellings("tensor-class-hdr"),
         metavar="HEADER",
         default="torch/csrc/lazy/core/tensor.h",
         help="the header that declares lazy tensors",
     )
     add(
-        "--backend-name",
-        "--backend_name",
+        *spellings("backend-name"),
         metavar="TEXT",
         default="TorchScript",
         help="with an empty text, generated headers are included in quotes; the name is TorchScript all the same, as "

@@ -20,49 +20,22 @@ if TYPE_CHECKING:
     from opwright.selective.model_operators import Model, ModelRequest
 
 _OPTIONS = (
-    text("--root-ops", "--root_ops", metavar="NAMES", help="operators that the model calls, with commas between them"),
+    text("root-ops", metavar="NAMES", help="operators that the model calls, with commas between them"),
     text(
-        "--training-root-ops",
-        "--training_root_ops",
-        metavar="NAMES",
-        help="operators that training the model calls, with commas between them",
+        "training-root-ops", metavar="NAMES", help="operators that training the model calls, with commas between them"
     ),
-    text("--output-path", "--output_path", metavar="FILE", help="the file to write", is_required=True),
-    text(
-        "--dep-graph-yaml-path",
-        "--dep_graph_yaml_path",
-        metavar="FILE",
-        help="the dependency graph of all operators",
-        is_required=True,
-    ),
-    text("--model-name", "--model_name", metavar="NAME", help="the name of the model", is_required=True),
-    text("--model-versions", "--model_versions", metavar="VERSIONS", help="its versions, with commas between them"),
-    text(
-        "--model-assets",
-        "--model_assets",
-        metavar="NAMES",
-        help="its assets, with commas between them (default: all of them)",
-    ),
-    text("--model-backends", "--model_backends", metavar="NAMES", help="has no effect, as in PyTorch's own program"),
-    texts(
-        "--models-yaml-path",
-        "--models_yaml_path",
-        metavar="FILE",
-        help="files of models",
-        kind="several",
-    ),
-    switch("--include-all-operators", "--include_all_operators", help="keep all operators"),
-    text(
-        "--rule-name", "--rule_name", metavar="NAME", help="the name of the build rule, for messages", is_required=True
-    ),
+    text("output-path", metavar="FILE", help="the file to write", is_required=True),
+    text("dep-graph-yaml-path", metavar="FILE", help="the dependency graph of all operators", is_required=True),
+    text("model-name", metavar="NAME", help="the name of the model", is_required=True),
+    text("model-versions", metavar="VERSIONS", help="its versions, with commas between them"),
+    text("model-assets", metavar="NAMES", help="its assets, with commas between them (default: all of them)"),
+    text("model-backends", metavar="NAMES", help="has no effect, as in PyTorch's own program"),
+    texts("models-yaml-path", metavar="FILE", help="files of models", kind="several"),
+    switch("include-all-operators", help="keep all operators"),
+    text("rule-name", metavar="NAME", help="the name of the build rule, for messages", is_required=True),
+    switch("not-include-all-overloads-static-root-ops", help="keep only the overloads that --root-ops names"),
     switch(
-        "--not-include-all-overloads-static-root-ops",
-        "--not_include_all_overloads_static_root_ops",
-        help="keep only the overloads that --root-ops names",
-    ),
-    switch(
-        "--not-include-all-overloads-closure-ops",
-        "--not_include_all_overloads_closure_ops",
+        "not-include-all-overloads-closure-ops",
         help="keep only the overloads without a name of what the root operators need",
     ),
 )

@@ -24,19 +24,14 @@ if TYPE_CHECKING:
     from opwright.selective.files import Files
 
 _OPTIONS = (
-    text("--output-dir", "--output_dir", metavar="DIR", help="the folder to write into", is_required=True),
+    text("output-dir", metavar="DIR", help="the folder to write into", is_required=True),
     text(
-        "--model-file-list-path",
-        "--model_file_list_path",
+        "model-file-list-path",
         metavar="FILE",
         help="one selection, or `@FILE` for a file that lists selections",
         is_required=True,
     ),
-    switch(
-        "--allow-include-all-overloads",
-        "--allow_include_all_overloads",
-        help="allow operators that stand for all their overloads",
-    ),
+    switch("allow-include-all-overloads", help="allow operators that stand for all their overloads"),
 )
 
 

@@ -20,17 +20,9 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     text(
-        *("-p", "--yaml-file-path", "--yaml_file_path"),
-        metavar="FILE",
-        help="a YAML list of the operators that models call",
-        is_required=True,
+        "-p", "yaml-file-path", metavar="FILE", help="a YAML list of the operators that models call", is_required=True
     ),
-    text(
-        *("-o", "--output-file-path", "--output_file_path"),
-        metavar="DIR",
-        help="the folder to write the header into",
-        is_required=True,
-    ),
+    text("-o", "output-file-path", metavar="DIR", help="the folder to write the header into", is_required=True),
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from opwright.cli import console
-from opwright.cli.arguments import Parser, add_release_argument, selection
+from opwright.cli.arguments import Parser, add_release_argument, selection, spellings
 from opwright.cli.extra_files import check_overwrites
 from opwright.cli.streams import leave
 from opwright.dialects.selection.loader import load_operator_names
@@ -30,26 +30,23 @@ def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen_unboxing", __doc__)
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
-    add("-d", "--install-dir", "--install_dir", default="build/aten/src/ATen", metavar="DIR", help="output folder")
+    add("-d", *spellings("install-dir"), default="build/aten/src/ATen", metavar="DIR", help="output folder")
     add("-o", "--output-dependencies", metavar="FILE", help="write a list of the output files, for CMake")
     add("--dry-run", action="store_true", help="write nothing but the list")
     add(
-        "--op-selection-yaml-path",
-        "--op_selection_yaml_path",
+        *spellings("op-selection-yaml-path"),
         metavar="FILE",
         help="a YAML file that selects operators, and what to generate for each",
     )
     add(
-        "--op-registration-allowlist",
-        "--op_registration_allowlist",
+        *spellings("op-registration-allowlist"),
         dest="op_registration_whitelist",
         nargs="*",
         metavar="NAME",
         help="only these operators; each is `namespace::name` without overload",
     )
     add(
-        "--TEST-ONLY-op-registration-allowlist-yaml-path",
-        "--TEST_ONLY_op_registration_allowlist_yaml_path",
+        *spellings("TEST-ONLY-op-registration-allowlist-yaml-path"),
         dest="names_path",
         metavar="FILE",
         help="the same, from a file with a list of names; for tests",

@@ -10,7 +10,7 @@ import argparse
 import os
 from functools import partial
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, templates_as_named
+from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spellings, templates_as_named
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
@@ -47,8 +47,7 @@ def _parser() -> Parser:
     add("--tags-path", metavar="FILE", default=_TAGS, help="the path of tags.yaml")
     add("--gen-dir", metavar="DIR", default=".", help="the folder that --install-dir is relative to")
     add(
-        "--install-dir",
-        "--install_dir",
+        *spellings("install-dir"),
         metavar="DIR",
         help="output folder (default: torch/csrc, and torch/testing/_internal/generated for annotated arguments)",
     )
@@ -57,25 +56,18 @@ def _parser() -> Parser:
     add("--disable-autograd", action="store_true", help="omit the kernels of autograd, of views and of tracing")
     add("--selected-op-list-path", metavar="FILE", help="a YAML list of operators to include")
     add(
-        "--operators-yaml-path",
-        "--operators_yaml_path",
+        *spellings("operators-yaml-path"),
         dest="op_selection_yaml_path",
         metavar="FILE",
         help="a YAML file that selects operators, and which of them are for training",
     )
-    add("--force-schema-registration", "--force_schema_registration", action="store_true", help="has no effect here")
+    add(*spellings("force-schema-registration"), action="store_true", help="has no effect here")
     add(
-        "--gen-lazy-ts-backend",
-        "--gen_lazy_ts_backend",
+        *spellings("gen-lazy-ts-backend"),
         action="store_true",
         help="make the lazy TorchScript backend too, from ts_native_functions.yaml beside native_functions.yaml",
     )
-    add(
-        "--per-operator-headers",
-        "--per_operator_headers",
-        action="store_true",
-        help="include a header per operator in its files",
-    )
+    add(*spellings("per-operator-headers"), action="store_true", help="include a header per operator in its files")
     add_drop_in_arguments(parser)
     return parser
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty
+from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty, spellings
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.session import Session
@@ -28,10 +28,10 @@ __all__ = ["add_file_arguments", "add_input_arguments", "check_kernel_file", "ru
 def add_file_arguments(parser: Parser, impl_help: str) -> None:
     """Declare the backend file, the output folder, and the C++ file with the kernels, which `impl_help` describes."""
     add = parser.add_argument
-    add("-s", "--source-yaml", "--source_yaml", required=True, metavar="FILE", help="the backend file")
-    add("-o", "--output-dir", "--output_dir", required=True, metavar="DIR", help="output folder")
-    add("--dry-run", "--dry_run", metavar="TEXT", default="", help="with any text, write nothing")
-    add("--impl-path", "--impl_path", metavar="FILE", help=impl_help)
+    add("-s", *spellings("source-yaml"), required=True, metavar="FILE", help="the backend file")
+    add("-o", *spellings("output-dir"), required=True, metavar="DIR", help="output folder")
+    add(*spellings("dry-run"), metavar="TEXT", default="", help="with any text, write nothing")
+    add(*spellings("impl-path"), metavar="FILE", help=impl_help)
 
 
 def add_input_arguments(parser: Parser) -> None:

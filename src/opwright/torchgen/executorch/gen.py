@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, selection
+from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spellings
 from opwright.cli.runs import current_manifest, drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.executorch.template_names import template_paths
@@ -39,32 +39,24 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("-s", "--source-path", metavar="DIR", help="the folder that holds ExecuTorch's `templates`")
     _add_input_arguments(parser)
-    add("-d", "--install-dir", "--install_dir", default="build/generated", metavar="DIR", help="output folder")
+    add("-d", *spellings("install-dir"), default="build/generated", metavar="DIR", help="output folder")
     add("-o", "--output-dependencies", metavar="FILE", help="write a list of the output files, for CMake")
     add("--dry-run", action="store_true", help="write nothing but the list")
     add(
-        "--use-aten-lib",
-        "--use_aten_lib",
+        *spellings("use-aten-lib"),
         action="store_true",
         help="generate for PyTorch's own kernels and tensors instead of ExecuTorch's",
     )
     add(
-        "--manual-registration",
-        "--manual_registration",
+        *spellings("manual-registration"),
         action="store_true",
         help="register kernels by a call instead of when the program starts",
     )
     kinds = list(program_families(_PROGRAM).values())
     add("--generate", nargs="*", choices=kinds, default=kinds, help="the kinds of files to generate")
+    add(*spellings("add-exception-boundary"), action="store_true", help="catch the exceptions of kernels")
     add(
-        "--add-exception-boundary",
-        "--add_exception_boundary",
-        action="store_true",
-        help="catch the exceptions of kernels",
-    )
-    add(
-        "--static-dispatch-backend",
-        "--static_dispatch_backend",
+        *spellings("static-dispatch-backend"),
         nargs="*",
         metavar="KEY",
         help="has no effect, as in ExecuTorch's own program",
@@ -84,27 +76,20 @@ def _add_input_arguments(parser: Parser) -> None:
     """Declare the arguments that name inputs and select operators."""
     add = parser.add_argument
     add(
-        "--functions-yaml-path",
-        "--functions_yaml_path",
+        *spellings("functions-yaml-path"),
         metavar="FILE",
         help="the file of operators and their kernels, which may name PyTorch's operators",
     )
-    add("--custom-ops-yaml-path", "--custom_ops_yaml_path", metavar="FILE", help="the file of custom operators")
-    add("--aten-yaml-path", "--aten_yaml_path", metavar="FILE", required=True, help="PyTorch's native_functions.yaml")
+    add(*spellings("custom-ops-yaml-path"), metavar="FILE", help="the file of custom operators")
+    add(*spellings("aten-yaml-path"), metavar="FILE", required=True, help="PyTorch's native_functions.yaml")
     add("--tags-path", metavar="FILE", required=True, help="PyTorch's tags.yaml")
     add(
-        "--op-registration-whitelist",
-        "--op_registration_whitelist",
+        *spellings("op-registration-whitelist"),
         nargs="*",
         metavar="NAME",
         help="only these operators; each is `namespace::name` without overload",
     )
-    add(
-        "--op-selection-yaml-path",
-        "--op_selection_yaml_path",
-        metavar="FILE",
-        help="a YAML file that selects operators and kernels",
-    )
+    add(*spellings("op-selection-yaml-path"), metavar="FILE", help="a YAML file that selects operators and kernels")
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:

@@ -30,33 +30,17 @@ if TYPE_CHECKING:
     from opwright.selective.files import Files
 
 _OPTIONS = (
+    text("output-dir", metavar="DIR", help="the folder to write selected_operators.yaml into", is_required=True),
     text(
-        "--output-dir",
-        "--output_dir",
-        metavar="DIR",
-        help="the folder to write selected_operators.yaml into",
-        is_required=True,
-    ),
-    text(
-        "--model-file-list-path",
-        "--model_file_list_path",
+        "model-file-list-path",
         metavar="FILE",
         help="one selection, or `@FILE` for a file that lists selections, or folders of selected_operators.yaml",
         is_required=True,
     ),
-    switch(
-        "--allow-include-all-overloads",
-        "--allow_include_all_overloads",
-        help="allow operators that stand for all their overloads",
-    ),
-    switch(
-        "--check-ops-not-overlapping",
-        "--check_ops_not_overlapping",
-        help="report operators that several models select",
-    ),
+    switch("allow-include-all-overloads", help="allow operators that stand for all their overloads"),
+    switch("check-ops-not-overlapping", help="report operators that several models select"),
     text(
-        "--DEBUG-ONLY-check-prim-ops",
-        "--DEBUG_ONLY_check_prim_ops",
+        "DEBUG-ONLY-check-prim-ops",
         metavar="@FILE",
         help="a file that lists the Buck targets which register primitive operators; two are an error",
     ),

@@ -19,20 +19,15 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     texts(
-        "--oplist-yaml",
-        "--oplist_yaml",
+        "oplist-yaml",
         metavar="FILE",
         help="a selection, such as selected_operators.yaml (may be repeated)",
         is_required=True,
     ),
     text(
-        "--prim-ops-source",
-        "--prim_ops_source",
-        metavar="FILE",
-        help="ExecuTorch's kernels/prim_ops/register_prim_ops.cpp",
-        is_required=True,
+        "prim-ops-source", metavar="FILE", help="ExecuTorch's kernels/prim_ops/register_prim_ops.cpp", is_required=True
     ),
-    text("--output-path", "--output_path", metavar="FILE", help="the header to write", is_required=True),
+    text("output-path", metavar="FILE", help="the header to write", is_required=True),
 )
 
 

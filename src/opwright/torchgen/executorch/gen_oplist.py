@@ -28,11 +28,7 @@ _OPTIONS = (
     text("--ops_schema_yaml_path", metavar="FILE", help="the operators of a functions.yaml or custom_ops.yaml"),
     text("--root_ops", metavar="NAMES", help="names of operators, with commas or blanks between them"),
     text("--ops_dict", metavar="JSON", help="a JSON object: a list of dtypes or kernel keys for each operator"),
-    switch(
-        "--include-all-operators",
-        "--include_all_operators",
-        help="keep all operators: the build is not selective",
-    ),
+    switch("include-all-operators", help="keep all operators: the build is not selective"),
 )
 
 

@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from opwright.selective.files import Files
 
 _OPTIONS = (
-    text(
-        "--yaml-file-path",
-        "--yaml_file_path",
-        metavar="FILE",
-        help="the selection, such as selected_operators.yaml",
-        is_required=True,
-    ),
-    text("--output-dir", "--output_dir", metavar="DIR", help="the folder to write the header into", is_required=True),
+    text("yaml-file-path", metavar="FILE", help="the selection, such as selected_operators.yaml", is_required=True),
+    text("output-dir", metavar="DIR", help="the folder to write the header into", is_required=True),
 )
 
 

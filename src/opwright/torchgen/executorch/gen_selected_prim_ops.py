@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from opwright.selective.files import Files
 
 _OPTIONS = (
-    text("--prim-op-names", "--prim_op_names", metavar="NAMES", help="names of operators, with commas between them"),
+    text("prim-op-names", metavar="NAMES", help="names of operators, with commas between them"),
     text(
-        "--op-selection-yaml-path",
-        "--op_selection_yaml_path",
+        "op-selection-yaml-path",
         metavar="FILE",
         help="a selection, such as selected_operators.yaml, with more operators",
     ),
-    text("--output-dir", "--output_dir", metavar="DIR", help="the folder to write the header into", is_required=True),
+    text("output-dir", metavar="DIR", help="the folder to write the header into", is_required=True),
 )
 
 

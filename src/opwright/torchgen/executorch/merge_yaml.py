@@ -21,19 +21,8 @@ if TYPE_CHECKING:
     from opwright.selective.files import Files
 
 _OPTIONS = (
-    text(
-        "--functions-yaml-path",
-        "--functions_yaml_path",
-        metavar="FILE",
-        help="the entries of this file are all kept",
-        is_required=True,
-    ),
-    text(
-        "--fallback-yaml-path",
-        "--fallback_yaml_path",
-        metavar="FILE",
-        help="of this file, the entries of operators that the first one lacks",
-    ),
+    text("functions-yaml-path", metavar="FILE", help="the entries of this file are all kept", is_required=True),
+    text("fallback-yaml-path", metavar="FILE", help="of this file, the entries of operators that the first one lacks"),
     text("--output_dir", metavar="DIR", help="the folder to write merged.yaml into", is_required=True),
 )
 
