@@ -17,7 +17,13 @@ from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.registration import registration
 from opwright.emit.aten.schemas import file_slots, library_slots
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.executorch.units import PYTORCH_KEY, ExecutorchNamespace, custom_operators, pytorch_kernel
+from opwright.emit.executorch.units import (
+    PYTORCH_KEY,
+    ExecutorchNamespace,
+    by_namespace,
+    custom_operators,
+    pytorch_kernel,
+)
 from opwright.model.executorch import ExecutorchOperator
 from opwright.schema.function import FunctionSchema
 
@@ -100,14 +106,7 @@ def _stub(operator: ExecutorchOperator, context: FragmentContext) -> Slots:
     return {"dispatch_anonymous_definitions": [f"\n{definition} {{\n    {body}\n}}\n    "]}
 
 
-def _namespaces(job: Job) -> list[ExecutorchNamespace]:
-    by_name: dict[str, list[ExecutorchOperator]] = {}
-    for operator in custom_operators(job):
-        by_name.setdefault(operator.function.namespace, []).append(operator)
-    return [ExecutorchNamespace(name, tuple(members)) for name, members in by_name.items()]
-
-
-def _registrations(namespace: ExecutorchNamespace, job: Job) -> str:
+def _registrations(namespace: ExecutorchNamespace) -> str:
     """The registrations of the wrappers of a namespace."""
     backend = _backend(namespace.operators)
     statements = [
@@ -126,7 +125,9 @@ def _file_slots(headers: str, job: Job) -> Slots:
         "dispatch_namespace": PYTORCH_KEY.lower,
         "dispatch_namespaced_definitions": "",
         "dispatch_anonymous_definitions": (),
-        "static_init_dispatch_registrations": "".join([_registrations(each, job) for each in _namespaces(job)]),
+        "static_init_dispatch_registrations": "".join(
+            [_registrations(each) for each in by_namespace(custom_operators(job))]
+        ),
     }
 
 
@@ -165,7 +166,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
         family="executorch_sources",
         template="executorch/RegisterSchema.cpp",
         folder="executorch",
-        units=_namespaces,
+        units=lambda job: by_namespace(custom_operators(job)),
         fragment=_schemas,
         file_slots=file_slots,
         layout=OneFile("RegisterSchema.cpp"),

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from opwright.convention import executorch
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.executorch.units import ExecutorchNamespace, function_signature, operators
+from opwright.emit.executorch.units import ExecutorchNamespace, by_namespace, function_signature, operators
 from opwright.model.executorch import ExecutorchOperator
 
 __all__ = ["emitters"]
-
-
-def _namespaces(job: Job) -> Sequence[ExecutorchNamespace]:
-    """The namespaces of the operators, in the order in which they first occur."""
-    by_name: dict[str, list[ExecutorchOperator]] = {}
-    for operator in operators(job):
-        by_name.setdefault(operator.function.namespace, []).append(operator)
-    return [ExecutorchNamespace(name, tuple(members)) for name, members in by_name.items()]
 
 
 def _fragment(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:
@@ -39,19 +29,15 @@ def _function(operator: ExecutorchOperator, context: FragmentContext) -> str:
     if function.manual_kernel_registration and not is_atens:
         return ""
     signature = function_signature(operator, aten_mode=options.aten_mode)
+    declaration = signature.declaration(first=executorch.CONTEXT)
+    names = [binding.name for binding in signature.bindings]
     if is_atens:
-        declaration = signature.declaration(first=executorch.CONTEXT)
         is_method = function.method and not function.function
-        names = [binding.name for binding in signature.bindings]
         callee = f"{names.pop(0)}.{signature.name}" if is_method else f"at::{signature.name}"
         body = f"return {callee}({', '.join(names)});"
-    elif options.aten_mode:
-        declaration = signature.declaration(first=executorch.CONTEXT)
-        body = _kernel_call(operator, signature.arguments, as_reference=options.as_reference)
     else:
-        declaration = signature.declaration(first=executorch.CONTEXT)
-        arguments = ", ".join(["context", *[binding.name for binding in signature.bindings]])
-        body = _kernel_call(operator, arguments, as_reference=options.as_reference)
+        arguments = names if options.aten_mode else ["context", *names]
+        body = _kernel_call(operator, ", ".join(arguments), as_reference=options.as_reference)
     return f"\n// {function.namespace}::{operator.schema}\nTORCH_API inline {declaration} {{\n    {body}\n}}\n"
 
 
@@ -81,7 +67,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="executorch_headers",
             template="executorch/Functions.h",
             folder="executorch",
-            units=_namespaces,
+            units=lambda job: by_namespace(operators(job)),
             fragment=_fragment,
             file_slots=lambda job: {"static_dispatch_extra_headers": _includes(job), "Functions_declarations": ()},
             layout=OneFile("Functions.h"),

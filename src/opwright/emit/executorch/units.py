@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.convention import executorch, public_api
@@ -21,6 +21,7 @@ __all__ = [
     "ExecutorchNamespace",
     "KernelEntry",
     "boolean_lists",
+    "by_namespace",
     "custom_operators",
     "function_signature",
     "is_selected",
@@ -78,6 +79,14 @@ class ExecutorchNamespace(NamedTuple):
 
     name: str
     operators: Sequence[ExecutorchOperator]
+
+
+def by_namespace(operators: Iterable[ExecutorchOperator]) -> list[ExecutorchNamespace]:
+    """The namespaces of operators, in the order in which they first occur."""
+    namespaces: dict[str, list[ExecutorchOperator]] = {}
+    for operator in operators:
+        namespaces.setdefault(operator.function.namespace, []).append(operator)
+    return [ExecutorchNamespace(name, tuple(members)) for name, members in namespaces.items()]
 
 
 def operators(job: Job) -> Sequence[ExecutorchOperator]:
