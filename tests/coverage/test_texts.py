@@ -65,3 +65,14 @@ def test_the_files_show_most_statuses() -> None:
     others = {"structured", "stub", "inherited", "manual", "by_functional", "by_out"}
     assert {status.name for status in set(OperatorStatus) - shown} == others
     assert json.loads(texts()["report-none.json"])["summary"]["operators"] == len(small("none").records)
+
+
+def test_long_names_have_lines_of_their_own() -> None:
+    """The status is in a column, behind names of at most 38 characters."""
+    report = report_of(ENTRIES, HEAD)
+    by_length = {len(record.name): record for record in report.records if not record.traps and not record.reach.lacks}
+    for length, lines in ((37, 1), (38, 1), (39, 2), (40, 2)):
+        record = by_length[length]
+        text = formats.render_text(report, [record]).splitlines()[:lines]
+        assert text[0].startswith(record.name)
+        assert text[-1][40:].startswith(record.status.name)
