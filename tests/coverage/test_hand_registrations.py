@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.coverage.hand_registrations import HandPlace, HandRegistrations
+from opwright.coverage.hand_registrations import HandPlace, HandRegistrations, _registered_in_python
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import from_source_path, open_inputs
 from opwright.release.tables import hand_registrations
@@ -189,3 +189,27 @@ def test_releases_with_a_table_need_no_sources(capsys: pytest.CaptureFixture[str
     assert sources.covers(KEYS["AutocastCUDA"])
     assert main(["explain", "matmul", "--section", "dispatch"]) == 0
     assert "aten/src/ATen/autocast_mode.cpp:" in capsys.readouterr().out
+
+
+META = """\
+@register_meta([aten.mul.Tensor, aten.div(aten.neg).default])
+@out_wrapper()
+def meta_mul(self, other):
+    return aten.sub(self, other)
+
+
+@register_meta(aten.relu)
+def meta_relu(self):
+    return aten.exp.out(self)
+
+
+@register_meta(
+    (aten.cut.default, aten.open
+"""
+
+
+def test_decorators_end_at_their_brackets() -> None:
+    """Operators in the brackets of a decorator are registered, and not those in the function below it."""
+    rows = [(name, key, place.line) for name, key, place in _registered_in_python("meta.py", META)]
+    expected = {"mul.Tensor": 1, "div.*": 1, "neg.*": 1, "relu.*": 7, "cut": 12, "open.*": 12}
+    assert rows == [(name, "Meta", line) for name, line in expected.items()]
