@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from opwright.run import generation
@@ -14,9 +16,11 @@ CASES = load_cases()
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.path.stem)
 def test_reports(case: FaultCase, project: Project) -> None:
     """The run reports what the case file says; `make cases` updates the files."""
+    before = sys.dont_write_bytecode
     report = case.run(project)
     assert report == case.report
     assert "Traceback" not in report
+    assert sys.dont_write_bytecode == before
 
 
 @pytest.mark.parametrize("name", ["raising_fragment", "raising_units", "raising_file_slots", "wrong_slots"])

@@ -171,9 +171,9 @@ def _wrong_slots(slots: object) -> str:
         return f"a `{type(slots).__name__}`, not a mapping from slots to texts"
     for name, value in slots.items():
         texts = value if isinstance(value, (list, tuple)) else [value]
-        wrong = next((text for text in (name, *texts) if not isinstance(text, str)), None)
-        if wrong is not None or isinstance(name, str) is False:
-            return f"a `{type(wrong).__name__}` in the slot `{name}`, not a text or a list of texts"
+        for text in (name, *texts):
+            if not isinstance(text, str):
+                return f"a `{type(text).__name__}` in the slot `{name}`, not a text or a list of texts"
     return ""
 
 
@@ -319,9 +319,8 @@ def _wrong_signature(value: object) -> str:
     returns: object = value.returns
     if not isinstance(returns, CType):
         return f"a signature that returns a `{type(returns).__name__}`, not a `CType`"
-    bindings: Sequence[object] = value.bindings
-    wrong = next((item for item in bindings if not isinstance(item, Binding)), None)
-    return "" if wrong is None else f"a signature with a `{type(wrong).__name__}`, not a `Binding`"
+    wrong = _type_of_other(value.bindings, Binding)
+    return f"a signature with a `{wrong}`, not a `Binding`" if wrong else ""
 
 
 def _wrong_registrations(value: object) -> str:
@@ -330,8 +329,13 @@ def _wrong_registrations(value: object) -> str:
         return ""
     if not isinstance(value, (list, tuple)):
         return f"a `{type(value).__name__}`, not a `Registration` or a list of them"
-    wrong = next((item for item in value if not isinstance(item, Registration)), None)
-    return "" if wrong is None else f"a `{type(wrong).__name__}` in a list, not a `Registration`"
+    wrong = _type_of_other(value, Registration)
+    return f"a `{wrong}` in a list, not a `Registration`" if wrong else ""
+
+
+def _type_of_other(items: Iterable[object], wanted: type) -> str:
+    """The name of the type of the first item that is of no wanted type; empty if there is none."""
+    return next((type(item).__name__ for item in items if not isinstance(item, wanted)), "")
 
 
 def own_keys(where: str) -> frozenset[str]:

@@ -125,7 +125,8 @@ def _named_modules(plugin: Plugin) -> Iterator[str]:
     """The files of the modules that make the files of the plug-in's families."""
     # The plug-in may not be checked yet.
     for family in plugin.families:
-        for source in getattr(family, "emitters", ()):
+        sources = getattr(family, "emitters", ())
+        for source in sources if isinstance(sources, (list, tuple)) else ():
             spec = None
             with contextlib.suppress(ImportError, ValueError):
                 spec = find_spec(source) if isinstance(source, str) else None
