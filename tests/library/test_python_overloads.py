@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -34,7 +33,7 @@ operators:
 
 
 @pytest.fixture(scope="module")
-def operators(torch: ModuleType) -> Iterator[Any]:
+def operators(torch: ModuleType) -> Iterator[ModuleType]:
     """The operators, the written ones with kernels in Python, the others as the generated module defines them."""
     libraries, sink = loaded(LIBRARY)
     sink.raise_if_errors()
@@ -51,14 +50,14 @@ def operators(torch: ModuleType) -> Iterator[Any]:
             library.define(function.schema.written_text)
             library.impl(function.name.text, kernels[function.name.text], "CPU")
     text = slots_of(emitters, "acme_forms/_overloads.py", job)["text"]
-    module: dict[str, object] = {}
+    module: dict[str, ModuleType] = {}
     exec(text if isinstance(text, str) else text[0], module)
     yield torch.ops.acme_forms
     for made in (module.pop("_library"), library):
-        made._destroy()  # type: ignore[attr-defined]
+        made._destroy()
 
 
-def test_functional_overloads_leave_their_arguments(operators: Any, torch: ModuleType) -> None:
+def test_functional_overloads_leave_their_arguments(operators: ModuleType, torch: ModuleType) -> None:
     """They write to copies, and return these after the results."""
     row, other = torch.tensor([1.0, 2.0]), torch.tensor([3.0])
     assert operators.shift(row).tolist() == [2.0, 3.0]
@@ -69,7 +68,7 @@ def test_functional_overloads_leave_their_arguments(operators: Any, torch: Modul
     assert (row.tolist(), other.tolist()) == ([1.0, 2.0], [3.0])
 
 
-def test_out_overloads_copy_results(operators: Any, torch: ModuleType) -> None:
+def test_out_overloads_copy_results(operators: ModuleType, torch: ModuleType) -> None:
     """They resize what they write to, and return it; what the operator itself writes to is written too."""
     row, out = torch.tensor([1.0, 2.0]), torch.empty(0)
     assert operators.shift.out(row, 2.0, out=out) is out
