@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.dialects.deprecated import load_deprecated
-from opwright.model.python_additions import DeprecatedSignature
+from opwright.model.more_inputs import DeprecatedSignature
 from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

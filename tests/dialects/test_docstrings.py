@@ -11,7 +11,7 @@ import pytest
 
 from opwright.dialects.docstrings import Evaluator
 from opwright.dialects.python_source import parse_module
-from opwright.model.python_additions import Docstring
+from opwright.model.more_inputs import Docstring
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from tests.dialects.cases import Case, load_cases

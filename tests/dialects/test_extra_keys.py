@@ -27,8 +27,7 @@ from opwright.dialects.extra_keys import (
     ListOf,
     Table,
 )
-from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
-from opwright.dialects.field import mapping_schema
+from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION, mapping_schema
 from opwright.dialects.library.loader import load as load_libraries
 from opwright.dialects.named_files import read_beside
 from opwright.dialects.native_functions.loader import load as load_native

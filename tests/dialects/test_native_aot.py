@@ -8,7 +8,7 @@ import pytest
 
 from opwright.dialects.native_aot import load_native_aot
 from opwright.model.dispatch_key import CUDA
-from opwright.model.native_aot import NativeAotKernel
+from opwright.model.more_inputs import NativeAotKernel
 from opwright.release.inputs import from_source_path
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

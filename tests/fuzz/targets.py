@@ -40,8 +40,8 @@ from opwright.model.dispatch_key import CPU, dispatch_keys
 from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators, ExecutorchOptions
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend, LazyNames
+from opwright.model.more_inputs import Docstring
 from opwright.model.operator_library import OperatorLibrary
-from opwright.model.python_additions import Docstring
 from opwright.model.selection import Selection
 from opwright.model.upgraders import UpgraderTables
 from opwright.release.inputs import Inputs, open_inputs

@@ -26,8 +26,8 @@ from opwright.explain.gradients import derivative_record
 from opwright.explain.loading import ExplainRequest, load_pytorch
 from opwright.explain.records import FormulaRecord, GradientRecord
 from opwright.explain.signatures import call_text, python_signatures
+from opwright.model.more_inputs import Docstring
 from opwright.model.native_function import NativeFunction, TypeStyle
-from opwright.model.python_additions import Docstring
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.tree import rules_of

@@ -11,8 +11,8 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
 from opwright.dialects.table import DEPRECATED, dialect_help
 from opwright.model.catalog import PartialCatalog
+from opwright.model.more_inputs import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
-from opwright.model.python_additions import DeprecatedSignature
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import read_schema

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.python_source import node_span, parse_module
-from opwright.model.python_additions import Docstring
+from opwright.model.more_inputs import Docstring
 from opwright.release.store import DOCSTRING_MODULES
 from opwright.source.codes import INPUT_MISSING, NO_DOCSTRINGS, UNKNOWN_FORM
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten

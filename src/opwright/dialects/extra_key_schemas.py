@@ -7,8 +7,14 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from opwright.dialects.backend.values import VERSION_FIELDS
-from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
-from opwright.dialects.field import list_of_schema, mapping_schema
+from opwright.dialects.field import (
+    BACKEND_ENTRY,
+    BACKEND_HEAD,
+    LIBRARY_ENTRY,
+    NATIVE_FUNCTION,
+    list_of_schema,
+    mapping_schema,
+)
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_keys import ExtraKey

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Final, TypeAlias, Union, get_args
 
 from opwright.dialects.cpp_parts import find_cpp_fault
-from opwright.dialects.extra_places import PLACES
-from opwright.dialects.field import FLAG, TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
+from opwright.dialects.field import FLAG, PLACES, TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.model.extra_values import ExtraValue, ExtraValues
 from opwright.source import codes

@@ -9,9 +9,14 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
 __all__ = [
+    "BACKEND_ENTRY",
+    "BACKEND_HEAD",
     "FLAG",
+    "LIBRARY_ENTRY",
+    "NATIVE_FUNCTION",
     "OPERATORS",
     "OWN_OPERATOR_FIELDS",
+    "PLACES",
     "TEXT",
     "TEXTS",
     "Field",
@@ -21,6 +26,13 @@ __all__ = [
     "list_of_schema",
     "mapping_schema",
 ]
+
+# The places of input files where plug-ins can declare fields of their own.
+BACKEND_ENTRY: Final = "backend entry"
+BACKEND_HEAD: Final = "backend head"
+LIBRARY_ENTRY: Final = "library entry"
+NATIVE_FUNCTION: Final = "native function"
+PLACES: Final = (BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION)
 
 #: A JSON Schema, or a part of one.
 JsonSchema: TypeAlias = Mapping[str, object]

@@ -13,7 +13,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.python_source import first_line, literal, node_span, parse_module
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, key_named
-from opwright.model.native_aot import NativeAotKernel
+from opwright.model.more_inputs import NativeAotKernel
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean

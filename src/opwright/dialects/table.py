@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from opwright.model.executorch import ExecutorchOperator
     from opwright.model.external_backend import ExternalBackend
     from opwright.model.lazy_backend import LazyBackend
-    from opwright.model.native_aot import NativeAotKernel
+    from opwright.model.more_inputs import DeprecatedSignature, Docstring, NativeAotKernel
     from opwright.model.operator_library import OperatorLibrary
-    from opwright.model.python_additions import DeprecatedSignature, Docstring
     from opwright.model.selection import Selection
     from opwright.model.upgraders import UpgraderTables
     from opwright.release.tables import ShimTables

@@ -17,10 +17,9 @@ from opwright.model.dispatch_key import UNDEFINED, DispatchKey
 from opwright.model.executorch import EXECUTORCH_DEFAULTS, NO_OPERATORS, ExecutorchOperators, ExecutorchOptions
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import DEFAULT_NAMES, LazyBackend, LazyNames
-from opwright.model.native_aot import NativeAotKernel
+from opwright.model.more_inputs import DeprecatedSignature, NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
-from opwright.model.python_additions import DeprecatedSignature
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables

@@ -14,7 +14,7 @@ from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY
 from opwright.dialects.backend.head_fields import HEAD_FIELDS
 from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
 from opwright.dialects.extra_keys import ExtraKey
-from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
+from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.emit.backend_extensions import (

@@ -43,9 +43,8 @@ from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import LazyBackend
-from opwright.model.native_aot import NativeAotKernel
+from opwright.model.more_inputs import DeprecatedSignature, NativeAotKernel
 from opwright.model.operator_library import OperatorLibrary
-from opwright.model.python_additions import DeprecatedSignature
 from opwright.release.behaviour import Behaviour
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules

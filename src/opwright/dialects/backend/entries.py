@@ -11,7 +11,7 @@ from opwright.dialects.backend.entry_fields import LASTING_FIELDS, READERS
 from opwright.dialects.backend.head import OWN_HELP
 from opwright.dialects.backend.values import RELEASE_FIELDS, check_overlaps
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.extra_places import BACKEND_ENTRY
+from opwright.dialects.field import BACKEND_ENTRY
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.release.version_range import ReleaseSpan

@@ -8,7 +8,7 @@ from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
 from opwright.dialects.backend.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.extra_places import BACKEND_ENTRY, BACKEND_HEAD
+from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.expect import check_unique_keys

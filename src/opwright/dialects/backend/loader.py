@@ -24,8 +24,7 @@ from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.extra_places import BACKEND_ENTRY
-from opwright.dialects.field import OPERATORS
+from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
 from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.dialects.backend.values import Releases
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.extra_places import LIBRARY_ENTRY
+from opwright.dialects.field import LIBRARY_ENTRY
 from opwright.dialects.library.contracts import contract_overloads
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import READERS

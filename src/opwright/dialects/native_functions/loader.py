@@ -7,7 +7,7 @@ from collections.abc import Sequence as Files
 from typing import TYPE_CHECKING, cast
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.extra_places import NATIVE_FUNCTION
+from opwright.dialects.field import NATIVE_FUNCTION
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.group_rules import (

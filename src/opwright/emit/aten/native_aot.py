@@ -11,7 +11,7 @@ from typing import Final
 from opwright.convention import structured
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.native_aot import NativeAotKernel
+from opwright.model.more_inputs import NativeAotKernel
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 
 STUBS: Final = "#include <ATen/NativeAotStubs.h>"

@@ -12,8 +12,8 @@ from opwright.convention.python.overloads import Overload, Pair, pair_overloads,
 from opwright.convention.python.signature import PythonSignature, function_signature, python_signature
 from opwright.emit.emitter import HasFingerprintKey, Job, per_job
 from opwright.emit.python.refusals import REFUSALS, check_overload, fault_of
+from opwright.model.more_inputs import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
-from opwright.model.python_additions import DeprecatedSignature
 from opwright.schema.names import OperatorName
 from opwright.source.codes import UNKNOWN_MODULE
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean

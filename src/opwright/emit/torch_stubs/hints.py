@@ -11,8 +11,8 @@ from opwright.convention.python.overloads import Pair, sort_pairs
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.units import bindings
 from opwright.emit.torch_stubs.hand_written import WrittenHint, written_hints
+from opwright.model.more_inputs import Docstring
 from opwright.model.native_function import NativeFunction
-from opwright.model.python_additions import Docstring
 from opwright.release.operator_names.python_bindings import WITHOUT_GENERATED_HINTS
 from opwright.source.codes import BROKEN_DOCSTRING, CLASSES_DIFFER, HINT_WITHOUT_OPERATOR
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label
