@@ -12,7 +12,7 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
 from opwright.dialects.backend.head_fields import HEAD_FIELDS
-from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
+from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.library.fields import LIBRARY_FIELDS
@@ -35,7 +35,6 @@ from opwright.plugins.validation import definition_span
 from opwright.source.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.text import SourceFile
 
 __all__ = [
     "emit_extensions",
@@ -181,11 +180,6 @@ def safe_dialect(plugin: Plugin, dialect: Dialect[Any], *, is_always_loaded: boo
     """A dialect of a plug-in."""
     guard = CallGuard(plugin)
 
-    def load(files: Sequence[SourceFile], context: LoadContext) -> object:
-        if dialect.loader is not None:
-            return dialect.loader(files, context)
-        return dialect.load(files, context)
-
     def wrong_model(model: object) -> str:
         wanted = dialect.model
         return "" if isinstance(model, wanted) else f"a `{type(model).__name__}`, not a `{wanted.__name__}`"
@@ -193,7 +187,7 @@ def safe_dialect(plugin: Plugin, dialect: Dialect[Any], *, is_always_loaded: boo
     schema, point = dialect.json_schema, f"`json_schema` of the dialect `{dialect.name}`"
     return with_changes(
         dialect,
-        loader=guard.function(f"`loader` of the dialect `{dialect.name}`", load, wrong_model, dialect.loader),
+        loader=guard.function(f"`loader` of the dialect `{dialect.name}`", dialect.load, wrong_model, dialect.loader),
         json_schema=None if schema is None else guard.function(point, schema),
         is_always_loaded=is_always_loaded,
     )
