@@ -65,7 +65,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli/extra_files": ("cli/test_report_files.py", "engine/test_extras.py"),
     "cli/extras": ("cli/test_drop_in_depfile.py", "engine/test_extras.py", "engine/test_stats.py", _HELP),
     "cli/format": ("check/test_layout.py", _HELP),
-    "cli/generate": ("cli/test_generate.py", "cli/test_usage.py", "engine/test_stats.py", _HELP),
+    "cli/generate": (
+        *("cli/test_generate.py", "cli/test_usage.py", "engine/test_stats.py", "engine/test_watching.py"),
+        *("actions/test_describing.py", _HELP),
+    ),
     "cli/import_library": ("importing", _HELP, _page("the_page_on_imports_can_be_followed")),
     "cli/input_arguments": ("cli/test_usage.py", "release/test_cli.py", _HELP),
     "cli/lsp": ("lsp/test_recipes.py", "lsp/test_vscode.py", "lsp/test_messages.py", "cli/test_usage.py", _HELP),
