@@ -58,7 +58,7 @@ def test_build(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "Generating" in run("cmake", "--build", build)
     assert "1e-5" in (build / "aten/src/ATen/ops/mean_of.h").read_text()
     assert "Generating" not in run("cmake", "--build", build)
-    module = core / "opwright" / "emit" / "aten" / "methods.py"
+    module = core / "opwright" / "emit" / "aten" / "functions.py"
     module.write_text(module.read_text() + "\n# An upgrade.\n")
     assert "Generating" in run("cmake", "--build", build)
     assert "Generating" not in run("cmake", "--build", build)
