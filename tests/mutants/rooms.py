@@ -171,7 +171,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "files/workers": ("engine/test_shared_work.py", "engine/test_cut_short.py"),
     "importing": ("importing", _page("the_page_on_imports_can_be_followed")),
     "incremental": ("incremental",),
-    "incremental/changes": ("engine/test_edits.py", "engine/test_fragments_made.py", "engine/test_local_edits.py"),
+    "incremental/changes": ("incremental/test_changes.py", "engine/test_edits.py", "engine/test_local_edits.py"),
     "incremental/edit": ("engine/test_edits.py", "engine/test_fragments_made.py", "engine/test_local_edits.py"),
     "incremental/identity": ("cli/test_drop_in_state.py", "engine/test_library_runs.py", "engine/test_manifests.py"),
     "incremental/output_folders": ("incremental/test_output_folders.py", "engine/test_pruning.py"),
