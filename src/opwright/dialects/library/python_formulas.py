@@ -100,13 +100,17 @@ class PythonTranslator:
 
     def _number(self, node: Node) -> PythonValue:
         text = text_of(node).replace("'", "").lower()
-        if text.startswith(("0x", "0b")):
+        # The parser takes the sign in front of an argument for a part of its number.
+        digits = text.lstrip("+-")
+        sign = text.removesuffix(digits)
+        if digits.startswith(("0x", "0b")):
             return PythonValue(text.rstrip("ul"), "int")
-        text = text.rstrip("flu")
-        if text.isdigit():
+        digits = digits.rstrip("flu")
+        if digits.isdigit():
             # A zero in front makes a number of C++ octal.
-            return PythonValue(f"0o{text[1:]}" if text[0] == "0" and len(text) > 1 else text, "int")
-        return PythonValue(text, "float")
+            is_octal = digits[0] == "0" and len(digits) > 1
+            return PythonValue(f"{sign}0o{digits[1:]}" if is_octal else f"{sign}{digits}", "int")
+        return PythonValue(f"{sign}{digits}", "float")
 
     def _string(self, node: Node) -> PythonValue:
         return PythonValue(string_literal(text_of(node)[1:-1]), "str")
