@@ -50,6 +50,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "cli/test_generate.py",
         "cli/test_static_dispatch.py",
         "cli/test_usage.py",
+        "plugins/test_faults.py",
         _HELP,
     ),
     "cli/bytecode": ("upgraders", _HELP),

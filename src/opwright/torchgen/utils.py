@@ -26,6 +26,10 @@ from opwright.torchgen.code_template import CodeTemplate
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    AnyPath: TypeAlias = str | Path
+    #: What fills a template: the slots, or the whole text.
+    Slots: TypeAlias = Callable[[], str | dict[str, Any]]
+
 __all__ = [
     "IDENT_REGEX",
     "FileManager",
@@ -42,10 +46,6 @@ __all__ = [
     "mapMaybe",
     "split_name_params",
 ]
-
-AnyPath: TypeAlias = "str | Path"
-#: What fills a template: the slots, or the whole text.
-Slots: TypeAlias = "Callable[[], str | dict[str, Any]]"
 
 T = TypeVar("T")
 S = TypeVar("S")
