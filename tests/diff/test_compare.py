@@ -93,6 +93,16 @@ CASES = {
             "kernels return `::std::tuple<at::Tensor,double>` instead of `::std::tuple<at::Tensor,int64_t>`": "kernel",
         },
     ),
+    "optional types that hold more": Case(
+        "f(Tensor self, int? n) -> Tensor",
+        "f(Tensor self, Scalar? n) -> Tensor",
+        {
+            "argument `n` is `Scalar?` instead of `int?`": "forward",
+            "parameter `n` of kernels is `const ::std::optional<at::Scalar> &` instead of `::std::optional<int64_t>`": (
+                "kernel"
+            ),
+        },
+    ),
     "types that hold more": Case(
         "f(Tensor self, int[1] d, bool b) -> Tensor",
         "f(Tensor self, int[1]? d, Scalar b) -> Tensor",

@@ -54,6 +54,9 @@ def test_lines_belong_to_their_operators() -> None:
     moved = side("new", {"a.cpp": "// old\nadd", "b.cpp": "// x\nsub\ndiv\nmul"}, (2, 2, "first"), (3, 4, "second"))
     moved_old = side("old", {"a.cpp": "// old\nadd\nmul", "b.cpp": "// x\nsub"}, (2, 2, "first"), (3, 3, "second"))
     assert [each.operator for each in compare_outputs(moved_old, moved).differences] == ["second"]
+    without = side("new", {"a.cpp": "// old"})
+    for sides in ((old, without), (without, old)):
+        assert {"first", "second"} <= {each.operator for each in compare_outputs(*sides).differences}
 
 
 MARKDOWN = """\
