@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import opwright
 from opwright.emit.emitter import Job, Options
 from opwright.emit.executorch.custom_operators import stub_result
 from opwright.emit.executorch.functions_header import emitters
+from opwright.emit.executorch.kernels import emitters as kernel_emitters
+from opwright.emit.executorch.template_names import TEMPLATES
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOperators, ExecutorchOptions
 from opwright.schema import parse_schema
 from tests.emit.emitting import job_of, slots_of
+
+FOLDER = Path(opwright.__file__).parent / "emit" / "executorch" / "templates"
 
 ENTRIES = """
 - func: twice(Tensor self, int n=1) -> Tensor
@@ -97,3 +104,34 @@ def test_what_stubs_return(schema: str, result: str | None) -> None:
     """An out argument, an argument of the same type, or empty tensors; some results no stub can make."""
     found = stub_result(parse_schema(schema))
     assert (found and " ".join(found.split()).replace("( ", "(").replace(" )", ")")) == result
+
+
+def test_templates_are_named() -> None:
+    """Programs name all templates, and no others."""
+    assert sorted(TEMPLATES) == sorted(path.name for path in FOLDER.iterdir())
+
+
+def test_each_result_is_logged() -> None:
+    """A boxed kernel logs its results one after the other."""
+    entry = "two.out(Tensor self, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))"
+    plain = job_of(
+        f"- func: {entry}\n  dispatch:\n    CPU: two\n- func: two(Tensor self) -> (Tensor, Tensor)\n"
+        "  dispatch:\n    CPU: two_\n"
+    )
+    kernel = ExecutorchKernel("default", "opt", "mine::native")
+    operator = ExecutorchOperator(plain.catalog["two.out"], entry, (kernel,))
+    job = Job(plain.catalog, plain.rules, plain.options, executorch=ExecutorchOperators((operator,)))
+    texts = [
+        text
+        for emitter in kernel_emitters(job)
+        for unit in emitter.units(job)
+        for value in emitter.fragment(unit, job.context(emitter.reads)).values()
+        for text in ([value] if isinstance(value, str) else value)
+    ]
+    (logs,) = {
+        tuple(line.strip() for line in text.splitlines() if "event_tracer_log_evalue" in line)
+        for text in texts
+        if "event_tracer_log_evalue" in text
+    }
+    assert len(logs) == 2
+    assert all(line.startswith("internal::event_tracer_log_evalue(") for line in logs)
