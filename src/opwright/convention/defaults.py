@@ -43,11 +43,13 @@ def _expression(text: str, type: Type, symint: bool) -> str:
     if isinstance(type, ListType):
         if is_held_list(type):
             return _held_list(text, type)
+        if text == "{}":
+            return text
         if type.elem.text == "bool":
             return f"{{{', '.join(_items(text, type))}}}"
         if text.startswith("[") and text.endswith("]"):
             return "{" + text[1:-1] + "}"
-        if symint and type.elem.text == "SymInt":
+        if symint and type.elem.text == "SymInt" and text not in WORDS:
             return f"c10::SymInt({text})"
     if isinstance(type, BaseType) and type.name == "str":
         return _string(text)
