@@ -75,6 +75,7 @@ def test_no_stub_of_other_files(tmp_path: Path) -> None:
     assert not (tmp_path / "stub").exists()
 
 
+@pytest.mark.thorough
 def test_packages_as_bytecode(tmp_path: Path, reference_inputs: Path) -> None:
     """The packages run without their sources, and are the same bytes each time that they are compiled."""
     rows = []

@@ -68,6 +68,7 @@ def test_executorch(tmp_path: Path, reference_inputs: Path, templates: tuple[str
     check_actions(tmp_path, source, *words)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("names", ["command line", "project"])
 def test_plugins(tmp_path: Path, reference_inputs: Path, names: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sources and templates of a plug-in are inputs of the actions that use it, however it is named."""
@@ -86,6 +87,7 @@ def test_plugins(tmp_path: Path, reference_inputs: Path, names: str, monkeypatch
     check_actions(tmp_path, source, *words)
 
 
+@pytest.mark.thorough
 def test_plugins_of_a_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An action names the plug-ins of heads on its command line, as nobody allows them where it runs."""
     source = tmp_path / "source"

@@ -94,6 +94,7 @@ def test_ninja(source: Path, plain: dict[str, bytes], reference_inputs: Path) ->
     assert "no work to do" in run(source, "ninja", "-v")
 
 
+@pytest.mark.thorough
 @needs_ninja
 @pytest.mark.skipif(shutil.which("meson", path=PATH) is None, reason="there is no Meson")
 def test_meson(source: Path, plain: dict[str, bytes], reference_inputs: Path) -> None:

@@ -51,6 +51,7 @@ def test_all_that_outputs_depend_on(reference_inputs: Path) -> None:
     assert Path("out/Declarations.yaml").stat() == made
 
 
+@pytest.mark.thorough
 def test_stamp(reference_inputs: Path) -> None:
     """With a stamp, the rule names it alone, and each run touches it, also one that has nothing to do."""
     words = ("--depfile", "gen.d", "--stamp", "gen.stamp")

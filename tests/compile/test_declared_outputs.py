@@ -179,14 +179,14 @@ struct {name}_kernel : Results {{
 def _out(name: str, schema: FunctionSchema, outputs: DeclaredOutputs) -> str:
     out, more = outputs[0], "at::Tensor & out"
     return f"""
-at::Tensor & {name}_out_cpu({_parameters(schema, symint=False, more=more)}) {{
-  {out_resize(out, "out", symbolic=False)}
-  {inplace_check(out, "out", symbolic=False)}
+at::Tensor & {name}_out_cpu({_parameters(schema, symint=True, more=more)}) {{
+  {out_resize(out, "out")}
+  {inplace_check(out).replace("self", "out", 1)}
   return out;
 }}
 at::Tensor & {name}_out_meta({_parameters(schema, symint=True, more=more)}) {{
-  {out_resize(out, "out", symbolic=True, meta=True)}
-  {inplace_check(out, "out", symbolic=True, meta=True)}
+  {out_resize(out, "out", meta=True)}
+  {inplace_check(out, meta=True).replace("self", "out", 1)}
   return out;
 }}
 """

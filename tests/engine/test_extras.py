@@ -259,6 +259,7 @@ def test_watching_waits_out_a_fault_from_the_start(project: Project) -> None:
     assert run.returncode == 143
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to see the memory of a process")
 def test_watching_needs_no_more_memory_over_time(reference_inputs: Path, tmp_path: Path) -> None:
     """After ten saves of all of PyTorch's operators a watch holds hardly more memory than after the first."""

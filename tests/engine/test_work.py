@@ -124,6 +124,7 @@ def steps_of_a_run(*arguments: str) -> int:
     return steps.count
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("head", LIBRARY_HEADS)
 def test_work_is_linear_in_the_operators_of_a_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: str

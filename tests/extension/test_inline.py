@@ -118,6 +118,7 @@ def test_compiler_with_a_wrapper(builds: FakeCompiler, monkeypatch: pytest.Monke
     assert builds.calls() == [".gch", ".o", ".o", ".so"]
 
 
+@pytest.mark.thorough
 def test_processes_that_build_the_same_share_the_work(builds: FakeCompiler, tmp_path: Path) -> None:
     """Of several processes at once, one compiles, and all get the result."""
     script = tmp_path / "script.py"

@@ -204,6 +204,7 @@ def test_a_name_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_killed_run_does_not_block_the_next(exists: bool, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def test_runs_that_are_killed() -> None:
     assert ended > 15
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems can neither exchange files nor reserve them")
 def test_fixes_that_are_disturbed() -> None:
     """Nothing is lost and nothing left when someone saves a file while it is fixed, or the run is killed, or both."""

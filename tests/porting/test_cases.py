@@ -30,6 +30,7 @@ def test_a_second_run_changes_nothing(case: Case, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.thorough
 def test_damaged_sources_have_no_traceback(tmp_path: Path) -> None:
     """Sources with pieces cut out or doubled are ported as far as they can be read; nothing is lost without a cut."""
     choose = random.Random(1)

@@ -54,6 +54,7 @@ def unlike(errors: dict[str, dict[int, str]], files: list[Path]) -> list[str]:
     return differences
 
 
+@pytest.mark.thorough
 def test_mypy_takes_right_calls_and_flags_wrong_ones(installed: Site, calls: list[Path]) -> None:
     """With `mypy --strict`, exactly the lines that are wrong have errors."""
     assert unlike(mypy_errors(installed, *calls), calls) == []
@@ -83,6 +84,7 @@ def test_checkers_find_nothing_in_the_stubs(installed: Site, tmp_path: Path) -> 
     assert stubs == {file.name: {} for file in files}
 
 
+@pytest.mark.thorough
 def test_a_library_can_bring_its_stub(installed: Site, tmp_path: Path) -> None:
     """A namespace's module works where nothing is installed, as `ops` of a module of the library."""
     (tmp_path / "small_ops.pyi").write_text(installed.text("_opwright/small.pyi"), encoding="utf-8")

@@ -86,6 +86,7 @@ write_cpp(sys.argv[1], sort_upgrader(generate_upgraders_bytecode()))
 """
 
 
+@pytest.mark.thorough
 def test_upgraders_are_written(tmp_path: Path) -> None:
     """A program writes the bytes that it writes with PyTorch's generator."""
     program = tmp_path / "upgraders.py"

@@ -62,6 +62,7 @@ def test_right_operators_pass(folder: Path) -> None:
     }
 
 
+@pytest.mark.thorough
 def test_mistakes_fail(folder: Path) -> None:
     """A wrong derivative, out overload, in-place overload or shape fails the test of it, and nothing else fails."""
     results = outcomes(folder, "gradient out inplace fake")
