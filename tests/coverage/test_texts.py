@@ -12,6 +12,7 @@ import pytest
 from opwright.coverage import formats
 from opwright.coverage.records import CoverageReport, OperatorStatus
 from tests.coverage.reports import report_of
+from tests.text_files import write_texts
 
 FOLDER = Path(__file__).with_name("texts")
 ENTRIES = "add.out tanh.out sub_.Tensor linear relu_ empty.memory_format"
@@ -49,8 +50,7 @@ def texts() -> dict[str, str]:
 
 def update() -> None:
     """Write the files."""
-    for name, text in texts().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+    write_texts(FOLDER, texts())
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.iterdir()))

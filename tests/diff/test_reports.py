@@ -13,6 +13,7 @@ from opwright.diff import reports
 from opwright.diff.backend import BackendTask, TaskKind
 from opwright.diff.records import Comparison
 from tests.diff.test_compare import HEAD, changes_of
+from tests.text_files import write_texts
 
 OLD = f"""\
 - func: gone(Tensor self, int a) -> Tensor
@@ -65,8 +66,7 @@ def texts() -> dict[str, str]:
 
 def update() -> None:
     """Write the files."""
-    for name, text in texts().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+    write_texts(FOLDER, texts())
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.iterdir()))

@@ -12,6 +12,7 @@ from opwright.explain.passes import STAGES, passes_text
 from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from tests.text_files import write_texts
 
 FOLDER = Path(__file__).with_name("passes")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))
@@ -36,8 +37,7 @@ def stage(text: str, name: str) -> list[str]:
 
 def update() -> None:
     """Write the texts of all overloads that have a file."""
-    for name in NAMES:
-        (FOLDER / f"{name}.txt").write_text(text_of(name), encoding="utf-8")
+    write_texts(FOLDER, {f"{name}.txt": text_of(name) for name in NAMES})
 
 
 @pytest.mark.parametrize("name", NAMES)

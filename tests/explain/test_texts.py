@@ -18,6 +18,7 @@ from opwright.explain.text import Painter, render, render_overloads
 from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from tests.text_files import write_texts
 
 FOLDER = Path(__file__).with_name("texts")
 LIBRARY = SourceFile(
@@ -105,8 +106,7 @@ def text_of(name: str) -> str:
 
 def update() -> None:
     """Write the files."""
-    for name in CASES:
-        (FOLDER / f"{name}.txt").write_text(text_of(name), encoding="utf-8")
+    write_texts(FOLDER, {f"{name}.txt": text_of(name) for name in CASES})
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -15,6 +15,7 @@ from opwright.run.selecting import SelectionOutcome, SelectRequest, select_opera
 from opwright.selective.reports import render_explanation, render_json, render_text
 from opwright.source.diagnostic import Diagnostics
 from tests.selective.model_files import model, number, plan, tensor
+from tests.text_files import write_texts
 
 FOLDER = Path(__file__).with_name("reports")
 OPERATORS = """\
@@ -97,8 +98,7 @@ def update() -> None:
     with tempfile.TemporaryDirectory() as top:
         os.chdir(fill(Path(top)))
         try:
-            for name in SELECTIONS:
-                (FOLDER / f"{name}.txt").write_text(text_of(name, Path(top)), encoding="utf-8")
+            write_texts(FOLDER, {f"{name}.txt": text_of(name, Path(top)) for name in SELECTIONS})
         finally:
             os.chdir(working)
 
