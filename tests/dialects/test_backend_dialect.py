@@ -49,10 +49,10 @@ def operators() -> Catalog:
     return load_pytorch("auto")
 
 
-def loaded(text: str, *, tolerant: bool = False) -> tuple[ExternalBackend | None, Diagnostics]:
+def loaded(text: str, *, release: str = "2.13.0", tolerant: bool = False) -> tuple[ExternalBackend | None, Diagnostics]:
     """The backend of a text, None if it has none, and the faults."""
     sink = Diagnostics()
-    rules = Rules(parse_version("2.13.0"))
+    rules = Rules(parse_version(release))
     context = LoadContext(sink, rules, pytorch(), operators(), operators().functions, tolerant=tolerant)
     backends = load([SourceFile("backend.yaml", text)], context)
     return (backends[0] if backends else None), sink
@@ -309,6 +309,22 @@ def test_entries_name_operators_of_other_libraries() -> None:
     scale, out = (entry_of(backend, "supported", name).function for name in ("scale", "scale.out"))
     assert scale.group is not None
     assert scale.group.out is out
+
+
+def test_names_of_dimensions_are_a_type_of_older_releases() -> None:
+    """A schema of another library may have `Dimname` where the release has named tensors, as torch_npu's have."""
+    text = """\
+backend: PrivateUse1
+cpp_namespace: acme
+supported:
+- npu::fill: {func: "fill(Tensor self, Dimname[]? names, Dimname dim) -> Tensor"}
+"""
+    backend, sink = loaded(text, release="2.12.0")
+    assert backend is not None
+    assert [*sink] == []
+    assert entry_of(backend, "supported", "fill").function.schema.arguments.all[2].type.text == "Dimname"
+    newer, sink = loaded(text, release="2.13.0")
+    assert [diagnostic.code for diagnostic in sink] == ["E0202"]
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "backend-files.md").read_text(encoding="utf-8")

@@ -59,10 +59,11 @@ def holds(node: Node | None, release: str, known: list[str]) -> bool:
     return release in names or names == ["all_version"]
 
 
-def reason(operator: ListedOperator, known: list[str], release: str) -> str:
+def reason(operator: ListedOperator, known: list[str], context: LoadContext) -> str:
     """Why an entry makes nothing in a release; empty if it makes something."""
-    if "Dimname" in operator.func.value:
-        return "has the type `Dimname`, which no schema of a library may have"
+    release = f"v{context.rules.version.series}"
+    if "Dimname" in operator.func.value and not context.rules.dispatcher_takes_dimnames:
+        return f"has the type `Dimname`, which {release} does not have"
     covered = release if release in known else known[-1]
     if any(holds(operator.fields.get(key), covered, known) for key in KERNELS):
         return ""
@@ -76,15 +77,15 @@ def checks(operator: ListedOperator) -> dict[str, NodeValue]:
 
 def rewrite(root: Node, context: LoadContext) -> Mapping:
     """The file as a backend file."""
-    known, release = words(root.get("all_version")), f"v{context.rules.version.series}"
+    known = words(root.get("all_version"))
     lists = {section: [*listed_operators(root.get(section))] for section in SECTIONS}
-    own = {operator.name.value: reason(operator, known, release) for operator in lists["custom"]}
+    own = {operator.name.value: reason(operator, known, context) for operator in lists["custom"]}
     for name, _, _ in lists["custom"]:
         if own[name.value]:
             leave_out(name, own[name.value], context)
 
     def implemented(operators: list[ListedOperator]) -> Iterator[ListedOperator]:
-        return known_operators(operators, context, lambda operator: reason(operator, known, release))
+        return known_operators(operators, context, lambda operator: reason(operator, known, context))
 
     official = [*lists["official"], *[operator for operator in lists["symint"] if operator.name.value not in own]]
     entries = [operator.entry({"family": "op_plugin", **checks(operator)}) for operator in implemented(official)]

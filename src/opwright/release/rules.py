@@ -109,6 +109,12 @@ class Rules(BehaviourTable):
         "Named tensors were removed in 2.13.",
         Mark("torchgen/dest/register_dispatch_key.py", "DimnameList", gone=True),
     )
+    dispatcher_takes_dimnames = until_release(
+        "2.13",
+        "Schemas of operators outside PyTorch may have the type `Dimname`.",
+        "Named tensors were removed in 2.13.",
+        Mark("torchgen/model.py", "Dimname", gone=True),
+    )
     generated_operators_tagged_by_kind = from_release(
         "2.13",
         "Synthesized overloads carry the tag `out` or `inplace` in their schema registration.",

@@ -95,7 +95,7 @@ def read_unchecked_schema(text: str, start: int = 0) -> FunctionSchema:
     return FunctionSchema(*_read_parts(text, start, STRICT))
 
 
-def read_written_schema(text: str, start: int = 0) -> FunctionSchema:
+def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER) -> FunctionSchema:
     """The schema in `text` from `start` to its end, spelt as PyTorch's dispatcher takes it.
 
     It may break the rules of PyTorch's own files between its parts. Raises SchemaFault with offsets in `text`.
@@ -106,7 +106,7 @@ def read_written_schema(text: str, start: int = 0) -> FunctionSchema:
     """
     form = normal_form(text, start)
     try:
-        name, arguments, returns = _read_parts(form.text, 0, DISPATCHER)
+        name, arguments, returns = _read_parts(form.text, 0, grammar)
     except SchemaFault as fault:
         raise form.given_fault(fault) from None
     written = text[start:].strip()

@@ -52,14 +52,21 @@ class Grammar:
     """A spelling of the schema language.
 
     `is_strict` says that it is the one of PyTorch's own files, which its generator reads. `words` cannot be names of
-    arguments. The tables have what was parsed, by its text: most texts occur many times.
+    arguments, and `missing_types` are the base types that it does not have. The tables have what was parsed, by its
+    text: most texts occur many times.
     """
 
-    __slots__ = ("annotated_types", "arguments", "is_strict", "item", "lists", "return_lists", "returns", "words")
+    __slots__ = (
+        *("annotated_types", "arguments", "is_strict", "item", "lists", "missing_types", "return_lists", "returns"),
+        "words",
+    )
 
-    def __init__(self, *, is_strict: bool, words: frozenset[str], depth: int) -> None:
+    def __init__(
+        self, *, is_strict: bool, words: frozenset[str], depth: int, missing_types: tuple[str, ...] = ()
+    ) -> None:
         self.is_strict: Final = is_strict
         self.words: Final = words
+        self.missing_types: Final = missing_types
         self.item: Final = re.compile(rf"(?:{_PLAIN}|{_parentheses(depth)}|{_QUOTED})*")
         self.annotated_types: Final[dict[str, tuple[Type, Annotation | None]]] = {}
         self.arguments: Final[dict[str, Argument]] = {}
@@ -79,7 +86,14 @@ DISPATCHER_WORDS: Final = frozenset((
 ))  # fmt: skip
 
 #: The spelling that PyTorch's dispatcher takes, as `m.def` and `torch.library.define` do.
-DISPATCHER: Final = Grammar(is_strict=False, words=DISPATCHER_WORDS, depth=_DEEPEST)
+DISPATCHER: Final = Grammar(is_strict=False, words=DISPATCHER_WORDS, depth=_DEEPEST, missing_types=ONLY_IN_FILES)
+#: The same in the releases whose dispatcher takes names of dimensions.
+DISPATCHER_WITH_DIMNAMES: Final = Grammar(
+    is_strict=False,
+    words=DISPATCHER_WORDS,
+    depth=_DEEPEST,
+    missing_types=tuple([name for name in ONLY_IN_FILES if name != "Dimname"]),
+)
 
 
 _DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -92,7 +106,6 @@ _ARROW: Final = " -> "
 _DEEPEST_TYPE: Final = 8
 #: The most digits of a list's size.
 _LONGEST_SIZE: Final = 4
-_DISPATCHER_TYPES: Final = tuple([name for name in BASE_TYPES if name not in ONLY_IN_FILES]) + DISPATCHER_NAMES
 #: The types that keys of dictionaries have.
 _KEYS: Final = names_where("is_key")
 
@@ -175,7 +188,7 @@ def _read_plain_type(text: str, start: int, grammar: Grammar, depth: int) -> tup
         raise unexpected_fault(text, start, "a type")
     name, end = match.group(), match.end()
     if name not in PARAMETRIC_TYPES:
-        return _dispatcher_type(text, start, end), end
+        return _dispatcher_type(text, start, end, grammar), end
     if not text.startswith("(", end):
         raise unexpected_fault(text, end, f"`(` after `{name}`")
     type, end = _read_items(text, end, name, grammar, depth)
@@ -218,16 +231,17 @@ def _named_type(text: str, start: int, end: int) -> Type:
     raise _unknown_type(text, start, end, BASE_TYPES)
 
 
-def _dispatcher_type(text: str, start: int, end: int) -> Type:
+def _dispatcher_type(text: str, start: int, end: int, grammar: Grammar) -> Type:
     """The type of a name."""
     name = text[start:end]
-    if name in BASES and name not in ONLY_IN_FILES:
+    if name in BASES and name not in grammar.missing_types:
         return BASES[name]
     if name in DISPATCHER_NAMES or name == "None":
         return dispatcher_type("NoneType" if name == "None" else name)
     if name.startswith(CLASS_PREFIX) and name.count(".") == CLASS_PREFIX.count(".") + 1:
         return class_type(name[len(CLASS_PREFIX) :])
-    raise _unknown_type(text, start, end, _DISPATCHER_TYPES)
+    types = tuple([name for name in BASE_TYPES if name not in grammar.missing_types])
+    raise _unknown_type(text, start, end, types + DISPATCHER_NAMES)
 
 
 def _unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> SchemaFault:

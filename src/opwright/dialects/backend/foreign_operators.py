@@ -15,7 +15,7 @@ from opwright.model.library import PYTORCH, library_names
 from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace, read_written_schema
-from opwright.schema.type_parser import DISPATCHER
+from opwright.schema.type_parser import DISPATCHER, DISPATCHER_WITH_DIMNAMES, Grammar
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
@@ -31,10 +31,11 @@ def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str,
     """
     operators: dict[str, NativeFunction | None] = {}
     schemas: dict[str, Scalar] = {}
+    grammar = DISPATCHER_WITH_DIMNAMES if context.rules.dispatcher_takes_dimnames else DISPATCHER
     for name, node in _schemas(head):
         operators[name.value] = None
         func = expect_string(node, f"`{FUNC}`", context.sink)
-        if func is None or not _is_schema_of(name, func, context.sink):
+        if func is None or not _is_schema_of(name, func, grammar, context.sink):
             continue
         first = schemas.setdefault(name.value, func)
         if first.value != func.value:
@@ -45,7 +46,7 @@ def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str,
         entry = Mapping(func.file, func.start, func.end, [(Scalar(func.file, func.start, func.start, FUNC), func)])
         namespaces.setdefault(operator.partition("::")[0], []).append(entry)
     for namespace, entries in namespaces.items():
-        for function in _load_namespace(namespace, entries, context):
+        for function in _load_namespace(namespace, entries, grammar, context):
             operators[f"{namespace}::{function.name.text}"] = function
     # PyTorch has the schemas of its operators.
     return {name: function for name, function in operators.items() if "::" in name}
@@ -61,7 +62,7 @@ def _schemas(head: HeadBuilder) -> Iterator[tuple[Scalar, Node]]:
                 yield entry[0], node
 
 
-def _is_schema_of(name: Scalar, func: Scalar, sink: Diagnostics) -> bool:
+def _is_schema_of(name: Scalar, func: Scalar, grammar: Grammar, sink: Diagnostics) -> bool:
     """Whether a schema is that of an operator which PyTorch does not have."""
     namespace, colons, own_name = name.value.partition("::")
     if not colons or namespace == PYTORCH.namespace:
@@ -73,8 +74,8 @@ def _is_schema_of(name: Scalar, func: Scalar, sink: Diagnostics) -> bool:
         sink.error(codes.FOREIGN_SCHEMA, message, name.span_of(0, len(namespace)))
         return False
     try:
-        stated, start = read_namespace(func.value, DISPATCHER)
-        schema_name = read_written_schema(func.value, start).name.text
+        stated, start = read_namespace(func.value, grammar)
+        schema_name = read_written_schema(func.value, start, grammar).name.text
     except SchemaFault as fault:
         sink.add(fault.at(func.span_of(fault.start, fault.end)))
         return False
@@ -85,11 +86,13 @@ def _is_schema_of(name: Scalar, func: Scalar, sink: Diagnostics) -> bool:
     return False
 
 
-def _load_namespace(namespace: str, entries: list[Mapping], context: LoadContext) -> tuple[NativeFunction, ...]:
+def _load_namespace(
+    namespace: str, entries: list[Mapping], grammar: Grammar, context: LoadContext
+) -> tuple[NativeFunction, ...]:
     own = Diagnostics()
     report = CrossReport(own, entries)
     tags, library = frozenset(context.operators.tags), library_names(namespace)
-    entry_context = EntryContext(tags, frozenset(), own, library=library, only_schemas=True, grammar=DISPATCHER)
+    entry_context = EntryContext(tags, frozenset(), own, library=library, only_schemas=True, grammar=grammar)
     functions = link_entries(load_entries(entries, entry_context, report), report, tag_by_kind=False).functions
     context.sink.extend(own)
     return functions

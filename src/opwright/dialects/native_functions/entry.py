@@ -160,7 +160,7 @@ def _read_func(node: Node, builder: EntryBuilder) -> None:
             )
             return
     try:
-        builder.schema = read_schema(text, start) if grammar.is_strict else read_written_schema(text, start)
+        builder.schema = read_schema(text, start) if grammar.is_strict else read_written_schema(text, start, grammar)
     except SchemaFault as fault:
         builder.schema_fault(fault, node)
 
