@@ -6,7 +6,6 @@ data. Comments and layout are lost; nothing else is.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -15,12 +14,11 @@ from typing import Final
 from opwright.dump.data import JsonValue
 from opwright.source.codes import NO_DATA
 from opwright.source.diagnostic import Fault
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, scalar_kind
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.yaml_scalar import scalar
 
 __all__ = ["contents", "entry_pointers", "print_yaml"]
 
-#: The text of a plain scalar: neither its beginning nor its end nor a part of it has a meaning in YAML.
-_PLAIN: Final = re.compile(r"(?!.*(?:: |:$| #| $))[A-Za-z0-9_(/.][ -~]*")
 #: The text of a plain scalar in a list in brackets.
 _IN_BRACKETS: Final = re.compile(r"[A-Za-z0-9_(][A-Za-z0-9_(). *+/=-]*[A-Za-z0-9_().]")
 _INDENT: Final = "  "
@@ -101,7 +99,7 @@ def _are_parts_of_expressions(items: list[JsonValue]) -> bool:
 
 
 def _mapping(data: dict[str, JsonValue], indent: str) -> str:
-    return "".join([f"{indent}{_text(key)}:{_value(value, indent)}" for key, value in data.items()])
+    return "".join([f"{indent}{scalar(key)}:{_value(value, indent)}" for key, value in data.items()])
 
 
 def _item(data: JsonValue, indent: str) -> str:
@@ -127,33 +125,17 @@ def _scalar(data: JsonValue) -> str:
             # YAML 1.1 takes a number without a point for text.
             return text if "." in text else text.replace("e", ".0e")
         case str():
-            return _text(data)
+            return scalar(data)
         case list():
             return "[]"
         case dict():
             return "{}"
 
 
-def _text(text: str) -> str:
-    if _PLAIN.fullmatch(text) is not None and scalar_kind(text, "") == "str":
-        return text
-    # YAML reads the strings of JSON, except for characters that must not stand in a file.
-    if text.isprintable():
-        return json.dumps(text, ensure_ascii=False)
-    return f'"{"".join(map(_escape, text))}"'
-
-
-def _escape(character: str) -> str:
-    """A character in a text in quotes."""
-    if not character.isprintable() and ord(character) > 0xFFFF:
-        return f"\\U{ord(character):08x}"
-    return json.dumps(character, ensure_ascii=not character.isprintable())[1:-1]
-
-
 def _lines(text: str, indent: str) -> str:
     """A text of several lines, as a block if it can be one."""
     lines = text.removesuffix("\n").split("\n")
     if not lines[0].strip() or lines[0][0] == " " or not lines[-1].strip() or not all(map(str.isprintable, lines)):
-        return f"{_text(text)}\n"
+        return f"{scalar(text)}\n"
     header = "|" if text.endswith("\n") else "|-"
     return "\n".join([header, *[f"{indent}{line}" if line else "" for line in lines], ""])

@@ -19,6 +19,7 @@ from opwright.run.request import Request
 from opwright.run.session import generate
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from opwright.source.yaml_scalar import scalar
 
 __all__ = ["GeneratedCode", "entry_of_line", "update_backend_code", "update_code", "write_code"]
 
@@ -55,7 +56,7 @@ def _named_plugins(files: Iterable[SourceFile]) -> tuple[Plugin, ...]:
 
 def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
     """A library file that adds derivatives to the operators of a namespace."""
-    text = f"namespace: {namespace}\nderivatives: {derivatives.path!r}\noperators: []\n"
+    text = f"namespace: {scalar(namespace)}\nderivatives: {scalar(derivatives.path)}\noperators: []\n"
     return SourceFile("<derivatives>", text)
 
 
@@ -90,11 +91,17 @@ def update_code(
 
 
 def update_backend_code(
-    files: Sequence[SourceFile], out: str, *, libraries: Sequence[SourceFile] = (), sink: Diagnostics | None
+    files: Sequence[SourceFile],
+    out: str,
+    *,
+    libraries: Sequence[SourceFile] = (),
+    loads_plugins: bool = True,
+    sink: Diagnostics | None,
 ) -> GeneratedCode:
     """Bring the generated code of backend files, and of library files beside them, up to date below `out`.
 
-    It is for the installed PyTorch. Raises FaultsFound or Fault with the mistakes of the files.
+    It is for the installed PyTorch. What is no build does not load the plug-ins that the files name. Raises FaultsFound
+    or Fault with the mistakes of the files.
     """
     folders = build_folders(out, _BACKEND_FAMILIES)
     # The compiler looks for headers in one folder.
@@ -106,7 +113,7 @@ def update_backend_code(
         _BACKEND_FAMILIES,
         libraries=tuple(libraries),
         backends=tuple(files),
-        plugins=_named_plugins([*libraries, *files]),
+        plugins=_named_plugins([*libraries, *files]) if loads_plugins else (),
     )
     outcome = generate(request, out, jobs=1, sink=sink)
     return _code(out, outcome.statuses)

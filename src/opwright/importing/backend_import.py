@@ -29,6 +29,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
+from opwright.source.yaml_scalar import comment, flow_scalar, scalar
 from opwright.syntax.cpp_source import parse_cpp, read_cpp
 from opwright.syntax.cpp_tokens import Macro
 
@@ -91,9 +92,12 @@ def _autocast_lists(files: Iterable[SourceFile], inputs: Inputs) -> dict[str, Ma
 
 
 def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics) -> tuple[int, tuple[str, ...]]:
-    """How many registrations the generated code of a backend file shares with the sources, and what differs."""
+    """How many registrations the generated code of a backend file shares with the sources, and what differs.
+
+    Plug-ins that the file names are not loaded: a comparison runs no code.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        code = update_backend_code([file], folder, sink=sink)
+        code = update_backend_code([file], folder, loads_plugins=False, sink=sink)
         sources = [SourceFile.read(path) for path in code.sources]
     read = read_cpp_sources(sources, {})
     generated = {(row.name, key) for row in read.statements if row.namespace == _NAMESPACE for key in row.keys}
@@ -176,7 +180,7 @@ class _Importer:
         for key in row.keys:
             section = _section_of(key)
             assert section is not None, "other keys have a reason"
-            options = [f"policy: {row.policy}" if row.policy else f"kernel: {row.kernel}"]
+            options = [f"policy: {row.policy}" if row.policy else f"kernel: {flow_scalar(row.kernel)}"]
             if self._is_composite(row.name) and section[0].is_dense:
                 options.append("override_composite: true")
             self._sections.setdefault(section[0].name, {})[row.name] = f"{{{', '.join(options)}}}"
@@ -212,7 +216,8 @@ class _Importer:
     def _is_operator(self, name: str) -> bool:
         """Whether the release has an overload; those of synthesized operators are out overloads."""
         operator, _, overload = name.partition(".")
-        return name in self._entries.texts or (operator in self._entries.operators and overload.endswith("out"))
+        is_out = overload.isidentifier() and overload.endswith("out")
+        return name in self._entries.texts or (operator in self._entries.operators and is_out)
 
     def _is_composite(self, name: str) -> bool:
         """Whether an operator has a composite kernel, whose gradient a kernel of the backend takes away."""
@@ -240,10 +245,10 @@ class _Importer:
 
     def _lines(self) -> Iterator[str]:
         paths = dict.fromkeys([os.path.basename(place.path) for place in self._taken])
-        yield f"# From {', '.join(paths)}."
+        yield comment(f"From {', '.join(paths)}.")
         yield f"backend: {self._device}"
         namespaces = [name for name, _ in self._namespaces.most_common() if name]
-        yield f"cpp_namespace: {(*namespaces, f'at::{self._device.lower()}')[0]}"
+        yield f"cpp_namespace: {scalar((*namespaces, f'at::{self._device.lower()}')[0])}"
         yield "# The sources neither check nor set devices, and no overload follows from another."
         yield from ("device_guard: false", "derived_overloads: false")
         if self._device in self._fallbacks:
@@ -254,10 +259,10 @@ class _Importer:
         for name in SECTIONS:
             if name in self._sections:
                 yield f"{name}:"
-                yield from [f"- {operator}: {options}" for operator, options in self._sections[name].items()]
+                yield from [f"- {scalar(operator)}: {options}" for operator, options in self._sections[name].items()]
         if self._symint:
-            yield f"symint: [{', '.join(self._symint)}]"
+            yield f"symint: [{', '.join(map(flow_scalar, self._symint))}]"
         if self._manual:
             yield "# These stay in the sources: generated code cannot name their kernels."
             yield "manual:"
-            yield from [f"- {name}  # {' '.join(text.split())}" for name, text in self._manual.items()]
+            yield from [f"- {scalar(name)}  {comment(text)}" for name, text in self._manual.items()]

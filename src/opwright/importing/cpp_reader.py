@@ -48,6 +48,8 @@ _WRAPPERS: Final = frozenset(
 _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
 _ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r"}
+#: How generated code passes a kernel of an author.
+_OWN_SIGNATURE: Final = re.compile(r"::opwright::own_signature<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)>")
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
 _MOST_HEADERS: Final = 2000
@@ -525,10 +527,8 @@ def _function_name(tokens: Sequence[Token]) -> str | None:
         given = arguments(tokens, opening)
         if before and before[0] in _WRAPPERS and len(given) == 1:
             return _function_name(given[0])
-        boxed = "".join(before)
-        if boxed.startswith("::opwright::own_signature<&") and not given:
-            return boxed.removeprefix("::opwright::own_signature<&").removesuffix(">")
-        return None
+        boxed = _OWN_SIGNATURE.fullmatch("".join(before))
+        return boxed[1] if boxed is not None and not given else None
     plain = tokens[1:] if tokens and tokens[0].text == "&" else tokens
     if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
         return None

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.importing.autograd_classes import AppliedClass, AutogradClass, Gradients, gradients_of
-from opwright.importing.library_file import scalar
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.yaml_scalar import comment, scalar
 
 __all__ = ["DraftedDerivatives", "draft_derivatives", "headers_of"]
 
@@ -57,10 +57,10 @@ def draft_derivatives(
         reason = gradients.reason or ("" if all(key.startswith("Autograd") for key in row.keys) else _SHARED)
         lines = _entry(f"{row.namespace}::{schema}", gradients) if gradients.formulas else []
         if reason:
-            head = f"# {given.place}: `{given.name}` of `{row.name}` stays by hand: {reason}"
-            entries += [" ".join(head.split()), *[f"# {line}" for line in lines]]
+            head = f"{given.place}: `{given.name}` of `{row.name}` stays by hand: {reason}"
+            entries += [comment(head), *[f"# {line}" for line in lines]]
             continue
-        entries += [f"# {given.place}: from `{given.name}`", *lines]
+        entries += [comment(f"{given.place}: from `{given.name}`"), *lines]
         taken.append(row)
         deletable += [given.place, function.place]
         called.update(name for formula in gradients.formulas.values() for name in _CALLED.findall(formula))
@@ -100,7 +100,7 @@ def _entry(schema: str, gradients: Gradients) -> list[str]:
     lines = [f"- name: {scalar(schema)}"]
     if not all(gradients.differentiable):
         lines.append(f"  output_differentiability: [{', '.join(map(str, gradients.differentiable))}]")
-    return [*lines, *[f"  {name}: {scalar(formula)}" for name, formula in gradients.formulas.items()]]
+    return [*lines, *[f"  {scalar(name)}: {scalar(formula)}" for name, formula in gradients.formulas.items()]]
 
 
 def headers_of(called: frozenset[str], declared: Mapping[str, str]) -> list[str]:

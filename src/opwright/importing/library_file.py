@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,12 +13,9 @@ from opwright.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.yaml_scalar import comment, flow_scalar, quoted_scalar, scalar
 
-__all__ = ["LibraryHead", "library_text", "scalar"]
-
-#: A text that YAML reads as itself without quotes, also inside brackets.
-_PLAIN: Final = re.compile(r"[A-Za-z_][\w ()]*")
-_FLOW_ENDS: Final = re.compile(r": |:$| #|^[\W]|\n")
+__all__ = ["LibraryHead", "library_text"]
 
 
 class LibraryHead(NamedTuple):
@@ -54,15 +50,15 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     namespace = _most_common([operator.namespace for operator in operators])
     kernels = [kernel.name.rpartition("::")[0] for operator in operators for kernel in operator.kernels]
     place = _most_common(kernels)
-    lines = [f"# From {', '.join(head.sources)}.", f"namespace: {namespace}"]
+    lines = [comment(f"From {', '.join(head.sources)}."), f"namespace: {scalar(namespace)}"]
     if namespace == BUILD_NAMESPACE:
-        lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {head.name}"]
+        lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {scalar(head.name)}"]
     if imported.is_stable:
         lines.append("abi: stable")
         if any(operator.tags for operator in operators):
             lines.append('torch: ">=2.12"')
     if kernels:
-        lines.append(f"kernel_namespace: {place}" if place else 'kernel_namespace: "::"')
+        lines.append(f"kernel_namespace: {scalar(place or '::')}")
         lines.append("kernel_signatures: declared")
         lines += ["includes:", *[f"- {scalar(header)}" for header in head.headers]]
         lines[-len(head.headers) - 1] += "  # their folders have to be on the include path"
@@ -123,14 +119,18 @@ def _section_lines(section: _Section, entries: list[str]) -> list[str]:
         return entries
     fields = [f"if: {scalar(section.condition)}"] if section.condition else []
     fields += [f"dispatch: {section.keys}"] if section.keys.strip() else []
-    fields += [f"tags: [{', '.join(section.tags)}]"] if section.tags else []
+    fields += [_tags(section.tags)] if section.tags else []
     head = [f"- {fields[0]}", *[f"  {field}" for field in fields[1:]], "  operators:"]
     return [*head, *[f"  {line}" for line in entries]]
 
 
 def _comment(place: SourcePlace, text: str) -> str:
     # What a process says has no place.
-    return f"# {' '.join((f'{place}: {text}' if place.first else text).split())}"
+    return comment(f"{place}: {text}" if place.first else text)
+
+
+def _tags(tags: Iterable[str]) -> str:
+    return f"tags: [{', '.join(map(flow_scalar, tags))}]"
 
 
 def _entry(operator: ImportedOperator, section: _Section, namespace: str, place: str) -> list[str]:
@@ -140,7 +140,7 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
     if operator.condition != section.condition:
         lines.append(f"  if: {scalar(operator.condition)}")
     if operator.tags != section.tags:
-        lines.append(f"  tags: [{', '.join(operator.tags)}]")
+        lines.append(f"  {_tags(operator.tags)}")
     if operator.outputs:
         lines.append(f"  outputs: {operator.outputs}")
     keys = _plain_keys(operator, place)
@@ -160,15 +160,5 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
 
 def _kernel(name: str, condition: str, place: str) -> str:
     namespace, _, plain = name.rpartition("::")
-    shown = plain if namespace == place else f'"::{name}"' if not namespace else name
-    return f"{{kernel: {shown}, if: {_quotation(condition)}}}" if condition else shown
-
-
-def scalar(text: str) -> str:
-    """A text as a scalar of YAML in a block."""
-    return _quotation(text) if _FLOW_ENDS.search(text) or text in ("1", "0") else text
-
-
-def _quotation(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    shown = flow_scalar(plain if namespace == place else name if namespace else f"::{name}")
+    return f"{{kernel: {shown}, if: {quoted_scalar(condition)}}}" if condition else shown

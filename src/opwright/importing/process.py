@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias, cast
 
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS
@@ -48,6 +48,8 @@ for schema in torch._C._jit_get_all_schemas():
 print("\\nopwright import:", json.dumps(rows))
 """
 _MARK: Final = "opwright import: "
+#: The namespace of an operator, its schema, keys and tags.
+_Row: TypeAlias = "tuple[str, str, list[str], list[str]]"
 
 
 def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
@@ -56,8 +58,10 @@ def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
     This runs the code of the modules, in a process of its own. Raises Fault if they cannot be imported.
     """
     answer = answer_of(_PROGRAM, json.dumps([key.name for key in LIBRARY_KEYS.values()]), modules)
-    assert isinstance(answer, list)
-    return list(map(_registration, answer))
+    try:
+        return list(map(_registration, cast("list[_Row]", answer)))
+    except (TypeError, ValueError, AttributeError):
+        raise _not_an_answer(modules) from None
 
 
 def answer_of(program: str, argument: str, modules: Sequence[str]) -> object:
@@ -68,19 +72,31 @@ def answer_of(program: str, argument: str, modules: Sequence[str]) -> object:
     command = [sys.executable, "-c", program, argument, *modules]
     shown = ", ".join(f"`{module}`" for module in modules)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, timeout=_TIME_LIMIT
+        )
     except subprocess.TimeoutExpired:
         raise Fault.at(MODULE_NOT_READ, f"importing {shown} took more than {_TIME_LIMIT} seconds") from None
     marked = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if done.returncode or not marked:
         lines = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
         raise Fault.at(MODULE_NOT_READ, f"importing {shown} failed: {lines or f'exit status {done.returncode}'}")
-    answer: object = json.loads(marked[-1].removeprefix(_MARK))
+    try:
+        answer: object = json.loads(marked[-1].removeprefix(_MARK))
+    except (ValueError, RecursionError):
+        raise _not_an_answer(modules) from None
     return answer
 
 
-def _registration(row: tuple[str, str, list[str], list[str]]) -> RegistrationStatement:
+def _not_an_answer(modules: Sequence[str]) -> Fault:
+    shown = ", ".join(f"`{module}`" for module in modules)
+    return Fault.at(MODULE_NOT_READ, f"importing {shown} failed: something else printed the answer of the process")
+
+
+def _registration(row: _Row) -> RegistrationStatement:
     namespace, schema, keys, tags = row
+    if not all(isinstance(text, str) for text in (namespace, schema, *keys, *tags)):
+        raise TypeError
     by_hand = f"the kernels for {', '.join(keys)}" if keys else ""
     name = schema.partition("(")[0]
     return RegistrationStatement(
