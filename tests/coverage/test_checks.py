@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.coverage.report import check_backends
+from opwright.coverage.checks import check_backends
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import BACKEND
 from opwright.emit.emitter import Job, Options

@@ -1,12 +1,12 @@
-"""Makes the coverage report of a backend, and checks what breaks for want of a kernel."""
+"""Makes the coverage report of a backend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from opwright.coverage.backward import BackwardFacts
-from opwright.coverage.dispatch import DeviceKernels, Dispatch, composite_key
+from opwright.coverage.checks import device_dispatch
+from opwright.coverage.dispatch import composite_key
 from opwright.coverage.records import (
     Backward,
     BackwardStatus,
@@ -14,12 +14,10 @@ from opwright.coverage.records import (
     MetaSupport,
     NeededOperator,
     OperatorRecord,
-    TrapKind,
 )
-from opwright.coverage.traps import TrapFacts, dispatch_traps, gradient_traps, needs_kernels, what_breaks
+from opwright.coverage.traps import TrapFacts, dispatch_traps, gradient_traps, what_breaks
 from opwright.dialects.meta_kernels import MetaKernels
-from opwright.emit.aten.backend import is_refused, units_of
-from opwright.emit.backend.section_file import SectionFile
+from opwright.emit.aten.backend import is_refused
 from opwright.emit.emitter import Job
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META
@@ -27,10 +25,8 @@ from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import META_WITH_CUDA, NEEDED
-from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["NO_META_KERNELS", "check_backends", "coverage_report", "device_dispatch", "entry_records", "meta_support"]
+__all__ = ["NO_META_KERNELS", "coverage_report", "entry_records", "meta_support"]
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())
@@ -108,21 +104,6 @@ def _alphabetical(record: OperatorRecord) -> tuple[str, str]:
     return record.name.lstrip("_").lower(), record.name
 
 
-def device_dispatch(backend: ExternalBackend, job: Job, fallback: Fallback) -> Dispatch:
-    """What calls of operators reach under a backend's own dispatch key."""
-    dense = backend.section("supported")
-    entries = {} if dense is None else {entry.function: entry for entry in dense.entries}
-    units = [] if dense is None else units_of(SectionFile(backend, dense).wrapping, job)
-    kernels = DeviceKernels(
-        backend.key,
-        entries,
-        {function: kind for _, members in units for function, kind in members},
-        manual=backend.options.manual,
-        has_fallback=fallback is Fallback.cpu,
-    )
-    return Dispatch(kernels, job.catalog, job.rules)
-
-
 def _further_keys(backend: ExternalBackend) -> dict[NativeFunction, tuple[str, ...]]:
     """The further dispatch keys for which a backend has kernels, by function."""
     keys: dict[NativeFunction, tuple[str, ...]] = {}
@@ -155,42 +136,3 @@ def meta_support(
     if is_refused(function):
         return MetaSupport.inplace
     return MetaSupport.cuda_build if function.name.text in with_cuda else MetaSupport.missing
-
-
-_CODES: Final = {
-    TrapKind.needed: codes.NEEDED_OPERATOR,
-    TrapKind.view_fallback: codes.LEFT_VIEW,
-    TrapKind.inplace_alone: codes.INPLACE_ALONE,
-}
-
-
-def check_backends(job: Job, sink: Diagnostics) -> None:
-    """Warn about operators that a backend should have.
-
-    Files with nothing but what PyTorch's own generator reads do not say what else the backend registers, so they have
-    no warnings.
-    """
-    for backend in job.backends:
-        # Files in Opwright's dialect derive overloads from out kernels.
-        if backend.options.derives_from_out:
-            facts = TrapFacts(
-                device_dispatch(backend, job, backend.options.fallback),
-                job.rules,
-                backend.options.fallback_copies_views,
-            )
-            for function in _checked_functions(backend, job):
-                _report(function, backend, facts, sink)
-
-
-def _checked_functions(backend: ExternalBackend, job: Job) -> list[NativeFunction]:
-    """The functions that may have a trap: those that every device needs, and those with an entry."""
-    dense = backend.section("supported")
-    entries = frozenset(entry.function for entry in dense.entries) if dense is not None else frozenset()
-    return [function for function in job.catalog.functions if function in entries or needs_kernels(function, job.rules)]
-
-
-def _report(function: NativeFunction, backend: ExternalBackend, facts: TrapFacts, sink: Diagnostics) -> None:
-    dense = backend.section("supported")
-    for trap in dispatch_traps(function, facts):
-        span = trap.span or (None if dense is None else dense.span)
-        sink.warning(_CODES[trap.kind], trap.message, span, help=trap.help)
