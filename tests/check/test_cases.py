@@ -48,4 +48,4 @@ def test_every_code_and_fix_has_a_case() -> None:
 def test_check_prints_nothing_else(tmp_path: Path) -> None:
     """A sound file gives the summary alone."""
     (tmp_path / "ops.yaml").write_text("- func: acme::twice(Tensor self) -> Tensor\n  dispatch: {Meta: m, CPU: c}\n")
-    assert check(["ops.yaml"], tmp_path) == "no findings in 1 file\n"
+    assert check(["ops.yaml"], tmp_path) == "no findings in 1 file (ops.yaml)\n"

@@ -59,7 +59,36 @@ def tree(tmp_path: Path) -> Path:
 
 def test_pytorch_has_no_findings(tmp_path: Path) -> None:
     """The files of the installed PyTorch have no finding in the default selection."""
-    assert check([], tmp_path) == "no findings in 4 files\n"
+    assert check(["--torch", "auto"], tmp_path).startswith("no findings in 4 files (below ")
+
+
+@pytest.mark.parametrize("command", ["check", "format"])
+def test_without_files_the_folder_is_checked(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bare command means the working folder, as if it were named; a folder with nothing to check passes nowhere."""
+    monkeypatch.chdir(tmp_path)
+    assert main([command]) == 1
+    assert "no YAML file below this folder" in capsys.readouterr().err
+    write(tmp_path, "ops/operators.yaml", "namespace: acme\noperators:\n- func: f(Tensr x) -> Tensor\n")
+    reports = []
+    for words in ([], ["."]):
+        assert main([command, *words]) == 1
+        captured = capsys.readouterr()
+        reports.append(captured.out + captured.err)
+    assert reports[0] == reports[1]
+    assert "E0202" in reports[0]
+    assert "1 error in 1 file (ops/operators.yaml)" in reports[0]
+
+
+def test_fragments_are_checked_alone(tmp_path: Path) -> None:
+    """A file that stands for one of PyTorch's says nothing about PyTorch's others, which the user cannot change."""
+    write(tmp_path, "g.yaml", "- func: f(Tensor x) -> Tensor\n  dispatch:\n    CPU: f\n")
+    assert check(["g.yaml"], tmp_path) == "no findings in 1 file (g.yaml)\n"
+    write(tmp_path, "tags.yaml", "- tag: mine\n  desc: Mine.\n")
+    report = check(["tags.yaml"], tmp_path)
+    assert report.startswith("no findings in 1 file (tags.yaml); ")
+    assert report.endswith(" about PyTorch's other files left out\n")
 
 
 def test_statistics_count_by_code(
@@ -79,7 +108,7 @@ def test_statistics_count_by_code(
 @pytest.mark.parametrize("version", ["2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.0", "2.15.0"])
 def test_releases_have_no_findings(version: str, tmp_path: Path) -> None:
     """No release of PyTorch has a finding in the default selection."""
-    assert check(["--torch", version], tmp_path) == "no findings in 4 files\n"
+    assert check(["--torch", version], tmp_path).startswith("no findings in 4 files (below ")
 
 
 def test_lints_of_pytorch_are_counted() -> None:
@@ -128,7 +157,7 @@ def test_a_folder_is_searched(tmp_path: Path) -> None:
     report = check([*SMALL, "--format", "short", "."], tmp_path)
     assert report.splitlines() == [
         "ops/pad.yaml:1:32: warning[W2211]: argument name `default` is a C++ keyword",
-        "1 warning in 1 file",
+        "1 warning in 1 file (ops/pad.yaml)",
     ]
 
 
@@ -279,7 +308,7 @@ def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "ops/old.yaml", DEFAULT.replace("acme", "old"))
     write(tmp_path, "ops/inner/x", "")
     report = check(["--release", "2.13.0", "--format", "short"], tmp_path)
-    assert report.splitlines()[1:] == ["1 warning in 3 files; --fix fixes 1"]
+    assert report.splitlines()[1:] == ["1 warning in 3 files (ops/new.yaml, ops/old.yaml, ops/pad.yaml); --fix fixes 1"]
     assert report.startswith("ops/new.yaml:2:3: warning[W2216]")
     assert status(tmp_path, monkeypatch, "ops/new.yaml") == 0
     assert status(tmp_path, monkeypatch, "--fail-on", "warning", "ops/new.yaml") == 1

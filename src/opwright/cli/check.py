@@ -1,5 +1,6 @@
 """Check operator files: PyTorch's YAML, operator libraries, backend files, selections. Nothing is generated.
 
+  opwright check                                the files of this folder, or those of the settings
   opwright check acme.yaml                      one file; its kind is recognised
   opwright check aten/src/ATen/native/*.yaml    PyTorch's files, with the rest of their source tree
   opwright check --torch 2.13.0                 the files of a release
@@ -20,6 +21,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright import __version__
+from opwright.actions.collected import path_below
 from opwright.check.fixes import suggestion
 from opwright.check.formats import render_github, render_json, render_sarif, render_statistics
 from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
@@ -37,13 +39,15 @@ from opwright.run.file_kinds import expand_folders
 from opwright.run.findings import Findings, find
 from opwright.run.fixing import fix_files, write_changes
 from opwright.source.code_pages import code_names
-from opwright.source.codes import UNKNOWN_CODE
+from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_short, render_terminal
 from opwright.source.text import SourceFile
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github")
 _FAIL_ON: Final = ("warning", "error", "never")
+#: How many files a summary names.
+_MOST_NAMED: Final = 3
 
 
 #: The report of a check has what it does without.
@@ -56,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE",
         nargs="*",
-        help="files of any kind, or folders of them (default: the files of the settings; else PyTorch's own, of the "
-        "source tree in the working folder or of --torch)",
+        help="files of any kind, or folders of them (default: PyTorch's own files of --torch or --source-path; else "
+        "those of the settings; else the working folder)",
     )
     for flag, kind in (("--backend", "backend file"), ("--library", "library file")):
         parser.add_argument(
@@ -195,19 +199,21 @@ def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
 
 
 def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
-    """The files to check: those of the arguments, else of the settings, else of a release."""
+    """The files to check: those of the arguments, else of a release that is named, of the settings, or this folder."""
     paths = tuple(expand_folders(arguments.files))
     texts: tuple[SourceFile, ...] = ()
     if arguments.stdin_filename is not None:
         texts = (SourceFile.decode(arguments.stdin_filename, sys.stdin.buffer.read()),)
         paths += (arguments.stdin_filename,)
     backends, libraries = tuple(arguments.backend), tuple(arguments.library)
-    if not (arguments.files or paths or backends or libraries or arguments.torch or arguments.source_path):
-        paths = matching_files(settings)
-    tree = os.path.join("aten", "src", "ATen")
-    checks_release = not (arguments.files or paths or backends or libraries)
-    if checks_release and not (arguments.torch or arguments.source_path) and os.path.isdir(tree):
-        paths, checks_release = tuple(expand_folders([os.path.join(tree, "native")])), False
+    names_none = not (arguments.files or paths or backends or libraries)
+    checks_release = names_none and bool(arguments.torch or arguments.source_path)
+    if names_none and not checks_release:
+        paths = matching_files(settings) if settings.files else tuple(expand_folders([os.curdir]))
+    if not (paths or backends or libraries or checks_release):
+        folders = " or ".join([f"`{path}`" for path in arguments.files]) or "this folder"
+        help = "name files; `--torch auto` checks those of the installed PyTorch"
+        raise Fault.at(UNKNOWN_DIALECT, f"no YAML file below {folders} is of a known kind", help=help)
     return CheckedFiles(
         paths,
         backends,
@@ -245,11 +251,13 @@ def _say_summary(findings: Findings, fixed: int = 0) -> None:
     """Say on standard error how many findings there are, and how many of them have a fix."""
     kinds = [diagnostic.severity.value for diagnostic in findings.diagnostics]
     counts = [_count(kinds.count(kind), kind) for kind in ("error", "warning", "note") if kind in kinds]
-    parts = [f"{', '.join(counts) or 'no findings'} in {_count(findings.file_count, 'file')}"]
+    parts = [f"{', '.join(counts) or 'no findings'} in {_count(len(findings.paths), 'file')}{_places(findings.paths)}"]
     if fixed:
         parts.append(f"{fixed} fixed")
     if findings.suppressed:
         parts.append(f"{findings.suppressed} suppressed")
+    if findings.left_out:
+        parts.append(f"{findings.left_out} about PyTorch's other files left out")
     fixable = sum(bool(diagnostic.edits) for diagnostic in findings.diagnostics)
     if fixable and not fixed:
         parts.append(f"--fix fixes {fixable}")
@@ -257,6 +265,18 @@ def _say_summary(findings: Findings, fixed: int = 0) -> None:
     if suggested:
         parts.append(f"--fix --unsafe-fixes takes {_count(suggested, 'suggested name')}")
     say(f"{'; '.join(parts)}\n")
+
+
+def _places(paths: Sequence[str]) -> str:
+    """Where files are, in parentheses: the names of few, the folder that all of many are in.
+
+    >>> _places(["acme.yaml", "derivatives.yaml"]), _places(["ops/a.yaml", "ops/b.yaml", "ops/c.yaml", "ops/d.yaml"])
+    (' (acme.yaml, derivatives.yaml)', ' (below ops)')
+    """
+    if len(paths) <= _MOST_NAMED:
+        return f" ({', '.join(paths)})" if paths else ""
+    common = os.path.commonpath([os.path.splitdrive(os.path.abspath(path))[1] for path in paths])
+    return f" (below {path_below(os.getcwd(), common) or common})"
 
 
 def _count(number: int, noun: str) -> str:

@@ -47,7 +47,8 @@ class CheckRequest(NamedTuple):
     With `checks_pytorch`, the inputs are checked too. `operator_files` are like `native_functions.yaml`, with operators
     of other namespaces. `others` are files that are loaded alone, with their dialects. `allowed_paths` are
     files and folders that heads may name although they are outside of their projects. With `tolerant`, what PyTorch's
-    own programs accept is no error. `codes` selects the lints that run; it does not filter other diagnostics.
+    own programs accept is no error. `codes` selects the lints that run; it does not filter other diagnostics. `assumed`
+    are the paths of files of the release that are not under check: the user checks a file in place of another one.
     """
 
     inputs: Inputs
@@ -62,6 +63,7 @@ class CheckRequest(NamedTuple):
     codes: CodeFilter = CodeFilter()
     read_file: Callable[[str], SourceFile] = SourceFile.read
     allowed_paths: tuple[str, ...] = ()
+    assumed: frozenset[str] = frozenset()
 
     @property
     def files(self) -> list[SourceFile]:

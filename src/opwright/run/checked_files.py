@@ -32,6 +32,9 @@ __all__ = ["CheckedFiles", "check_requests"]
 
 _NAMESPACED: Final = re.compile(r"(?m)^\s*-?\s*[\"']?func[\"']?\s*:\s*[\"']?\w+::")
 
+#: What says something about operators that are declared elsewhere.
+_ABOUT_OPERATORS: Final = (DERIVATIVES, DEPRECATED, NATIVE_AOT, SHIM_TABLES)
+
 
 class CheckedFiles(NamedTuple):
     """What a user asks to check.
@@ -135,7 +138,10 @@ def check_requests(
         yield request(with_texts(from_source_path(tree), texts))._replace(checks_pytorch=True)
     others = (rows.operator_files, rows.libraries, rows.backends, rows.selections, rows.others)
     if rows.overlay or any(others) or files.checks_release:
-        yield request(_with_overlay(open_release(), rows.overlay))._replace(
+        inputs = _with_overlay(open_release(), rows.overlay)
+        others_of_release = inputs.names() if rows.overlay and not files.checks_release else ()
+        yield request(inputs)._replace(
+            assumed=frozenset(map(inputs.display_path, others_of_release)).difference(files.all_paths),
             checks_pytorch=bool(rows.overlay) or files.checks_release,
             operator_files=tuple(rows.operator_files),
             libraries=tuple(rows.libraries),
@@ -148,8 +154,9 @@ def check_requests(
 def _with_overlay(inputs: Inputs, texts: dict[str, SourceFile]) -> Inputs:
     """The inputs with files of the user.
 
-    A file of operators alone is not what the release's derivatives are for, so these are left out.
+    What the release says about its own operators, such as derivatives, is left out if the user has others.
     """
-    native = NATIVE_FUNCTIONS.inputs[0]
-    hidden = DERIVATIVES.inputs + DEPRECATED.inputs if native in texts else ()
-    return with_texts(inputs, texts, hidden=frozenset(hidden).difference(texts))
+    if NATIVE_FUNCTIONS.inputs[0] not in texts:
+        return with_texts(inputs, texts)
+    about = [name for name in inputs.names() if any(dialect.recognizes_name(name) for dialect in _ABOUT_OPERATORS)]
+    return with_texts(inputs, texts, hidden=frozenset(about).difference(texts))

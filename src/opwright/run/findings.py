@@ -17,16 +17,22 @@ from opwright.run.layout import check_layout
 from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
 
 __all__ = ["Findings", "find"]
 
 
 class Findings(NamedTuple):
-    """The diagnostics to report, in the order of their places, and how many were suppressed in how many files."""
+    """The diagnostics to report, in the order of their places, how many were suppressed, and the checked files.
+
+    `left_out` are diagnostics about files of the release that no user named, because a user's file replaces one of
+    them.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     suppressed: int
-    file_count: int
+    paths: tuple[str, ...]
+    left_out: int = 0
 
 
 def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inputs]) -> Findings:
@@ -39,15 +45,25 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
         requests += check_requests(files, open_release, sink)
     except Fault as fault:
         sink.add(fault.diagnostic)
+    read: dict[str, SourceFile] = {}
+
+    def read_file(path: str) -> SourceFile:
+        return read.setdefault(path, files.read(path))
+
+    left_out = 0
     for request in requests:
-        sink.extend(check(request._replace(codes=codes)))
+        found = check(request._replace(codes=codes, read_file=read_file))
+        own = [diagnostic for diagnostic in found if _path(diagnostic) not in request.assumed]
+        left_out += len(found) - len(own)
+        sink.extend(own)
     if codes.shows(LAYOUT.code, by_default=LAYOUT.for_others):
         sink.extend(_layout_findings(files))
-    texts = {file.path: file for request in requests for file in request.files}
+    named = {file.path: file for request in requests for file in request.files if file.path not in request.assumed}
+    texts = read | named
     shown = [
         diagnostic
         for diagnostic in sink.sorted()
-        if codes.shows(diagnostic.code, diagnostic.span.file.path if diagnostic.span is not None else "")
+        if codes.shows(diagnostic.code, _path(diagnostic))
         and not (diagnostic.code == UNKNOWN_CONVENTION and ACTIVE.permission.lacks_plugins)
     ]
     has_comments = any(suppressions(text) for text in texts.values())
@@ -58,8 +74,12 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
     if shown:
         ordered.extend(with_fixes(shown))
     # A file of no known kind counts too.
-    paths = {os.path.abspath(path) for path in (*texts, *files.all_paths)}
-    return Findings(ordered.sorted(), suppressed, len(paths))
+    paths = {os.path.abspath(path): path for path in (*texts, *files.all_paths)}
+    return Findings(ordered.sorted(), suppressed, tuple(paths.values()), left_out)
+
+
+def _path(diagnostic: Diagnostic) -> str:
+    return diagnostic.span.file.path if diagnostic.span is not None else ""
 
 
 def _layout_findings(files: CheckedFiles) -> Iterator[Diagnostic]:
