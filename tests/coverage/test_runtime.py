@@ -38,8 +38,9 @@ def differences(
 
 @pytest.fixture(autouse=True)
 def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process finds the module in the working folder."""
+    """The process finds the module, which it does not look for in the working folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
 
 def test_a_process_with_the_kernels_of_the_file_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -393,7 +393,7 @@ def test_a_build_runs_the_plugins_of_its_author(stranger: Stranger, monkeypatch:
 
 
 def test_python_finds_no_modules_in_the_working_folder(stranger: Stranger) -> None:
-    """`python -m opwright` imports nothing from the folder that it works in, as the program `opwright` does not."""
+    """`python -m opwright` imports nothing from the folder that it works in, once it runs."""
     command = [sys.executable, "-m", "opwright", *CHECK]
     subprocess.run(command, cwd=stranger.folder, env=stranger.environment, capture_output=True, check=False)
     assert any("read_text" in text or "l.yaml" in text for event in stranger.events() for text in event)

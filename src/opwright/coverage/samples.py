@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from opwright.source.child import python_program
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
@@ -85,7 +86,7 @@ def run_samples(key: str, modules: Sequence[str]) -> Iterator[SampleResult]:
     """
     first, total = 0, 1
     while first < total:
-        command = [sys.executable, "-c", _PROGRAM, key, str(first), *modules]
+        command = [sys.executable, "-c", python_program(_PROGRAM), key, str(first), *modules]
         with (
             tempfile.TemporaryFile("w+") as complaint,
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaint, text=True) as process,

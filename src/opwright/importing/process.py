@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, cast
 
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.source.child import python_program
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 
@@ -69,7 +70,7 @@ def answer_of(program: str, argument: str, modules: Sequence[str]) -> object:
 
     Raises Fault if it fails.
     """
-    command = [sys.executable, "-c", program, argument, *modules]
+    command = [sys.executable, "-c", python_program(program), argument, *modules]
     shown = ", ".join(f"`{module}`" for module in modules)
     try:
         done = subprocess.run(

@@ -33,6 +33,7 @@ from opwright.release.tree import rules_of
 from opwright.release.version import parse_version
 from opwright.run.loading import load_job
 from opwright.run.request import Request
+from opwright.source.child import python_program
 from opwright.source.codes import NO_SIDE, NOT_GENERATED
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import DUMP_BYTES, FILE_BYTES
@@ -96,7 +97,8 @@ def generated_side(spec: str, python: str, arguments: Sequence[str], environment
     where = ["--source-path", spec] if os.path.isdir(spec) else ["--torch", spec]
     with tempfile.TemporaryDirectory(prefix="opwright-diff-") as out:
         provenance = os.path.join(out, _PROVENANCE)
-        command = [python, "-m", "opwright", "generate", *where, "--out", out, "--provenance", provenance, *arguments]
+        program = python_program("import runpy\nrunpy.run_module('opwright', run_name='__main__', alter_sys=True)")
+        command = [python, "-c", program, "generate", *where, "--out", out, "--provenance", provenance, *arguments]
         try:
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         except OSError as error:

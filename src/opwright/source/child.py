@@ -1,4 +1,4 @@
-"""Child processes: copies of this process that end when it ends, and how many can work at once.
+"""Child processes: copies of this process that end when it ends, how many can work at once, and programs for others.
 
 A child and its parent share two pipes: one for the child's results, and one, the lifeline, on which the parent sends
 the child single bytes. Only the parent holds the writing end of the lifeline, so the lifeline breaks when the parent
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Final, NoReturn
 
-__all__ = ["Child", "Parent", "usable_processes"]
+__all__ = ["Child", "Parent", "python_program", "usable_processes"]
 
 _SECONDS_TO_CLEAN: Final = 0.5
 """How many seconds a child may clean up after its parent has ended."""
@@ -36,6 +36,14 @@ _STOPS: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 #: The parent's ends of the pipes of all its children: a child closes those that it inherits.
 _parent_ends: set[int] = set()
+
+
+def python_program(text: str) -> str:
+    """A text for `python -c` that imports nothing from the working folder, where Python looks first.
+
+    Python 3.10 has no option for it.
+    """
+    return f"import sys\nsys.path[:] = [folder for folder in sys.path if folder]\n{text}"
 
 
 class Parent:

@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.argv[0] = str(spec.origin)
         _run(code, {"__file__": spec.origin, "__spec__": spec, "__loader__": spec.loader, "__package__": spec.parent})
     else:
-        sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
+        # As if Python ran it, the program's folder is first, not the working folder, which `python -m` put there.
+        sys.path[: sys.path[0] == os.getcwd()] = [os.path.dirname(os.path.abspath(program))]
         text = Path(program).read_bytes()
         _run(compile(text, program, "exec", dont_inherit=True), {"__file__": program, "__package__": None})
     return 0

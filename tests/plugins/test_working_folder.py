@@ -1,0 +1,73 @@
+"""Python modules of the working folder are not imported: not by commands, and not by the processes that they start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+BACKEND = "backend: PrivateUse1\ncpp_namespace: acme\nsupported: [abs.out]\n"
+#: Names of modules that Opwright, PyTorch and Python itself import: all of the standard library, and more.
+POISONED = [*sorted(sys.stdlib_module_names), "numpy", "opwright", "torch", "tree_sitter", "typing_extensions", "yaml"]
+POISON = "import sys\nsys.stderr.write('POISON ' + __name__ + '\\n')\nraise SystemExit(99)\n"
+#: Runs that start a Python each, with the exit status and a text that shows that this Python did its work.
+RUNS: list[tuple[Sequence[str], int, str]] = [
+    (("upgraders", "--out", "out"), 0, ""),
+    (("diff", "--output", "INPUTS", "INPUTS", "--only", "headers"), 0, ""),
+    (("import", "--module", "no_such_module", "--out", "imported.yaml"), 1, "No module named 'no_such_module'"),
+    (("import", "--outputs-from", "no_such_module", "ops.cpp", "--out", "o.yaml"), 1, "named 'no_such_module'"),
+    (("coverage", "--backend", "b.yaml", "--runtime", "no_such_module"), 1, "No module named 'no_such_module'"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder whose modules would end each program that imports them."""
+    for name in POISONED:
+        (tmp_path / f"{name}.py").write_text(POISON)
+    (tmp_path / "b.yaml").write_text(BACKEND)
+    (tmp_path / "ops.cpp").write_text('TORCH_LIBRARY(acme, m) { m.def("one(Tensor x) -> Tensor"); }\n')
+    return tmp_path
+
+
+def run(folder: Path, *command: str) -> tuple[int, str]:
+    """The exit status of a command in the folder, and what it prints."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def opwright(*words: str) -> list[str]:
+    """The program as it is installed: its own folder is where Python looks first."""
+    return [str(Path(sys.executable).with_name("opwright")), *words]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"), RUNS, ids=[words[0] + str(number) for number, (words, *_) in enumerate(RUNS)]
+)
+def test_processes_import_no_module_of_the_working_folder(
+    words: Sequence[str], status: int, text: str, folder: Path, reference_inputs: Path
+) -> None:
+    """A process that a command starts finds PyTorch, Opwright and the standard library where the command does."""
+    own = [str(reference_inputs) if word == "INPUTS" else word for word in words]
+    ended, printed = run(folder, *opwright(*own))
+    assert "POISON" not in printed
+    assert (ended, text in printed) == (status, True), printed
+
+
+def test_the_modules_would_be_imported(folder: Path) -> None:
+    """A Python that looks into the working folder imports one of the modules: the test above can fail."""
+    assert run(folder, sys.executable, "-c", "import json") == (99, "POISON json\n")
+
+
+def test_a_program_gets_its_own_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """`opwright.torchgen.run` looks for the modules of a program where Python would, not in the working folder."""
+    program = tmp_path_factory.mktemp("elsewhere") / "program.py"
+    program.write_text("import sys, os\nprint(os.getcwd() in sys.path, sys.path[0] == os.path.dirname(__file__))\n")
+    for name in POISONED:
+        (folder / f"{name}.py").unlink()
+    assert run(folder, sys.executable, "-m", "opwright.torchgen.run", str(program)) == (0, "False True\n")
