@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import opwright
-from tests.engine.project import Project
+from tests.engine.project import Project, files_of
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cmake"
 GENERATORS = {"Ninja": "ninja", "Unix Makefiles": "make"}
@@ -134,3 +134,70 @@ def test_diagnostics_are_shown_as_they_are(project: Project, tmp_path: Path) -> 
     configured = subprocess.run(configure(tmp_path / "build", project), capture_output=True, text=True, check=False)
     assert configured.returncode != 0
     assert faulty.stderr in configured.stderr
+
+
+#: Generates for a backend and for a library, and writes down what the build knows of both.
+LISTS = """\
+cmake_minimum_required(VERSION 3.21)
+project(lists NONE)
+find_package(Opwright REQUIRED)
+foreach(kind backend library)
+  opwright_generate(${kind} OUT "${CMAKE_BINARY_DIR}/${kind}" TORCH auto OPTIONS --${kind} ${kind}.yaml OUTPUTS outputs)
+  file(WRITE "${CMAKE_BINARY_DIR}/${kind}.txt" "${outputs}")
+endforeach()
+"""
+BACKEND = "backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- abs\n"
+LIBRARY = """\
+namespace: acme
+abi: stable
+torch: ">=2.10"
+derivatives: derivatives.yaml
+operators:
+- {func: 'f(Tensor self) -> Tensor', dispatch: {CPU: f}, outputs: like(self)}
+"""
+DERIVATIVES = "- name: f(Tensor self) -> Tensor\n  self: grad\n"
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("ninja") is None, reason="there is no Ninja here")
+def test_lists_follow_every_edit(tmp_path: Path) -> None:
+    """After edits of files, of those that they name and of Opwright itself, a build has the files of a fresh run."""
+    package = shutil.copytree(
+        Path(opwright.__file__).parent, tmp_path / "new/opwright", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    source, build = tmp_path / "source", tmp_path / "build"
+    source.mkdir()
+    texts = {"CMakeLists.txt": LISTS, "backend.yaml": BACKEND, "library.yaml": LIBRARY, "derivatives.yaml": "[]\n"}
+    for name, text in texts.items():
+        (source / name).write_text(text)
+    program = f"env;PYTHONPATH={package.parent};{sys.executable};-m;opwright"
+    settings = {"Opwright_DIR": package / "cmake", "OPWRIGHT_COMMAND": program}
+    run("cmake", "-G", "Ninja", "-S", source, "-B", build, *[f"-D{name}={value}" for name, value in settings.items()])
+
+    def follow(added: set[str]) -> None:
+        """Build, and compare what CMake knows, and what is on disk, with fresh runs."""
+        run("cmake", "--build", build)
+        assert "no work to do" in run("cmake", "--build", build)
+        names = set()
+        for kind in ("backend", "library"):
+            known = (build / f"{kind}.txt").read_text().split(";")
+            fresh = tmp_path / "fresh" / kind
+            words = ("generate", "--out", fresh, f"--{kind}", source / f"{kind}.yaml")
+            run("env", f"PYTHONPATH={package.parent}", sys.executable, "-m", "opwright", *words)
+            made = files_of(fresh)
+            assert files_of(build / kind) == made
+            assert sorted(known) == sorted(str(build / kind / path) for path in made)
+            names |= {Path(path).name for path in made}
+        assert names & {"RegisterAutogradPrivateUse1.cpp", "_autograd.py"} == added
+        shutil.rmtree(tmp_path / "fresh")
+
+    follow(set())
+    (source / "backend.yaml").write_text(BACKEND + "autograd:\n- roll\n")
+    (source / "derivatives.yaml").write_text(DERIVATIVES)
+    follow({"RegisterAutogradPrivateUse1.cpp", "_autograd.py"})
+    (source / "derivatives.yaml").write_text("[]\n")
+    (source / "backend.yaml").write_text(BACKEND)
+    template = package / "emit/library/templates/stable_kernels.h"
+    template.write_text(template.read_text() + "// of another Opwright\n")
+    follow(set())
+    assert any("of another Opwright" in path.read_text() for path in (build / "library").rglob("*.h"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import opwright
 from opwright.files.plain_files import file_status
 from opwright.files.staging import replace_checked_state
 from opwright.incremental import state
@@ -129,6 +131,11 @@ def test_dependency_file_has_inputs_and_outputs(project: Project, tmp_path: Path
     }
     names = {Path(name).name for name in inputs.replace("\\\n", " ").split()}
     assert {"native_functions.yaml", "tags.yaml", "Function.h"} <= names
+    # Another Opwright may write other files.
+    package = Path(opwright.__file__).parent
+    assert {str(package / "__init__.py"), str(package / "emit/aten/declarations.py")} <= set(inputs.split())
+    listed = project.run("--list-outputs=cmake").stdout.partition("opwright_inputs\n")[2]
+    assert set(re.findall('"(.*)"', listed)) == set(inputs.replace("\\\n", " ").split())
     project.run("--depfile", depfile, "--stamp", stamp)
     assert depfile.read_text().startswith(f"{stamp}:")
     os.utime(stamp, (1, 1))

@@ -7,7 +7,7 @@ import os
 from opwright.files.depfile import make_rule
 from opwright.files.plain_files import real_folder, real_path
 from opwright.files.writer import Writer, touch_file
-from opwright.incremental.identity import own_files
+from opwright.incremental.identity import dependencies
 from opwright.incremental.state import load_manifest
 from opwright.source.codes import OVERWRITES
 from opwright.source.diagnostic import Fault
@@ -74,5 +74,5 @@ def write_for_build(arguments: argparse.Namespace, run: Run) -> None:
             raise Fault.at(OVERWRITES, message, help="give it a name of its own")
         targets = sorted(manifest.outputs) if arguments.stamp is None else [arguments.stamp]
         with Writer() as writer:
-            writer.write(target, make_rule(targets, [*inputs, *own_files()]))
+            writer.write(target, make_rule(targets, dependencies(manifest.stamps)))
     write_stamp(arguments.stamp)

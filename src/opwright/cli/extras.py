@@ -15,7 +15,7 @@ from opwright.cli.streams import wants_color
 from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
 from opwright.files.writer import Writer
-from opwright.incremental.identity import Run
+from opwright.incremental.identity import Run, dependencies
 from opwright.source.codes import OUTPUT_DIFFERS
 from opwright.source.diagnostic import Diagnostics
 
@@ -43,11 +43,12 @@ __all__ = [
 ]
 
 
-def print_outputs(plan: Plan, form: str) -> None:
-    """Print the path of every output: one per line, or as a CMake list."""
+def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> None:
+    """Print the path of every output: one per line, or as a CMake list, after which is one of what the run reads."""
     targets = [planned.target for planned in plan.outputs]
     if form == "cmake":
         print(cmake_list("opwright_outputs", targets))
+        print(cmake_list("opwright_inputs", dependencies(stamps)))
     else:
         sys.stdout.writelines(f"{target}\n" for target in targets)
 
@@ -58,7 +59,7 @@ def list_or_check(arguments: argparse.Namespace, session: Session, generation: G
     if arguments.check:
         stale = session.stale_outputs({planned.target for planned in plan.outputs})
         return check_outputs(generation, stale, sink)
-    print_outputs(plan, arguments.list_outputs or "lines")
+    print_outputs(plan, arguments.list_outputs or "lines", session.stamps)
     return True
 
 
@@ -93,7 +94,7 @@ def _write_extras(
     with Writer(journal) as writer:
         if arguments.depfile is not None:
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
-            writer.write(real_path(arguments.depfile), make_rule(targets, input_files(stamps)))
+            writer.write(real_path(arguments.depfile), make_rule(targets, dependencies(stamps)))
         if arguments.provenance is not None:
             from opwright.run.provenance import origins
 
@@ -135,7 +136,7 @@ def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run
     files = [(flag, path) for flag, path in named.items() if path is not None]
     check_overwrites(files, generation, run, input_files(stamps))
     if arguments.depfile is not None:
-        make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], input_files(stamps))
+        make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], dependencies(stamps))
 
 
 def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostics) -> bool:

@@ -190,7 +190,8 @@ def _add_other_ways(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="lines",
         choices=("lines", "cmake"),
-        help="the same; `cmake` prints a command that sets opwright_outputs to the list",
+        help="the same; `cmake` prints commands that set opwright_outputs to the list, and opwright_inputs to what it "
+        "depends on",
     )
     group.add_argument("--check", action="store_true", help="write nothing, and fail if a file on disk differs")
     group.add_argument(

@@ -87,12 +87,8 @@ function(opwright_generate target)
   add_custom_target(${target} ALL DEPENDS "${stamp}")
   set_source_files_properties(${opwright_outputs} PROPERTIES GENERATED TRUE)
 
-  # An entry that comes or goes changes the list of outputs.
-  foreach(name native_functions.yaml tags.yaml)
-    if(arg_SOURCE_PATH AND EXISTS "${arg_SOURCE_PATH}/native/${name}")
-      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${arg_SOURCE_PATH}/native/${name}")
-    endif()
-  endforeach()
+  # Any edit of an input, and another Opwright, may change the list of outputs.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${opwright_inputs})
   if(arg_OUTPUTS)
     set(${arg_OUTPUTS} ${opwright_outputs} PARENT_SCOPE)
   endif()
@@ -118,8 +114,6 @@ function(opwright_add_operator_library target)
   foreach(file IN LISTS arg_YAML)
     list(APPEND libraries --library "${file}")
   endforeach()
-  # The number of generated sources depends on the number of operators.
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${arg_YAML})
   opwright_generate(${target}_code OUT "${out}" TORCH auto OPTIONS ${libraries} ${arg_OPTIONS} OUTPUTS outputs)
   set(sources ${outputs})
   list(FILTER sources INCLUDE REGEX "\\.cpp$")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Stamp: TypeAlias = "list[int | str] | None"
     """The status of a file (see `file_status`) and its SHA-256; None if it is not there."""
 
-__all__ = ["InputStamps", "Run", "own_files", "tool_identity"]
+__all__ = ["InputStamps", "Run", "dependencies", "own_files", "tool_identity"]
 
 #: Folders of the package that no output depends on.
 _UNUSED_FOLDERS = ("__pycache__", "diagnostics")
@@ -136,6 +136,15 @@ def own_files() -> list[str]:
     True
     """
     return sorted(_own_files(_package()))
+
+
+def dependencies(stamps: InputStamps | None) -> list[str]:
+    """The paths on this machine that the outputs of a run depend on: its files and folders, and the own files.
+
+    Dependency files, the list for CMake and the keys of what `inline` keeps are made from it.
+    """
+    inputs = {} if stamps is None else stamps.files | stamps.folders
+    return [*[path for path, state in inputs.items() if state is not None], *own_files()]
 
 
 def _package() -> str:
