@@ -50,6 +50,7 @@ _ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r"}
 #: How generated code passes a kernel of an author.
 _OWN_SIGNATURE: Final = re.compile(r"::opwright::own_signature<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)>")
+_DECLARED_KERNEL: Final = re.compile(r"&::opwright::declared_kernel<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?")
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
 _MOST_HEADERS: Final = 2000
@@ -529,6 +530,9 @@ def _function_name(tokens: Sequence[Token]) -> str | None:
             return _function_name(given[0])
         boxed = _OWN_SIGNATURE.fullmatch("".join(before))
         return boxed[1] if boxed is not None and not given else None
+    declared = _DECLARED_KERNEL.fullmatch("".join([token.text for token in tokens]))
+    if declared is not None:
+        return declared[1]
     plain = tokens[1:] if tokens and tokens[0].text == "&" else tokens
     if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
         return None

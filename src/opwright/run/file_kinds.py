@@ -24,6 +24,9 @@ from opwright.source.text import SourceFile
 __all__ = ["expand_folders", "kind_of", "owners_of", "tree_around"]
 
 _TOP_LEVEL: Final = re.compile(r"(?m)^[\"']?(\w+)[\"']?[ \t]*:")
+#: What only library files have, a list of entries with schemas: the operators of a selection are a mapping.
+_OPERATOR_LIST: Final = re.compile(r"(?m)^[\"']?operators[\"']?[ \t]*:(?:\s|#.*)*-[ \t]")
+_SCHEMA: Final = re.compile(r"(?m)^[ \t-]*[\"']?func[\"']?[ \t]*:")
 #: The head of a library file or a backend file names the file with its derivatives.
 _NAMES_DERIVATIVES: Final = re.compile(r"(?m)^[\"']?derivatives[\"']?[ \t]*:[ \t]*(\S.*)")
 #: How many folders above its own the top of a tree may be.
@@ -36,11 +39,15 @@ def kind_of(file: SourceFile) -> Dialect[Any] | None:
 
     >>> kind_of(SourceFile("acme.yaml", "cpp_namespace: acme\\nbackend: PrivateUse1\\n"))
     <dialect backend>
+    >>> kind_of(SourceFile("acme.yaml", "abi: stable\\noperators:\\n- func: f(Tensor x) -> Tensor\\n"))
+    <dialect library>
     """
     names = {*_TOP_LEVEL.findall(file.text)}
     for field, dialect in (("backend", BACKEND), ("namespace", LIBRARY)):
         if field in names:
             return dialect
+    if _OPERATOR_LIST.search(file.text) is not None and _SCHEMA.search(file.text) is not None:
+        return LIBRARY
     return dialect_of(file)
 
 

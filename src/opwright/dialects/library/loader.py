@@ -23,6 +23,7 @@ from opwright.dialects.library.namespaces import (
     entries_by_namespace,
     namespace_facts,
 )
+from opwright.dialects.library.overloads import overloads_with_dtype
 from opwright.dialects.library.saved import public_operators
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
@@ -200,9 +201,20 @@ def check_entries(
             _report_hidden_tensors(function, report)
         autocast = function.library_fields.autocast
         policies = [autocast.everywhere, *(policy for _, policy in autocast.by_device)]
-        if _APPEND_DTYPE in policies and not any(_appends_dtype(other, function) for other in written):
-            message = f"`{function.name}` has no overload that also takes a `ScalarType`"
-            report.error(codes.AUTOCAST_SCHEMA, message, report.value(function, "autocast"))
+        if _APPEND_DTYPE in policies:
+            _check_dtype_overload(function, written, report)
+
+
+def _check_dtype_overload(function: NativeFunction, functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report a policy of autocast that calls an overload which is missing, or which exists in other builds."""
+    overloads = [*overloads_with_dtype(function, functions)]
+    if not overloads:
+        message = f"`{function.name}` has no overload that also takes a `ScalarType`"
+        report.error(codes.AUTOCAST_SCHEMA, message, report.value(function, "autocast"))
+    elif not any(overload.library_fields.condition == function.library_fields.condition for overload in overloads):
+        message = f"autocast calls `{overloads[0].name}`, which has another condition than `{function.name}`"
+        also = report.other(overloads[0], "this overload")
+        report.error(codes.CONDITIONS_DIFFER, message, report.value(function, "autocast"), also=also)
 
 
 def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> None:
@@ -263,15 +275,6 @@ def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
         message = f"`{group.functional.name}` has declared the outputs already"
         also = report.other(group.functional, "this overload")
         report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
-
-
-def _appends_dtype(overload: NativeFunction, function: NativeFunction) -> bool:
-    """Whether an overload takes the arguments of a function and a dtype after them."""
-    if overload.namespace != function.namespace or overload.name.base != function.name.base:
-        return False
-    types = [argument.type.text for argument in overload.arguments.all]
-    own = [argument.type.text for argument in function.arguments.all]
-    return types in ([*own, "ScalarType"], [*own, "ScalarType?"])
 
 
 def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> None:

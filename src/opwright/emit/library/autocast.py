@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 from opwright.convention import dispatcher
+from opwright.dialects.library.overloads import overloads_with_dtype
 from opwright.emit.aten.backend import members
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.parts import LibraryPart, Section
@@ -16,7 +17,6 @@ from opwright.source.named_tuple import NamedTuple
 
 __all__ = [
     "autocast_policies",
-    "overloads_with_dtype",
     "section",
 ]
 
@@ -92,12 +92,3 @@ def _registration(function: NativeFunction, device: str, policy: str, part: Libr
     callee = f"::{part.library.operators}::{called.name.unambiguous}::call"
     kernel = policy_kernel(policy, device, callee, dispatcher.signature(function).type)
     return f'  m.impl("{function.name.text}", {kernel});'
-
-
-def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFunction]) -> Iterator[NativeFunction]:
-    """The overloads that take the arguments of a function and a dtype after them. Loading has checked for one."""
-    own = [argument.type.text for argument in function.arguments.all]
-    for overload in overloads:
-        types = [argument.type.text for argument in overload.arguments.all]
-        if overload.name.base == function.name.base and types in ([*own, "ScalarType"], [*own, "ScalarType?"]):
-            yield overload

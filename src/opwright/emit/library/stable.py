@@ -18,9 +18,11 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
 from opwright.emit.library.python.overloads import calls_another_form
+from opwright.emit.library.stable_signatures import SIGNATURE_HEADER, declared_check, declared_registration
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
 from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.schema.function import FunctionSchema
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
@@ -138,7 +140,7 @@ def _registrations(unit: StableLibrary) -> list[str]:
         statements = [
             (
                 _condition(function, kernel),
-                f'  m.impl("{function.name.text}", TORCH_BOX(&{qualified_name(kernel.namespace, kernel.name)}));\n',
+                f'  m.impl("{function.name.text}", {_boxed(unit, function.schema, kernel)});\n',
             )
             for function, kernel in unit.kernels()
             if kernel.key is key
@@ -150,6 +152,12 @@ def _registrations(unit: StableLibrary) -> list[str]:
             head = f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {name}, m)"
             texts.append(f"{head} {{\n{_guarded_lines(statements)}}}")
     return texts
+
+
+def _boxed(unit: StableLibrary, schema: FunctionSchema, kernel: Kernel) -> str:
+    """What is registered for a kernel: all that follow from their schemas have types that `TORCH_BOX` reads."""
+    name = qualified_name(kernel.namespace, kernel.name)
+    return declared_registration(name, schema) if unit.has_own_signatures else f"TORCH_BOX(&{name})"
 
 
 def _rules(unit: StableLibrary) -> list[tuple[str, str]]:
@@ -200,6 +208,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
     headers += [STABLE_CALL_HEADER] if calls_python(unit.functions) else []
+    headers += [SIGNATURE_HEADER] if unit.has_own_signatures else []
     return {
         "namespace": unit.library.namespace,
         "kernels_header": f"{unit.path}/kernels.h",
@@ -211,20 +220,28 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
 
 
 def _checks(unit: StableLibrary) -> list[str]:
-    """The comparison of the author's kernels with their schemas, where a header of the author's declares them."""
-    is_checked = unit.includes and not unit.has_own_signatures
-    return [
-        guard(_condition(function, kernel), _check(function, kernel))
-        for function, kernel in (unit.written_kernels() if is_checked else ())
-    ]
+    """The comparison of the author's functions with their schemas, where a header of the author's declares them."""
+    if not unit.includes:
+        return []
+    checks = []
+    for function, kernel in unit.written_kernels():
+        name, operator = qualified_name(kernel.namespace, kernel.name), f"{function.namespace}::{function.name}"
+        if unit.has_own_signatures:
+            text = declared_check(name, function.schema, operator, f"{function.name.unambiguous}_{kernel.key.lower}")
+        else:
+            text = _check("kernel", name, stable.signature(function).type, operator)
+        checks.append(guard(_condition(function, kernel), text))
+    for function in unit.functions_with_rules():
+        name, operator = f"::{function.library_fields.batch_rule}", f"{function.namespace}::{function.name}"
+        text = _check("batching rule", name, stable.rule_signature(function).type, operator)
+        checks.append(guard(function.library_fields.condition, text))
+    return checks
 
 
-def _check(function: NativeFunction, kernel: Kernel) -> str:
-    name, type = qualified_name(kernel.namespace, kernel.name), stable.signature(function).type
-    operator = f"{function.namespace}::{function.name}"
+def _check(role: str, name: str, type: str, operator: str) -> str:
     return (
         f"static_assert(std::is_same_v<decltype({name}), {type}>,\n"
-        f'    "the kernel `{name[2:]}` of `{operator}` must be `{type}`");'
+        f'    "the {role} `{name[2:]}` of `{operator}` must be `{type}`");'
     )
 
 

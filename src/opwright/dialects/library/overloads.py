@@ -1,0 +1,22 @@
+"""Which overload of an operator a policy of autocast calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from opwright.model.native_function import NativeFunction
+
+__all__ = ["overloads_with_dtype"]
+
+
+def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFunction]) -> Iterator[NativeFunction]:
+    """The overloads that take the arguments of a function and a dtype after them.
+
+    Loading reports a function with a policy that needs one if there is none with its condition.
+    """
+    own = [argument.type.text for argument in function.arguments.all]
+    for overload in overloads:
+        types = [argument.type.text for argument in overload.arguments.all]
+        is_named_alike = overload.namespace == function.namespace and overload.name.base == function.name.base
+        if is_named_alike and types in ([*own, "ScalarType"], [*own, "ScalarType?"]):
+            yield overload
