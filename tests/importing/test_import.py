@@ -299,3 +299,32 @@ def test_a_kernel_for_several_keys(library: Path) -> None:
     Path("keys.cpp").write_text(f'TORCH_LIBRARY(acme, m) {{\n  m.def("f(Tensor x) -> Tensor");\n{kernels}}}\n')
     assert imported("keys.cpp") == 0
     assert "dispatch: CPU, CUDA\n" in Path("acme.yaml").read_text()
+
+
+def test_kernels_and_callers_are_told_apart(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a kernel has the C++ name of an operator, functions for callers are in another namespace."""
+    Path("shift.h").write_text("namespace acme { at::Tensor shift(at::Tensor x, int64_t by); }\n")
+    Path("shift.cpp").write_text(
+        '#include "shift.h"\nTORCH_LIBRARY(acme, m) {\n  m.def("shift(Tensor x, int by) -> Tensor");\n'
+        '  m.impl("shift", torch::kCPU, &acme::shift);\n}\n'
+    )
+    assert imported("shift.cpp") == 0
+    assert "cpp_namespace: acme::ops\n" in Path("acme.yaml").read_text()
+    assert imported("shift.cpp", "--check") == 0
+    assert "error" not in capsys.readouterr().err
+
+
+def test_declared_kernels_of_stable_libraries_are_equal(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Generated code registers kernels of the stable interface through a template, of which the name is read."""
+    Path("narrow.h").write_text("Tensor f(const Tensor& q, float scale);\nTensor g(const Tensor& q, double scale);\n")
+    Path("narrow.cpp").write_text(
+        '#include "narrow.h"\nSTABLE_TORCH_LIBRARY(acme, m) {\n  m.def("f(Tensor q, float scale) -> Tensor");\n}\n'
+        'STABLE_TORCH_LIBRARY_IMPL(acme, CPU, m) {\n  m.impl("f", TORCH_BOX(&f));\n}\n'
+    )
+    assert imported("narrow.cpp") == 0
+    assert imported("narrow.cpp", "--check") == 0
+    assert "1 operators are registered alike, 0 differences" in capsys.readouterr().out
+    text = Path("acme.yaml").read_text()
+    Path("acme.yaml").write_text(text.replace("dispatch: CPU", "dispatch: {CPU: g}"))
+    assert imported("narrow.cpp", "--check") == 1
+    assert "`acme::f` differs in its kernels" in capsys.readouterr().out

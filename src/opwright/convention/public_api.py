@@ -41,6 +41,17 @@ def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False
     return text
 
 
+def names(schema: FunctionSchema) -> frozenset[str]:
+    """All names that functions of the public API for an overload may have.
+
+    >>> from opwright.schema import parse_schema
+    >>> sorted(names(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")))
+    ['add_out', 'add_outf', 'add_symint_out', 'add_symint_outf']
+    """
+    forms = (False, True)
+    return frozenset([name(schema, faithful=faithful, symint=symint) for faithful in forms for symint in forms])
+
+
 def cpp_name(function: NativeFunction) -> str:
     """The C++ name of an overload's function in the public API, such as `add_out` for `add.out`."""
     return name(function.schema)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from opwright.convention import public_api
 from opwright.dialects.names import default_kernel_name
 from opwright.importing.operators import ImportedOperator, ImportedOperators
 from opwright.importing.registration import SourcePlace
@@ -48,11 +49,13 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     """The text of the file: operators in the order of the sources, but those that share a section together."""
     operators = imported.operators
     namespace = _most_common([operator.namespace for operator in operators])
-    kernels = [kernel.name.rpartition("::")[0] for operator in operators for kernel in operator.kernels]
-    place = _most_common(kernels)
+    kernels = [kernel.name for operator in operators for kernel in operator.kernels]
+    place = _most_common([kernel.rpartition("::")[0] for kernel in kernels])
     lines = [comment(f"From {', '.join(head.sources)}."), f"namespace: {scalar(namespace)}"]
     if namespace == BUILD_NAMESPACE:
         lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {scalar(head.name)}"]
+    elif _has_callers(operators, namespace, kernels):
+        lines.append(f"cpp_namespace: {namespace}::ops")
     if imported.is_stable:
         lines.append("abi: stable")
         if any(operator.tags for operator in operators):
@@ -75,6 +78,12 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
         lines += _section_lines(section, entries)
     lines += [_comment(where, reason) for where, reason in imported.refused]
     return "\n".join([*lines, ""])
+
+
+def _has_callers(operators: Sequence[ImportedOperator], namespace: str, kernels: Iterable[str]) -> bool:
+    """Whether functions for callers would have the names of kernels in the C++ namespace of the operators' name."""
+    callers = {f"{namespace}::{name}" for operator in operators for name in public_api.names(operator.schema)}
+    return not callers.isdisjoint(kernels)
 
 
 def _most_common(names: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence as Row
 from itertools import chain
 from typing import Final
 
+from opwright.convention import public_api
 from opwright.dialects.backend.values import Releases
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import LIBRARY_ENTRY
@@ -192,6 +193,7 @@ def check_entries(
     else:
         _check_kernels(written, report)
     _check_conditions(written, report)
+    _check_callers(written, report)
     for function in written:
         if function.library_fields.outputs:
             _check_outputs(function, report)
@@ -225,6 +227,26 @@ def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> No
                 message = f"the kernels of `{function.name}` have signatures of their own, so nothing can choose one"
                 help = "remove `kernel_signatures: declared`"
                 report.error(codes.IMPLEMENTATION, message, report.dispatch_key(function, key.name), help=help)
+
+
+def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> None:
+    """Report kernels that C++ would not tell from the functions that generated headers give to callers."""
+    functions = [*functions]
+    callers = {
+        f"{function.library.api}::{name}": function
+        for function in functions
+        for name in public_api.names(function.schema)
+    }
+    for function in functions:
+        for kernel in _own_kernels(function):
+            caller = callers.get(f"{kernel.namespace}::{kernel.name}")
+            if caller is None or kernel.structured:
+                continue
+            name = f"{kernel.namespace}::{kernel.name}"
+            message = f"`{name}` is the function that generated headers give to callers of `{caller.name}`"
+            api = function.library.api
+            help = f"write `cpp_namespace: {api}::ops` in the head, or move the kernel out of `{api}`"
+            report.error(codes.KERNEL_IS_CALLER, message, report.kernel(function, kernel.name), help=help)
 
 
 def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) -> None:
