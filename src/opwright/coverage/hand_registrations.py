@@ -20,8 +20,9 @@ from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import CppSource, parse_cpp
-from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, arguments, closing_index, text_of
+from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, arguments, closing_index, text_of
 
 __all__ = ["HandPlace", "HandRegistrations", "registering_keys"]
 
@@ -133,7 +134,7 @@ class HandRegistrations:
         for header in (*_EVERYWHERE, *_INCLUDE.findall(text)):
             macros |= self._header_macros(f"aten/src/{header}" if header.startswith("ATen/") else header)
         source = parse_cpp(name, text)
-        return _Registrations(name, macros | _with_parameters(source)).of(source.tokens)
+        return _Registrations(source, macros | _with_parameters(source)).of(source.tokens)
 
     def _header_macros(self, header: str) -> dict[str, Macro]:
         macros = self._headers.get(header)
@@ -150,11 +151,12 @@ def _with_parameters(source: CppSource) -> dict[str, Macro]:
 class _Registrations:
     """What the code of a file registers."""
 
-    def __init__(self, file: str, macros: Mapping[str, Macro]) -> None:
-        self._file: Final = file
+    def __init__(self, source: CppSource, macros: Mapping[str, Macro]) -> None:
+        self._file: Final = source.path
         self._macros: Final = macros
-        self._expander: Final = MacroExpander(macros)
-        self._blocks: Final = MacroExpander({name: own for name, own in macros.items() if _BLOCK in own.text})
+        budget = CppBudget(SourceText(source.path, source.text))
+        self._expander: Final = MacroExpander(macros, budget)
+        self._blocks: Final = MacroExpander({name: own for name, own in macros.items() if _BLOCK in own.text}, budget)
 
     def of(self, code: Sequence[Token]) -> Iterator[tuple[str, str, HandPlace]]:
         """The operators in blocks of registrations, with the key and the place. Macros may stand for whole blocks."""

@@ -26,10 +26,10 @@ def check_named_path(path: str, named_by: str, allowed: tuple[str, ...]) -> None
     target = os.path.realpath(path)
     # Build systems link the files of a project into other folders, one by one.
     own = dict.fromkeys(os.path.dirname(of(named_by)) for of in (os.path.abspath, os.path.realpath))
-    if any(_is_below(target, folder) for folder in (*own, *allowed)):
-        return
     projects = [os.path.dirname(file) for file in map(find_project_file, own) if file is not None]
-    if any(_is_below(target, folder) for folder in projects):
+    if any(_is_below(target, folder) for folder in (*own, *allowed, *projects)):
+        if os.path.exists(target) and not os.path.isfile(target):
+            raise Fault.at(FILE_UNREADABLE, f"`{path}` is not a file")
         return
     root = (*projects, *own)[0]
     message = f"`{path}` is outside of `{root}`, the project of the file that names it"

@@ -13,7 +13,10 @@ from opwright.source.yaml_faults import conflict_fault
 if TYPE_CHECKING:
     from opwright.source.text import SourceFile
 
-__all__ = ["first_line", "literal", "node_span", "parse_module"]
+__all__ = ["PARSE_ERRORS", "first_line", "literal", "node_span", "parse_module"]
+
+#: What Python's parser raises for a text, and what it raises for a tree that it cannot write as a text.
+PARSE_ERRORS: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 #: The most characters of a module. Its syntax tree takes a hundred times as much memory.
 _LONGEST: Final = 1_000_000
@@ -28,7 +31,7 @@ def parse_module(file: SourceFile, code: str) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(file.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except PARSE_ERRORS as error:
         conflict = conflict_fault(file)
         if conflict is not None:
             raise conflict from None
@@ -42,7 +45,7 @@ def literal(node: ast.expr) -> object:
     """The value of a constant expression; None for other expressions."""
     try:
         return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except (*PARSE_ERRORS, TypeError):
         return None
 
 

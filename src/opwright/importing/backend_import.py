@@ -19,14 +19,13 @@ from opwright.explain.resolution import Entries, resolve
 from opwright.extension.generated import update_backend_code
 from opwright.importing.cpp_functions import function_of, statements
 from opwright.importing.cpp_reader import read_cpp_sources
-from opwright.importing.registration import RegistrationStatement, SourcePlace
+from opwright.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.tree import rules_of
-from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault, shorten
+from opwright.source.diagnostic import Diagnostics, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import comment, flow_scalar, scalar
@@ -69,9 +68,8 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
         help = "name sources with `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)`"
         if macro is not None:
             help = f"if `{macro}` is a macro, say what it stands for, such as `-D {macro}=PrivateUse1`"
-        raise Fault.at(
-            codes.NO_REGISTRATIONS, "no source registers kernels of PyTorch's operators for a device", help=help
-        )
+        message = "no source registers kernels of PyTorch's operators for a device"
+        raise no_registrations(message, help, read.unread, files)
     importer = _Importer(device, Entries(inputs))
     for row in read.statements:
         importer.add(row)

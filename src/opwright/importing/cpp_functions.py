@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from opwright.source.limits import DEPTH, SCALAR_CHARACTERS
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 from opwright.syntax.cpp_source import CppSource
@@ -44,10 +45,11 @@ def inferred_schema(name: str, result: str, parameters: Sequence[str], aliases: 
     >>> inferred_schema("f", "std::tuple<at::Tensor, int64_t>", ["const at::Tensor&", "std::optional<double>"], {})
     'f(Tensor _0, float? _1) -> (Tensor _0, int _1)'
     """
-    parameters = [_ALIASED.sub(lambda match: aliases.get(match[0], match[0]), text) for text in parameters]
-    result = _ALIASED.sub(lambda match: aliases.get(match[0], match[0]), result)
-    types = list(map(_schema_type, parameters))
-    returned = plain_cpp_type(result)
+    named = [_ALIASED.sub(lambda match: aliases.get(match[0], match[0]), text) for text in (*parameters, result)]
+    if any(text.count("<") > DEPTH or len(text) > SCALAR_CHARACTERS for text in named):
+        return None
+    types = list(map(_schema_type, named[:-1]))
+    returned = plain_cpp_type(named[-1])
     match = _TEMPLATE.fullmatch(returned)
     if returned == "void":
         results: list[str | None] = []
@@ -226,16 +228,16 @@ def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -
 
 def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:
     """The parameters of a function. A comma between the angle brackets of a type divides none."""
-    parameters: list[Sequence[Token]] = []
-    depth = 0
+    places: list[tuple[int, int]] = []
+    depth, start, end = 0, opening + 1, opening
     for part in arguments(head, opening):
+        # A comma is between parts, and between them alone.
+        start, end = end + 1 if not depth else start, end + 1 + len(part)
         if depth:
-            start = head.index(parameters[-1][0])
-            parameters[-1] = head[start : head.index(part[-1]) + 1]
-        else:
-            parameters.append(part)
+            places.pop()
+        places.append((start, end))
         depth += sum((token.text == "<") - (token.text == ">") for token in part)
-    return parameters
+    return [head[first:last] for first, last in places]
 
 
 def _type_of(parameter: Sequence[Token]) -> str:

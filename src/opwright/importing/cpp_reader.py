@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -21,8 +22,11 @@ from opwright.importing.cpp_functions import (
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.runtime_keys import runtime_keys
+from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
+from opwright.source.limits import SOURCE_REGISTRATIONS
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CppSource, parse_cpp, read_cpp, registering_macros, with_registrations
 from opwright.syntax.cpp_tokens import Macro, Token, arguments, closing_index, cpp_tokens, text_of
@@ -46,14 +50,22 @@ _WRAPPERS: Final = frozenset(
 #: PyTorch's macros for operators under autocast, in `ATen/autocast_mode.h`. The device is in the name, or the first
 #: argument; then come operator, overload and policy. Those that call another overload name the operator second.
 _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
-_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
-_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r"}
+_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_RAW: Final = re.compile(r'\w*"([^(]*)\((.*)\)\1"', re.DOTALL)
 #: How generated code passes a kernel of an author.
 _OWN_SIGNATURE: Final = re.compile(r"::opwright::own_signature<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)>")
 _DECLARED_KERNEL: Final = re.compile(r"&::opwright::declared_kernel<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?")
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
 _MOST_HEADERS: Final = 2000
+#: Declarations of one name that are remembered.
+_MOST_OVERLOADS: Final = 200
+_WORD: Final = re.compile(r"\w+")
+#: Tokens of an argument that passes a function by its name.
+_LONGEST_KERNEL: Final = 500
+#: Tokens of the declaration of an alias; a longer one is no type of schemas.
+_LONGEST_ALIAS: Final = 100
 
 
 class CppRegistrations(NamedTuple):
@@ -131,9 +143,10 @@ def _headers_of(sources: Sequence[CppSource]) -> Iterator[CppSource]:
         if path not in seen:
             seen.add(path)
             try:
-                header = parse_cpp(path, SourceFile.read(path).text)
+                text = SourceFile.read_plain(path).text
             except Fault:
                 continue
+            header = parse_cpp(path, text)
             yield header
             waiting += _included_files(header)
 
@@ -158,9 +171,16 @@ class _Reader:
     ) -> None:
         self._sources = sources
         seen = {os.path.realpath(source.path) for source in headers_too}
-        self._more_headers = [file for file in more_headers if os.path.realpath(file.path) not in seen]
+        #: Other headers by the words in them.
+        self._more_headers: dict[str, list[SourceFile]] = {}
+        for file in more_headers:
+            if os.path.realpath(file.path) not in seen:
+                for word in set(_WORD.findall(file.text)):
+                    self._more_headers.setdefault(word, []).append(file)
+        self._read_headers: set[str] = set()
         self._macros = {name: text for source in reversed(headers_too) for name, text in source.words.items()}
         self._macros.update(macros)
+        #: By their whole names.
         self._functions: dict[str, list[CppFunction]] = {}
         self._headers: dict[str, None] = {}
         self._undeclared: dict[str, None] = {}
@@ -174,20 +194,22 @@ class _Reader:
             for statement in statements(source):
                 texts = [token.text for token in statement.head]
                 if texts[:1] == ["namespace"] and texts[2:3] == ["="]:
-                    self._namespaces[texts[1]] = text_of(statement.head[3:])
+                    self._namespaces[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
                 elif texts[:1] == ["using"] and texts[2:3] == ["="]:
-                    self._aliases[texts[1]] = text_of(statement.head[3:])
-                elif texts[:1] == ["typedef"] and len(texts) > 2:
+                    self._aliases[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
+                elif texts[:1] == ["typedef"] and 2 < len(texts) < _LONGEST_ALIAS:
                     self._aliases[texts[-1]] = text_of(statement.head[1:-1])
                 self._add_function(statement, source)
 
     def _add_function(self, statement: Statement, source: CppSource) -> None:
         function = function_of(statement, source.path)
         if function is not None:
-            self._functions.setdefault(function.name.rpartition("::")[2], []).append(function)
+            overloads = self._functions.setdefault(function.name, [])
+            if len(overloads) < _MOST_OVERLOADS:
+                overloads.append(function)
 
     def read(self) -> CppRegistrations:
-        read = [registration for source in self._sources for registration in self._read_source(source)]
+        read = [registration for source in self._sources for registration in self._registrations_of(source)]
         classes = {given.name: given for source in self._sources for given in autograd_classes(source)}
         applied = [
             (function, classes[name]) for source in self._sources for name, function in applied_classes(source, classes)
@@ -207,10 +229,20 @@ class _Reader:
             self._fallbacks,
         )
 
+    def _registrations_of(self, source: CppSource) -> list[RegistrationStatement]:
+        rows = list(islice(self._read_source(source), SOURCE_REGISTRATIONS + 1))
+        if len(rows) > SOURCE_REGISTRATIONS:
+            file = SourceText(source.path, source.text)
+            start = file.line_starts[rows[-1].place.first - 1]
+            message = f"the source registers more than {SOURCE_REGISTRATIONS:,} operators and kernels"
+            raise Fault.at(TOO_MUCH_WORK, message, file.span(start))
+        return rows
+
     def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
         for statement in statements(source):
-            for index, token in enumerate(statement.head):
-                if token.kind != "name" or index + 1 == len(statement.head) or statement.head[index + 1].text != "(":
+            end = 0
+            for index, token in enumerate(statement.head[:-1]):
+                if index < end or token.kind != "name" or statement.head[index + 1].text != "(":
                     continue
                 if statement.body and (match := _BLOCK.fullmatch(token.text)):
                     given = arguments(statement.head, index + 1)
@@ -222,8 +254,9 @@ class _Reader:
                             self._add_whole(statement, [call.place for call in calls])
                         for call in calls:
                             yield from self._registration(call, block)
+                        break
                 elif token.text == "RegisterOperators":
-                    rows = [*self._read_chain(statement, index, source)]
+                    rows, end = self._read_chain(statement, index, source)
                     self._add_whole(statement, [row.place for row in rows])
                     yield from rows
 
@@ -250,25 +283,33 @@ class _Reader:
             if match is None or body[index + 1].text != "(":
                 continue
             given = [text_of(part) for part in arguments(body, index + 1)][0 if match["device"] else 1 :]
+            end = min(closing_index(body, index + 1), len(body) - 1)
+            place = SourcePlace(path, body[index].line, body[end].line)
+            if len(given) < (2 if match["named"] is None else 3):
+                self._unread.append((place, f"`{match[0]}` names no operator with a policy"))
+                continue
             name = ".".join(given[:-1]) if match["named"] is None else given[1].strip('"')
-            place = SourcePlace(path, body[index].line, body[closing_index(body, index + 1)].line)
             yield RegistrationStatement(
                 block.namespace, name, place, keys=(block.key,), conditions=body[index].conditions, policy=given[-1]
             )
 
-    def _read_chain(self, statement: Statement, index: int, source: CppSource) -> Iterator[RegistrationStatement]:
-        """The operators of `RegisterOperators("acme::f", &f).op(...)`."""
+    def _read_chain(
+        self, statement: Statement, index: int, source: CppSource
+    ) -> tuple[list[RegistrationStatement], int]:
+        """The operators of `RegisterOperators("acme::f", &f).op(...)`, and the index of its last bracket."""
         tokens = statement.head
+        rows: list[RegistrationStatement] = []
         block = _Block("", "", statement.scope, False)
         method = "op"
         while index + 1 < len(tokens) and tokens[index + 1].text == "(":
             given, end = arguments(tokens, index + 1), closing_index(tokens, index + 1)
             if given and method == "op":
                 place = SourcePlace(source.path, tokens[index].line, tokens[min(end, len(tokens) - 1)].line)
-                yield from self._registration(_Statement("def", given, place, tokens[index].conditions), block)
+                rows += self._registration(_Statement("def", given, place, tokens[index].conditions), block)
             if end + 2 >= len(tokens) or tokens[end + 1].text != ".":
-                return
+                return rows, end
             index, method = end + 2, tokens[end + 2].text
+        return rows, index
 
     def _registration(self, call: _Statement, block: _Block) -> Iterator[RegistrationStatement]:
         """What a call of `def` or `impl` registers."""
@@ -355,30 +396,24 @@ class _Reader:
     def _header_of(self, function: CppFunction) -> CppFunction | None:
         """The declaration of a function in a header, with the same types if there is one."""
         plain = function.name.rpartition("::")[2]
-        declared = [own for own in self._functions[plain] if own.path.endswith(CPP_HEADERS)]
-        if not any(own.name == function.name for own in declared):
-            for file in [file for file in self._more_headers if plain in file.text]:
-                self._more_headers.remove(file)
+        declared = [own for own in self._functions[function.name] if own.path.endswith(CPP_HEADERS)]
+        if not declared:
+            for file in [own for own in self._more_headers.get(plain, ()) if own.path not in self._read_headers]:
+                self._read_headers.add(file.path)
                 header = read_cpp(file.path, file.text)
                 for statement in statements(header):
                     self._add_function(statement, header)
-            declared = [own for own in self._functions[plain] if own.path.endswith(CPP_HEADERS)]
-        declared = [own for own in declared if own.name == function.name]
+            declared = [own for own in self._functions[function.name] if own.path.endswith(CPP_HEADERS)]
         return next((own for own in declared if own.parameters == function.parameters), next(iter(declared), None))
 
     def _find(self, name: str, scope: Sequence[str], path: str) -> CppFunction | None:
         """The function that a name means in a scope of a file, which may have others of the name than headers."""
         wanted = name.removeprefix("::")
-        named = self._functions.get(wanted.rpartition("::")[2], [])
         levels = [part for part in scope if part]
         for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
-            full = "::".join([*levels[:depth], wanted])
-            same = [function for function in named if function.name == full]
+            same = self._functions.get("::".join([*levels[:depth], wanted]), [])
             if same:
-                order = {
-                    function: (function.path != path, not function.path.endswith(CPP_HEADERS)) for function in same
-                }
-                return min(same, key=lambda function: order[function])
+                return min(same, key=lambda own: (own.path != path, not own.path.endswith(CPP_HEADERS)))
         return None
 
     def _with_inferred_schema(self, row: RegistrationStatement) -> RegistrationStatement:
@@ -423,7 +458,7 @@ def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[
         first = index
         while index + 3 < len(body) and body[index + 1].text == ".":
             method, opening = body[index + 2].text, index + 3
-            if body[opening].text == "<":
+            if body[opening].text != "(":
                 break
             end = closing_index(body, opening)
             after = body[end + 1] if end + 1 < len(body) else None
@@ -448,21 +483,29 @@ def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | Non
         tokens = [token for piece in pieces for token in piece]
     if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
         return None
-    return "".join(map(_quoted_text, tokens))
+    values = list(map(_quoted_text, tokens))
+    return None if None in values else "".join(map(str, values))
 
 
-def _quoted_text(token: Token) -> str:
+def _quoted_text(token: Token) -> str | None:
+    """The value of a quotation; None if it has none, or one that is not UTF-8."""
     if token.kind == "raw":
-        return token.text[token.text.index("(") + 1 : token.text.rindex(")")]
+        raw = _RAW.fullmatch(token.text)
+        return raw[2] if raw is not None else None
     inside = token.text[token.text.index('"') + 1 : -1].replace("\\\n", "")
-
-    def value(match: re.Match[str]) -> str:
-        octal, hexadecimal, other = match.groups()
-        if octal or hexadecimal:
-            return chr(int(octal, 8) if octal else int(hexadecimal, 16))
-        return _ESCAPED.get(other, str(other))
-
-    return _ESCAPE.sub(value, inside)
+    value, end = bytearray(), 0
+    try:
+        for escape in _ESCAPE.finditer(inside):
+            octal, hexadecimal, short, long, other = escape.groups()
+            value += inside[end : escape.start()].encode()
+            if octal or hexadecimal:
+                value.append(int(octal, 8) if octal else int(hexadecimal, 16))
+            else:
+                value += (chr(int(short or long, 16)) if short or long else _ESCAPED.get(other, str(other))).encode()
+            end = escape.end()
+        return (value + inside[end:].encode()).decode()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _tags_of(tokens: Sequence[Token]) -> list[str]:
@@ -514,6 +557,8 @@ def _forwarded_name(tokens: Sequence[Token]) -> str | None:
 
 def _function_name(tokens: Sequence[Token]) -> str | None:
     """The name of the function that an argument passes; None if it passes something else."""
+    if len(tokens) > _LONGEST_KERNEL:
+        return None
     if len(tokens) > 2 and tokens[-1].text == ")":
         opening = len(tokens) - 1
         depth = 0

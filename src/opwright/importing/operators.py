@@ -106,12 +106,14 @@ class _Operator:
             ]
         if not definitions:
             return
-        own = [row for row in statements if not row.schema or row in definitions]
+        defining = set(definitions)
+        own = [row for row in statements if not row.schema or row in defining]
         added = [row for row in own if _is_python(row) and not _is_python(definitions[0])]
         for row in added:
             what = next((_ADVICE[key] for key in row.keys if key in _ADVICE), "it stays")
             self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
-        self._build(definitions, [row for row in own if row not in added])
+        staying = set(added)
+        self._build(definitions, [row for row in own if row not in staying])
 
     def _definitions(self, statements: Sequence[RegistrationStatement]) -> list[RegistrationStatement]:
         """The statements with the schema of the first of them; others stay."""
@@ -154,6 +156,7 @@ class _Operator:
                 kernels.setdefault(key, []).append(row)
         several = [rows[1] for rows in kernels.values() if len({row.kernel for row in rows}) > 1]
         is_by_hand = bool(by_hand or several)
+        defining = set(definitions)
         if is_by_hand:
             row = (by_hand or several)[0]
             what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {', '.join(row.keys)}"
@@ -161,7 +164,7 @@ class _Operator:
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
             notes.append((row.place, f"the kernels stay by hand, because of {what}"))
         for row in statements:
-            is_definition = row in definitions
+            is_definition = row in defining
             if not is_by_hand or (is_definition and not row.keys):
                 self.taken.append(row.place)
             elif not row.place.first:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from opwright.dialects.python_source import PARSE_ERRORS, parse_module
 from opwright.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import META, devices
+from opwright.source.codes import UNKNOWN_FORM
+from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -59,21 +63,29 @@ def _type(node: ast.expr | None) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
             return _type(ast.parse(node.value, mode="eval").body)
-        except SyntaxError:
+        except PARSE_ERRORS:
             return None
     if isinstance(node, (ast.Name, ast.Attribute)):
-        return _TYPES.get(ast.unparse(node).rpartition(".")[2])
+        return _TYPES.get(_source_of(node).rpartition(".")[2])
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         sides = [side for side in (node.left, node.right) if not _is_none(side)]
         inner = _type(sides[0]) if len(sides) == 1 else None
         return None if inner is None else f"{inner}?"
     if isinstance(node, ast.Subscript):
-        outer, inner = ast.unparse(node.value).rpartition(".")[2], _type(node.slice)
+        outer, inner = _source_of(node.value).rpartition(".")[2], _type(node.slice)
         if inner is not None and outer == "Optional":
             return f"{inner}?"
         if inner is not None and outer in _LISTS:
             return f"{inner}[]"
     return None
+
+
+def _source_of(node: ast.expr) -> str:
+    """The source of an expression; empty for one that Python cannot write, such as an integer of 5,000 digits."""
+    try:
+        return ast.unparse(node)
+    except PARSE_ERRORS:
+        return ""
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -83,7 +95,7 @@ def _is_none(node: ast.expr) -> bool:
 def _result(node: ast.expr | None) -> str | None:
     if node is None or _is_none(node):
         return "()"
-    outer = ast.unparse(node.value).rpartition(".")[2] if isinstance(node, ast.Subscript) else ""
+    outer = _source_of(node.value).rpartition(".")[2] if isinstance(node, ast.Subscript) else ""
     if isinstance(node, ast.Subscript) and outer in ("tuple", "Tuple"):
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         types = [type for item in items if (type := _type(item)) is not None]
@@ -94,14 +106,16 @@ def _result(node: ast.expr | None) -> str | None:
 def _default(node: ast.expr) -> str | None:
     try:
         value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        text = ast.unparse(node)
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        if value is None or isinstance(value, (bool, int, float)):
+            return str(value)
+    except (*PARSE_ERRORS, TypeError):
+        text = _source_of(node)
         # A dtype such as `torch.float32` is written without the module.
         return text.removeprefix("torch.") if text.startswith("torch.") else None
     if isinstance(value, str):
         return json.dumps(value)
-    if value is None or isinstance(value, (bool, int, float)):
-        return str(value)
     return None
 
 
@@ -136,12 +150,17 @@ def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
     unread: list[tuple[SourcePlace, str]] = []
     for file in files:
         try:
-            tree = ast.parse(file.text)
-        except (SyntaxError, ValueError, RecursionError) as error:
-            unread.append((SourcePlace(file.path, 0, 0), f"the source is not Python of this version: {error}"))
+            tree = parse_module(file, UNKNOWN_FORM)
+        except Fault as fault:
+            line = fault.diagnostic.span.line if fault.diagnostic.span is not None else 1
+            reason = fault.diagnostic.message.removeprefix("this is not Python: ")
+            unread.append((SourcePlace(file.path, line, line), f"the source is not Python of this version: {reason}"))
             continue
         reader = _Reader(file.path)
-        reader.read(tree)
+        try:
+            reader.read(tree)
+        except RecursionError:
+            unread.append((SourcePlace(file.path, 0, 0), "the source nests too deeply"))
         statements += reader.statements
         unread += reader.unread
     return SourceRegistrations(statements, unread)
@@ -168,7 +187,7 @@ class _Reader:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 self._read_library(node)
             elif isinstance(node, ast.Assign) and self._full_name(node.value).startswith(_LIBRARY):
-                self._names.update({ast.unparse(target): self._full_name(node.value) for target in node.targets})
+                self._names.update({_source_of(target): self._full_name(node.value) for target in node.targets})
         decorators: set[ast.AST] = set()
         for node in nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -186,13 +205,13 @@ class _Reader:
         if self._library_function(call) == "Library" and texts and texts[0]:
             key = texts[2] if len(texts) > 2 else ""
             for target in node.targets:
-                self._libraries[ast.unparse(target)] = _Library(texts[0], key or "")
+                self._libraries[_source_of(target)] = _Library(texts[0], key or "")
 
     def _full_name(self, node: ast.expr) -> str:
         """The dotted name that a name stands for; empty for other expressions."""
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return ""
-        head, dot, rest = ast.unparse(node).partition(".")
+        head, dot, rest = _source_of(node).partition(".")
         return f"{self._names.get(head, head)}{dot}{rest}"
 
     def _library_function(self, call: ast.Call) -> str:
@@ -203,7 +222,7 @@ class _Reader:
     def _read_call(self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None) -> None:
         place = SourcePlace(self._path, call.lineno, call.end_lineno or call.lineno)
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        owner = self._libraries.get(ast.unparse(call.func.value)) if isinstance(call.func, ast.Attribute) else None
+        owner = self._libraries.get(_source_of(call.func.value)) if isinstance(call.func, ast.Attribute) else None
         called = self._library_function(call)
         if owner is not None and method in ("define", "impl"):
             self._add_by_library(method, call, owner, place)
@@ -218,7 +237,7 @@ class _Reader:
         """A call of `Library.define` or `Library.impl`."""
         text = _text(call.args[0]) if call.args else None
         if not text:
-            self.unread.append((place, f"the name is `{ast.unparse(call)[:60]}`, not a text"))
+            self.unread.append((place, f"the name is `{_source_of(call)[:60]}`, not a text"))
             return
         namespace, _, name = text.partition("(")[0].rpartition("::")
         row = RegistrationStatement(namespace or owner.namespace, name.strip(), place)
@@ -228,7 +247,7 @@ class _Reader:
             return
         given = call.args[2] if len(call.args) > 2 else _keyword(call, "dispatch_key")
         key = (_text(given) if given is not None else None) or owner.key or "CompositeImplicitAutograd"
-        function = ast.unparse(call.args[1])[:60] if len(call.args) > 1 else "a function"
+        function = _source_of(call.args[1])[:60] if len(call.args) > 1 else "a function"
         self.statements.append(row._replace(keys=(key,), by_hand=function))
 
     def _add_definition(self, call: ast.Call, place: SourcePlace) -> None:
@@ -270,7 +289,7 @@ class _Reader:
     ) -> None:
         """What adds a kernel to an operator that is named by its text, or by a library and its name."""
         given = list(call.args)
-        owner = self._libraries.get(ast.unparse(given[0])) if given else None
+        owner = self._libraries.get(_source_of(given[0])) if given else None
         texts = [_text(argument) for argument in (given[1:] if owner is not None else given)]
         if not texts or not texts[0]:
             return
@@ -278,7 +297,7 @@ class _Reader:
         key = _ADDERS[called] or (texts[1] if len(texts) > 1 and texts[1] else "")
         key = _DEVICE_KEYS.get(key, key) or (owner.key if owner is not None else "") or _DEFAULT_KEY
         namespace = namespace or (owner.namespace if owner is not None else "")
-        shown = function.name if function is not None else ast.unparse(given[-1])[:60]
+        shown = function.name if function is not None else _source_of(given[-1])[:60]
         self.statements.append(RegistrationStatement(namespace, name, place, keys=(key,), by_hand=shown))
 
 
@@ -306,5 +325,5 @@ def _tags(call: ast.Call) -> Iterator[str]:
     """The tags that a call names as `torch.Tag.core`."""
     node = _keyword(call, "tags")
     for part in ast.walk(node) if node is not None else ():
-        if isinstance(part, ast.Attribute) and ast.unparse(part.value).rpartition(".")[2] == "Tag":
+        if isinstance(part, ast.Attribute) and _source_of(part.value).rpartition(".")[2] == "Tag":
             yield part.attr

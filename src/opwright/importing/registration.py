@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opwright.source.codes import NO_REGISTRATIONS
+from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.text import SourceFile
 
-__all__ = ["RegistrationStatement", "SourcePlace", "SourceRegistrations"]
+__all__ = ["RegistrationStatement", "SourcePlace", "SourceRegistrations", "no_registrations"]
 
 
 class SourcePlace(NamedTuple):
@@ -44,6 +47,21 @@ class RegistrationStatement(NamedTuple):
     notes: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     policy: str = ""
+
+
+def no_registrations(
+    message: str, help: str, unread: Sequence[tuple[SourcePlace, str]], files: Sequence[SourceFile]
+) -> Fault:
+    """The fault of sources that register nothing (E2401), at the first place with something that was not read."""
+    texts = {file.path: file for file in files}
+    for place, reason in unread:
+        file = texts.get(place.path)
+        if file is not None and place.first:
+            line = min(place.first, file.line_count)
+            start = file.offset(line)
+            span = file.span(start, start + len(file.line_text(line)))
+            return Fault.at(NO_REGISTRATIONS, message, span, label=reason, help=help)
+    return Fault.at(NO_REGISTRATIONS, message, help=help)
 
 
 class SourceRegistrations(NamedTuple):

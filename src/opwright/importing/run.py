@@ -18,7 +18,7 @@ from opwright.importing.library_file import LibraryHead, library_text
 from opwright.importing.operators import ImportedOperator, ImportedOperators, import_operators
 from opwright.importing.process import read_modules
 from opwright.importing.python_reader import read_python_sources
-from opwright.importing.registration import RegistrationStatement, SourcePlace
+from opwright.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source import codes
@@ -82,7 +82,7 @@ class ReadOperators(NamedTuple):
 
 def read_operators(request: ImportRequest) -> ReadOperators:
     """The operators of a request. Raises Fault if there are none, or if they cannot be in one file."""
-    files = [SourceFile.read(path) for path in _paths(request.sources)]
+    files = [SourceFile.read_plain(path) for path in _paths(request.sources)]
     cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
     python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
@@ -94,11 +94,14 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if request.modules:
         statements += read_modules(request.modules)
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
-    imported = _with_outputs([row for row in statements if row not in drafts.taken], request.fakes)
+    drafted = set(drafts.taken)
+    imported = _with_outputs([row for row in statements if row not in drafted], request.fakes)
     if not imported.operators:
         names = ", ".join([*request.sources, *request.modules])
         help = "name sources with `TORCH_LIBRARY` or `torch.library`"
-        raise Fault.at(codes.NO_REGISTRATIONS, f"there are no registrations in {names or 'no source'}", help=help)
+        message = f"there are no registrations in {names or 'no source'}"
+        reasons = (*imported.refused, *imported.left, *read.unread, *from_python.unread)
+        raise no_registrations(message, help, reasons, files)
     for namespace, macro in read.unknown_macros.items():
         # The library file can leave this one to the build.
         if namespace == BUILD_NAMESPACE:
@@ -126,11 +129,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
             derivatives=os.path.relpath(request.derivatives, folder).replace(os.sep, "/"),
             derivative_headers=tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in called]),
         )
-    # A line may have several statements, some of which stay.
-    staying = {line for place, _ in left for line in _lines(place)}
-    taken = [*imported.taken, *[row.place for row in drafts.taken]]
-    taken = [place for place in taken if staying.isdisjoint(_lines(place))]
-    wholes = [whole for whole, inside in read.wholes if set(taken).issuperset(inside)]
+    taken = _without_lines([*imported.taken, *[row.place for row in drafts.taken]], [place for place, _ in left])
+    replaced = set(taken)
+    wholes = [whole for whole, inside in read.wholes if replaced.issuperset(inside)]
     deletable = [*taken, *wholes, *drafts.deletable]
     return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable)
 
@@ -172,7 +173,7 @@ def _check_absent(paths: Iterable[str]) -> None:
 
 def read_backend(sources: Sequence[str], macros: Mapping[str, str], torch: str) -> BackendImport:
     """The backend file for what sources register. Raises Fault if they register nothing for a device."""
-    files = [SourceFile.read(path) for path in _paths(sources) if path.endswith(CPP_SUFFIXES)]
+    files = [SourceFile.read_plain(path) for path in _paths(sources) if path.endswith(CPP_SUFFIXES)]
     return import_backend(files_with_registrations(files), macros, torch)
 
 
@@ -181,8 +182,7 @@ def write_backend(imported: BackendImport, out: str, *, force: bool) -> Written:
     if not force:
         _check_absent([out])
     write_file(out, imported.text.encode())
-    staying = {line for place, _ in imported.left for line in _lines(place)}
-    taken = [place for place in imported.taken if staying.isdisjoint(_lines(place))]
+    taken = _without_lines(imported.taken, [place for place, _ in imported.left])
     return Written(len(imported.registered), _ranges(taken), imported.left)
 
 
@@ -204,18 +204,28 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Regis
     return compare_registrations(read.imported.operators, generated)
 
 
-def _lines(place: SourcePlace) -> list[tuple[str, int]]:
-    """The lines of a place, each with its file; none of what a process says."""
-    return [(place.path, line) for line in range(place.first, place.last + 1) if line]
+def _without_lines(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> list[SourcePlace]:
+    """The places without a line that stays. A line may have several statements, some of which stay."""
+    kept = _lines(staying)
+    return [place for place in places if kept.get(place.path, set()).isdisjoint(_line_numbers(place))]
+
+
+def _lines(places: Iterable[SourcePlace]) -> dict[str, set[int]]:
+    """The lines of places by file; none of what a process says."""
+    lines: dict[str, set[int]] = {}
+    for place in places:
+        if place.first:
+            lines.setdefault(place.path, set()).update(_line_numbers(place))
+    return lines
+
+
+def _line_numbers(place: SourcePlace) -> range:
+    return range(place.first, place.last + 1)
 
 
 def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
     """The lines by file, such as `3-7, 12`."""
-    lines: dict[str, set[int]] = {}
-    for place in places:
-        for path, line in _lines(place):
-            lines.setdefault(path, set()).add(line)
-    return {path: _range_text(sorted(own)) for path, own in lines.items()}
+    return {path: _range_text(sorted(own)) for path, own in _lines(places).items()}
 
 
 def _range_text(lines: Sequence[int]) -> str:

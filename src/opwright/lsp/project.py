@@ -144,7 +144,7 @@ class Project:
         if path in self._texts:
             return self._texts[path]
         try:
-            return SourceFile.read(path) if os.path.isfile(path) else None
+            return SourceFile.read_plain(path) if os.path.isfile(path) else None
         except (Fault, ValueError):
             return None
 

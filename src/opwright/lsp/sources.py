@@ -97,7 +97,12 @@ def _parsed(source: SourceFile) -> Iterator[tuple[str, Span, bool]]:
 @lru_cache(maxsize=256)
 def _parsed_text(path: str, text: str) -> tuple[tuple[str, int, int, bool], ...]:
     functions = []
-    for statement in statements(read_cpp(path, text)):
+    try:
+        source = read_cpp(path, text)
+    except Fault:
+        # A source that asks for too much work has no functions to go to.
+        return ()
+    for statement in statements(source):
         function = function_of(statement, path)
         if function is not None:
             name = next(pair[0] for pair in pairwise(statement.head) if pair[1].text == "(")
@@ -138,7 +143,7 @@ def helper_functions(inputs: Inputs, name: str) -> list[Span]:
     defined: list[Span] = []
     for header in dict.fromkeys([str(span.file.path) for span in declared]):
         try:
-            source = SourceFile.read(os.path.splitext(header)[0] + ".cpp")
+            source = SourceFile.read_plain(os.path.splitext(header)[0] + ".cpp")
         except Fault:
             continue
         defined += [own.span for own in declared_helpers(source).get(name, ())]

@@ -101,6 +101,6 @@ def _settings(folder: str) -> Settings:
     """The settings of the project in a folder; those with faults are left out."""
     path = find_settings(folder)
     try:
-        return NO_SETTINGS if path is None else load_settings(SourceFile.read(path), Diagnostics())
+        return NO_SETTINGS if path is None else load_settings(SourceFile.read_plain(path), Diagnostics())
     except Fault:
         return NO_SETTINGS

@@ -92,7 +92,7 @@ def port_sources(request: PortRequest) -> Ported:
     if not paths:
         message = f"there are no C++ sources in {', '.join(request.sources)}"
         raise Fault.at(codes.NO_CPP_SOURCES, message, help="name C++ sources, or folders with them")
-    texts = {path: SourceFile.read(path).text.encode() for path in paths}
+    texts = {path: SourceFile.read_plain(path).text.encode() for path in paths}
     included = _included(texts, header)
     calls = SourceFile.read(header).text if os.path.isfile(header) else ""
     facts = facts_of([tree_of(text) for text in (*texts.values(), *included.values())], tree_of(calls.encode()))
@@ -194,7 +194,7 @@ def _included(texts: Mapping[str, bytes], calls: str) -> dict[str, bytes]:
             if os.path.realpath(header) not in seen and os.path.isfile(header):
                 seen.add(os.path.realpath(header))
                 try:
-                    headers[header] = SourceFile.read(header).text.encode()
+                    headers[header] = SourceFile.read_plain(header).text.encode()
                 except Fault:
                     continue
                 waiting.append((header, headers[header]))

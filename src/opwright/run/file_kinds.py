@@ -95,7 +95,7 @@ def expand_folders(paths: Iterable[str]) -> Iterator[str]:
 
 def _is_known(path: str) -> bool:
     try:
-        return os.path.isfile(path) and kind_of(SourceFile.read(path)) is not None
+        return os.path.isfile(path) and kind_of(SourceFile.read_plain(path)) is not None
     except Fault:
         return False
 
@@ -107,6 +107,6 @@ def owners_of(file: SourceFile) -> list[str]:
     for sibling in sorted(os.listdir(folder or os.curdir)):
         path = os.path.join(folder, sibling)
         if sibling != name and sibling.endswith(_SUFFIXES) and _is_known(path):
-            match = _NAMES_DERIVATIVES.search(SourceFile.read(path).text)
+            match = _NAMES_DERIVATIVES.search(SourceFile.read_plain(path).text)
             owners += [path] if match is not None and name in match[1] else []
     return owners

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "CPP_CHARACTERS",
+    "CPP_DEPTH",
+    "CPP_WORK",
     "DEPTH",
     "DUMP_BYTES",
     "ERRORS",
@@ -17,6 +20,7 @@ __all__ = [
     "REMARKS",
     "SCALAR_CHARACTERS",
     "SHOWN",
+    "SOURCE_REGISTRATIONS",
     "YAML_EVENTS",
 ]
 
@@ -31,6 +35,19 @@ YAML_EVENTS: Final = 500_000
 
 #: Nesting depth of lists and mappings in a YAML file. PyTorch's is 3.
 DEPTH: Final = 100
+
+#: Characters of a C++ source with registrations. PyTorch's largest has 1.5 million.
+CPP_CHARACTERS: Final = 4_000_000
+
+#: Work for one C++ source: its characters, and 32 for each token, with what its macros stand for. PyTorch's largest
+#: source with registrations needs 3 million.
+CPP_WORK: Final = 20_000_000
+
+#: Nesting depth of brackets, which is Clang's own limit, and how many conditions of the preprocessor hold at a place.
+CPP_DEPTH: Final = 256
+
+#: Operators and kernels that a source registers. PyTorch has 3,100 overloads.
+SOURCE_REGISTRATIONS: Final = 10_000
 
 #: Characters of one YAML scalar. PyTorch's longest has 3,000.
 SCALAR_CHARACTERS: Final = 20_000

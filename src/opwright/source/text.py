@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from opwright.source.codes import FILE_MISSING, FILE_NOT_UTF8, FILE_TOO_LARGE, FILE_UNREADABLE
 from opwright.source.diagnostic import Fault
@@ -12,6 +13,7 @@ from opwright.source.span import SourceText, Span
 __all__ = ["SourceFile", "Span", "read_own_text"]
 
 
+_READ_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -43,6 +45,29 @@ class SourceFile(SourceText):
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise Fault.at(FILE_UNREADABLE, f"cannot read `{name}`: {reason}") from None
         return cls.decode(name, data, limit)
+
+    @classmethod
+    def read_plain(cls, path: str) -> SourceFile:
+        """Read a file that another file names, or that is in a folder: only the user may name a pipe or a device.
+
+        Raises the same Faults as `read`.
+        """
+        try:
+            handle = os.open(path, _READ_AT_ONCE)
+        except (OSError, ValueError):
+            return cls.read(path)
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise Fault.at(FILE_UNREADABLE, f"`{path}` is not a file that can be read at once")
+            with open(handle, "rb", closefd=False) as stream:
+                data = stream.read(FILE_BYTES + 1)
+        except OSError as error:
+            raise Fault.at(FILE_UNREADABLE, f"cannot read `{path}`: {error.strerror or error}") from None
+        finally:
+            os.close(handle)
+        if data is None:
+            raise Fault.at(FILE_UNREADABLE, f"`{path}` is not a file that can be read at once")
+        return cls.decode(path, data)
 
     @classmethod
     def decode(cls, path: str, data: bytes, limit: int = FILE_BYTES) -> SourceFile:

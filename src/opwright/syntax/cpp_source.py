@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from opwright.source.limits import CPP_DEPTH, SCALAR_CHARACTERS
 from opwright.source.named_tuple import NamedTuple
-from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, cpp_tokens, macro_of, text_of
+from opwright.source.span import SourceText
+from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, cpp_tokens, macro_of, text_of
 
 __all__ = ["CppSource", "parse_cpp", "read_cpp", "registering_macros", "with_registrations"]
 
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
-_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: What a macro stands for that registers something, or opens a block that does.
 _REGISTERS: Final = re.compile(r"\bTORCH_LIBRARY|\bSTABLE_TORCH_LIBRARY|\.\s*(?:def|impl)\s*\(|\bKERNEL(?:_[A-Z_]+)?\(")
 _OF_PYTORCH: Final = re.compile(r"(?:STABLE_)?TORCH_LIBRARY")
@@ -35,22 +37,30 @@ class CppSource(NamedTuple):
 
 
 def parse_cpp(path: str, text: str) -> CppSource:
-    """The tokens of a text, without what `#if 0` leaves out."""
+    """The tokens of a text, without what `#if 0` leaves out. Raises Fault (E0006) if that is too much work."""
     text = text.replace("\r\n", "\n")
+    budget = CppBudget(SourceText(path, text))
+    budget.check_length()
     levels = _Conditions()
     code: list[Token] = []
     macros: list[Macro] = []
     includes: list[str] = []
     for token in cpp_tokens(text, with_directives=True):
+        budget.take((token,))
         if token.kind == "directive":
             word, rest = _directive(token.text)
             levels.read(word, rest)
+            if levels.are_too_many:
+                raise budget.fault("too many conditions of the preprocessor hold here", token)
             if word == "define" and not levels.is_off and (macro := macro_of(token, path)) is not None:
                 macros.append(macro)
             elif word == "include" and (included := _INCLUDE.match(rest)):
                 includes.append(included[1])
         elif not levels.is_off:
+            if token.kind == "open":
+                raise budget.fault("the raw string is never closed", token._replace(end=token.start + 2))
             code.append(token._replace(conditions=levels.held) if levels.held else token)
+    budget.check_depth(code)
     return CppSource(path, text, code, macros, includes)
 
 
@@ -81,7 +91,12 @@ def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSou
     """The source with what macros for registrations stand for in their place: its own, and those of headers."""
     own = {macro.name for macro in source.macros}
     macros = {name: macro for name, macro in shared.items() if name not in own} | registering_macros([source])
-    return source._replace(tokens=MacroExpander(macros).expanded(source.tokens)) if macros else source
+    if not macros:
+        return source
+    budget = CppBudget(SourceText(source.path, source.text))
+    tokens = MacroExpander(macros, budget).expanded(source.tokens)
+    budget.check_depth(tokens)
+    return source._replace(tokens=tokens)
 
 
 def _directive(piece: str) -> tuple[str, str]:
@@ -94,29 +109,44 @@ class _Conditions:
     """The nested `#if` at a place: for each, the branches before, and the one that the place is in."""
 
     def __init__(self) -> None:
-        self._levels: list[tuple[list[str], str]] = []
+        #: For each, the conditions around it, the branches before, and the one that the place is in.
+        self._levels: list[tuple[tuple[str, ...], tuple[str, ...], str]] = []
         self._guard = ""
+        self._parts: tuple[str, ...] = ()
         self.held: tuple[str, ...] = ()
         self.is_off = False
 
     def read(self, word: str, rest: str) -> None:
         """Take a directive into account."""
-        if word == "define" and self._guard and rest.split(" ")[0] == self._guard and self._levels:
-            # The guard of a header is no condition.
-            self._levels[-1] = [], ""
+        is_guard = word == "define" and bool(self._guard) and rest.split(" ")[0] == self._guard and bool(self._levels)
         self._guard = rest if word == "ifndef" else ""
-        if word in ("if", "ifdef", "ifndef"):
-            condition = {"if": rest, "ifdef": f"defined({rest})", "ifndef": f"!defined({rest})"}[word]
-            self._levels.append(([], condition))
+        if is_guard:
+            # The guard of a header is no condition.
+            self._levels[-1] = self._levels[-1][0], (), ""
+        elif word in ("if", "ifdef", "ifndef"):
+            self._levels.append((self._parts, (), _condition(word, rest)))
         elif word in ("elif", "elifdef", "elifndef", "else") and self._levels:
-            before, branch = self._levels[-1]
-            condition = {"elif": rest, "elifdef": f"defined({rest})", "elifndef": f"!defined({rest})", "else": ""}[word]
-            self._levels[-1] = ([*before, branch], condition)
+            around, before, branch = self._levels[-1]
+            before += (negation(branch),) if branch else ()
+            self._levels[-1] = around, before, _condition(word.removeprefix("el"), rest)
         elif word == "endif" and self._levels:
             self._levels.pop()
-        held = [part for before, own in self._levels for part in (*map(negation, before), own) if part]
-        self.held = tuple(dict.fromkeys(part for part in held if part not in ("1", "!0")))
-        self.is_off = "0" in held or "!1" in held
+        else:
+            return
+        around, before, branch = self._levels[-1] if self._levels else ((), (), "")
+        self._parts = (*around, *before, *((branch,) if branch else ()))
+        self.held = tuple([part for part in dict.fromkeys(self._parts) if part not in ("1", "!0")])
+        self.is_off = "0" in self._parts or "!1" in self._parts
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether more conditions hold than one entry of a library file could have."""
+        return len(self._parts) > CPP_DEPTH or sum(map(len, self._parts)) > SCALAR_CHARACTERS
+
+
+def _condition(word: str, rest: str) -> str:
+    """The condition of `#if`, `#ifdef` or `#ifndef`; none for `#else`, of which `se` is left."""
+    return {"if": rest, "ifdef": f"defined({rest})", "ifndef": f"!defined({rest})", "se": ""}[word]
 
 
 def negation(condition: str) -> str:

@@ -7,36 +7,53 @@ their tokens: brackets tell where one ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
+from opwright.source.codes import TOO_MUCH_WORK
+from opwright.source.diagnostic import Fault
+from opwright.source.limits import CPP_CHARACTERS, CPP_DEPTH, CPP_WORK
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import SourceText
 
-__all__ = ["Macro", "MacroExpander", "Token", "arguments", "closing_index", "cpp_tokens", "macro_of", "text_of"]
+__all__ = [
+    "CppBudget",
+    "Macro",
+    "MacroExpander",
+    "Token",
+    "arguments",
+    "closing_index",
+    "cpp_tokens",
+    "macro_of",
+    "text_of",
+]
 
 _PIECES: Final = r"""(?P<blank>\s*\n|\s+|\\\n|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
-    |(?P<raw>(?:u8|[LuU])?R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)")
+    |(?P<raw>(?:u8|[LuU])?R"(?P<fence>[^()\s\\]{0,16})\(.*?(?:\)(?P=fence)"|(?P<open>\Z)))
     |(?P<text>(?:u8|[LuU])?"(?:\\.|[^"\\\n])*"?)
     |(?P<character>'(?:\\.|[^'\\\n])*'?)
     |(?P<name>[A-Za-z_]\w*)
     |(?P<number>\.?\d(?:[eEpP][+-]|'(?=\w)|[\w.])*)
     |(?P<sign>::|->|\#\#|.)"""
 _PIECE: Final = re.compile(_PIECES, re.VERBOSE | re.DOTALL)
-_TOKEN: Final = re.compile(
-    r"(?P<directive>(?<![^\n])[ \t]*\#(?:\\\n|//[^\n]*|/\*.*?\*/|[^\n])*)|" + _PIECES, re.VERBOSE | re.DOTALL
-)
+_DIRECTIVE: Final = re.compile(r"(?<![^\n])[ \t]*\#")
+#: What ends a directive, or hides an end: a line break, and what is before it, quotations and comments.
+_STOP: Final = re.compile(r"""\\\n|\n|//|"(?:\\.|[^"\\\n])*"|/\*.*?(?:\*/|\Z)""", re.DOTALL)
 _DEFINE: Final = re.compile(r"[ \t]*\#[ \t]*define\s+(\w+)(\([^)]*\))?", re.DOTALL)
 _NAME: Final = re.compile(r"\w+")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
 _DEPTHS: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _REST: Final = "__VA_ARGS__"
+#: What a token costs besides its characters: it is an object.
+_TOKEN_WORK: Final = 32
 
 
 class Token(NamedTuple):
     """A word, a number, a quotation, a sign or a directive, with its place in the text.
 
-    All `conditions` of the preprocessor hold there. Names of macros that are `hidden` mean nothing in it.
+    A quotation is a `text`, or `raw`; one that is never closed is `open`. All `conditions` of the preprocessor hold
+    there. Names of macros that are `hidden` mean nothing in it.
     """
 
     kind: str
@@ -54,11 +71,26 @@ def cpp_tokens(text: str, line: int = 1, *, with_directives: bool = False) -> It
     >>> [token.text for token in cpp_tokens("f(1.5, a::b); // comment")]
     ['f', '(', '1.5', ',', 'a', '::', 'b', ')', ';']
     """
-    for match in (_TOKEN if with_directives else _PIECE).finditer(text):
-        piece = match.group()
-        if match.lastgroup != "blank":
-            yield Token(match.lastgroup or "raw", piece, match.start(), match.end(), line)
-        line += piece.count("\n")
+    at = 0
+    while at < len(text):
+        if with_directives and (match := _DIRECTIVE.match(text, at)) is not None:
+            kind, end = "directive", _directive_end(text, match.end())
+        else:
+            match = _PIECE.match(text, at)
+            assert match is not None, "each character is a sign at least"
+            kind, end = "open" if match["open"] is not None else match.lastgroup or "raw", match.end()
+        if kind != "blank":
+            yield Token(kind, text[at:end], at, end, line)
+        line += text.count("\n", at, end)
+        at = end
+
+
+def _directive_end(text: str, at: int) -> int:
+    """Where the directive ends that goes on at an offset."""
+    while (stop := _STOP.search(text, at)) is not None and stop[0] not in ("\n", "//"):
+        at = stop.end()
+    end = len(text) if stop is None else text.find("\n", stop.start())
+    return end if end >= 0 else len(text)
 
 
 class Macro(NamedTuple):
@@ -92,8 +124,9 @@ def macro_of(directive: Token, path: str) -> Macro | None:
 class MacroExpander:
     """What calls of macros stand for, as the preprocessor of a compiler sees it."""
 
-    def __init__(self, macros: Mapping[str, Macro]) -> None:
+    def __init__(self, macros: Mapping[str, Macro], budget: CppBudget) -> None:
         self._macros: Final = macros
+        self._budget: Final = budget
         self._bodies: Final[dict[str, list[Token]]] = {}
 
     def body(self, macro: Macro) -> list[Token]:
@@ -109,7 +142,8 @@ class MacroExpander:
         What results is read again: it may call macros with what follows.
 
         >>> call = Macro("CALL", ("name",), "f(#name, &name##_cpu)", "f.h", 1)
-        >>> text_of(MacroExpander({"CALL": call}).expanded(list(cpp_tokens("CALL(scale);"))))
+        >>> expander = MacroExpander({"CALL": call}, CppBudget(SourceText("f.cpp", "")))
+        >>> text_of(expander.expanded(list(cpp_tokens("CALL(scale);"))))
         'f("scale", &scale_cpu);'
         """
         result: list[Token] = []
@@ -152,8 +186,42 @@ class MacroExpander:
                     own = _joined(result.pop(), own)
                 is_left_empty = not own
                 result += own
+                self._budget.take(own)
             before = token.text
         return result
+
+
+class CppBudget:
+    """The work that one source may ask for: macros can stand for any amount of code."""
+
+    def __init__(self, file: SourceText) -> None:
+        self._file: Final = file
+        self._left = CPP_WORK
+
+    def check_length(self) -> None:
+        """Raises Fault (E0006) for a text that is too long."""
+        if len(self._file.text) > CPP_CHARACTERS:
+            message = f"the source has more than {CPP_CHARACTERS:,} characters"
+            raise Fault.at(TOO_MUCH_WORK, message, self._file.span(CPP_CHARACTERS))
+
+    def take(self, tokens: Iterable[Token]) -> None:
+        """Take the work for tokens. Raises Fault (E0006) at the first one for which nothing is left."""
+        for token in tokens:
+            self._left -= _TOKEN_WORK + len(token.text)
+            if self._left < 0:
+                raise self.fault("there is too much code, with what the macros stand for", token)
+
+    def check_depth(self, tokens: Sequence[Token]) -> None:
+        """Raises Fault (E0006) where brackets nest too deeply."""
+        depth = 0
+        for token in tokens:
+            depth = max(depth + _DEPTHS.get(token.text, 0), 0)
+            if depth > CPP_DEPTH:
+                raise self.fault(f"brackets nest more than {CPP_DEPTH} deep", token)
+
+    def fault(self, message: str, token: Token) -> Fault:
+        """The fault (E0006) at a token."""
+        return Fault.at(TOO_MUCH_WORK, message, self._file.span(token.start, token.end))
 
 
 def _at_call(part: Token, call: Token, hidden: frozenset[str]) -> Token:
