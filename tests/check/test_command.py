@@ -26,6 +26,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import FaultsFound
 from tests.check.cases import RELEASE, check
 from tests.check.sarif_log import mistakes_in
+from tests.fuzz.run import time_limit
 
 SMALL = ["--source-path", str(RELEASE), "--release", "2.13.0"]
 KEYWORD = "- func: acme::pad(Tensor self, int default) -> Tensor\n  dispatch: {CPU: pad, Meta: pad_meta}\n"
@@ -384,3 +385,38 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
         write_changes(outcome)
     assert [diagnostic.code for diagnostic in raised.value.diagnostics] == [codes.CHANGED_MEANWHILE]
     assert path.read_text() == KEYWORD
+
+
+def test_settings_stay_in_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No pattern of the settings reaches a file outside of the project, nor a pipe; `format` changes none of them."""
+    text = "namespace: acme\noperators:\n- func: f( Tensor a )->(Tensor)\n"
+    outside, project = write(tmp_path, "victim.yaml", text), tmp_path / "project"
+    inside = write(project, "ops/deep/a.yaml", text)
+    (project / "ops" / "linked.yaml").symlink_to(outside)
+    (project / "all").symlink_to(tmp_path)
+    os.mkfifo(project / "ops" / "pipe.yaml")
+    monkeypatch.chdir(project)
+    far = ["../victim.yaml", str(outside), "/etc/passwd", "/**/*.yaml", "all/*.yaml", "ops/../../*"]
+    for pattern in [*far, "ops/linked.yaml", "ops/*.yaml", "ops/pipe.yaml"]:
+        write(project, "pyproject.toml", f"[tool.opwright.check]\nfiles = [{pattern!r}]\n")
+        with time_limit(10):
+            assert main(["format"]) == 1
+        report = capsys.readouterr()
+        assert "--> pyproject.toml:2:1" in report.err, pattern
+        assert "root:" not in report.err + report.out
+        assert outside.read_text() == text
+    write(project, "pyproject.toml", "[tool.opwright.check]\nfiles = ['**/a.yaml', 'ops/deep/**']\n")
+    assert main(["format"]) == 0
+    assert "f(Tensor a)" in inside.read_text()
+
+
+def test_links_out_of_a_folder_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder stands for its own files: those that links in it lead to elsewhere are left as they are."""
+    outside = write(tmp_path, "victim.yaml", "namespace: acme\noperators:\n- func: f( Tensor a )->(Tensor)\n")
+    inside = write(tmp_path, "ops/a.yaml", outside.read_text())
+    (tmp_path / "ops" / "linked.yaml").symlink_to(outside)
+    status(tmp_path, monkeypatch, "--fix", "--select", "W2220,W2221", "ops")
+    assert "f(Tensor a)" in inside.read_text()
+    assert "f( Tensor a )" in outside.read_text()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Final, cast
 
 from opwright.check.suppressions import CodeFilter, is_prefix
+from opwright.dialects.named_files import check_named_path
 from opwright.source.code_pages import code_names
 from opwright.source.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
@@ -26,18 +29,23 @@ _TABLE: Final = ("tool", "opwright", "check")
 _HEADER: Final = re.compile(r"(?m)^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*opwright[ \t]*\.[ \t]*check[ \t]*\]")
 _NEXT_TABLE: Final = re.compile(r"(?m)^[ \t]*\[")
 _PLACE: Final = re.compile(r" *\(at line (\d+), column (\d+)\)| *\(at end of document\)")
+_MAGIC: Final = re.compile(r"[*?\[]")
 _LISTS: Final = ("select", "extend-select", "ignore", "files")
 _NAMES: Final = (*_LISTS, "per-file-ignores", "torch", "fail-on")
 
 
 class Settings(NamedTuple):
-    """What a project says of its checks. `folder` is that of the file; `files` are relative to it."""
+    """What a project says of its checks. `folder` is that of the file; `files` are relative to it.
+
+    `places` are those of the patterns of `files` in the file.
+    """
 
     codes: CodeFilter = CodeFilter()
     files: tuple[str, ...] = ()
     torch: str | None = None
     fail_on: str = FAIL_ON[0]
     folder: str = ""
+    places: tuple[Span, ...] = ()
 
 
 NO_SETTINGS: Final = Settings()
@@ -79,14 +87,56 @@ def _not_toml(file: SourceFile, message: str) -> Fault:
     return Fault.at(SETTINGS_SYNTAX, f"`{FILE_NAME}` is not TOML: {words[:1].lower()}{words[1:]}", place)
 
 
-def matching_files(settings: Settings) -> tuple[str, ...]:
-    """The files of the settings, whose patterns are relative to the folder of the file with the settings."""
-    import glob
+def matching_files(settings: Settings, allowed_paths: tuple[str, ...], sink: Diagnostics) -> tuple[str, ...]:
+    """The files of the settings, whose patterns are relative to the folder of the file with the settings.
 
-    paths = [os.path.join(settings.folder, pattern) for pattern in settings.files]
-    return tuple(
-        dict.fromkeys([match for path in paths for match in sorted(glob.glob(path, recursive=True)) or [path]])
-    )
+    They obey the limits of files that heads name: those outside of the project, of which the user allows some, go to
+    the sink (E0005), links to such files too, and what is no file (E0002).
+    """
+    matches: dict[str, None] = {}
+    for pattern, place in zip(settings.files, settings.places, strict=True):
+        parts = [part for part in re.split(r"[/\\]" if os.sep == "\\" else "/", pattern) if part not in ("", ".")]
+        top = settings.folder if not os.path.isabs(pattern) else os.path.abspath(os.sep)
+        plain = list(takewhile(lambda part: not _MAGIC.search(part), parts))
+        try:
+            # A search starts inside the project.
+            start = os.path.join(top, *plain)
+            check_named_path(start, place.file.path, allowed_paths, folders=len(plain) < len(parts))
+            paths = sorted(_below(start, parts[len(plain) :])) or [os.path.join(top, *parts)]
+            for path in paths:
+                check_named_path(path, place.file.path, allowed_paths)
+                matches[path] = None
+        except Fault as fault:
+            sink.error(fault.diagnostic.code, fault.diagnostic.message, place, help=fault.diagnostic.help)
+    return tuple(matches)
+
+
+def _below(folder: str, parts: Sequence[str]) -> Iterator[str]:
+    """The paths below a folder that match the parts of a pattern. Links to folders are not followed."""
+    waiting, seen = [(folder, 0)], set[tuple[str, int]]()
+    while waiting:
+        path, index = waiting.pop()
+        if (path, index) in seen:
+            continue
+        seen.add((path, index))
+        if index == len(parts):
+            if os.path.lexists(path):
+                yield path
+            continue
+        part = parts[index]
+        if part == "**" and index + 1 < len(parts):
+            waiting.append((path, index + 1))
+        try:
+            entries = list(os.scandir(path or os.curdir))
+        except OSError:
+            continue
+        for entry in entries:
+            is_hidden = entry.name.startswith(".") and not part.startswith(".")
+            below, is_folder = os.path.join(path, entry.name), entry.is_dir(follow_symlinks=False)
+            if part == "**" and not is_hidden:
+                waiting += [(below, index)] if is_folder else [(below, index + 1)] if index + 1 == len(parts) else []
+            elif part != "**" and not is_hidden and fnmatchcase(entry.name, part):
+                waiting += [(below, index + 1)] if is_folder or index + 1 == len(parts) else []
 
 
 class _Reader:
@@ -124,7 +174,20 @@ class _Reader:
             self._sink.error(WRONG_SETTING, f"`fail-on` cannot be `{fail_on}`", self._value(fail_on), help=help)
             fail_on = None
         folder = os.path.dirname(self._file.path)
-        return Settings(codes, self._list(table, "files"), self._word(table, "torch"), fail_on or FAIL_ON[0], folder)
+        files = self._list(table, "files")
+        places = tuple(map(self._value, files))
+        return Settings(codes, files, self._torch(table), fail_on or FAIL_ON[0], folder, places)
+
+    def _torch(self, table: Mapping[str, object]) -> str | None:
+        """The release that is named; a path obeys the limits of files that heads name."""
+        torch = self._word(table, "torch")
+        if torch is not None and (os.sep in torch or "/" in torch or os.path.exists(torch)):
+            try:
+                check_named_path(torch, self._file.path, (), folders=True)
+            except Fault as fault:
+                self._sink.error(fault.diagnostic.code, fault.diagnostic.message, self._value(torch))
+                return None
+        return torch
 
     def _codes_of(self, table: Mapping[str, object], name: str) -> tuple[str, ...]:
         return self._check_codes(self._list(table, name))

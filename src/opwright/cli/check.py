@@ -117,7 +117,7 @@ def _watch(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Check, and again after changes. Faults are reported, and the next change awaited."""
     from opwright.cli.watching import watch_yaml
 
-    files = _files(arguments, _settings(arguments, sink)[0])
+    files = _files(arguments, _settings(arguments, sink)[0], sink)
     sink.raise_if_errors()
 
     def check() -> None:
@@ -135,7 +135,7 @@ def _run_once(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Check once, and print the report or the fixes."""
     settings, codes = _settings(arguments, sink)
     sink.raise_if_errors()
-    files = _files(arguments, settings)
+    files = _files(arguments, settings, sink)
     checker = _Checker(arguments, settings, codes)
     if arguments.fix or arguments.diff:
         return _fix(arguments, checker, files)
@@ -171,7 +171,8 @@ class _Checker:
 def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Settings, CodeFilter]:
     """The settings of the project, and the selection of codes from them and from the arguments."""
     path = None if arguments.isolated else arguments.config or find_settings(os.getcwd())
-    file = None if path is None else SourceFile.read(path)
+    read = SourceFile.read if arguments.config else SourceFile.read_plain
+    file = None if path is None else read(path)
     settings = NO_SETTINGS
     faults = Diagnostics()
     if file is not None and (arguments.config is not None or "opwright" in file.text):
@@ -198,7 +199,7 @@ def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
     return codes
 
 
-def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
+def _files(arguments: argparse.Namespace, settings: Settings, sink: Diagnostics) -> CheckedFiles:
     """The files to check: those of the arguments, else of a release that is named, of the settings, or this folder."""
     paths = tuple(expand_folders(arguments.files))
     texts: tuple[SourceFile, ...] = ()
@@ -209,7 +210,8 @@ def _files(arguments: argparse.Namespace, settings: Settings) -> CheckedFiles:
     names_none = not (arguments.files or paths or backends or libraries)
     checks_release = names_none and bool(arguments.torch or arguments.source_path)
     if names_none and not checks_release:
-        paths = matching_files(settings) if settings.files else tuple(expand_folders([os.curdir]))
+        allowed = tuple(arguments.allow_path)
+        paths = matching_files(settings, allowed, sink) if settings.files else tuple(expand_folders([os.curdir]))
     if not (paths or backends or libraries or checks_release):
         folders = " or ".join([f"`{path}`" for path in arguments.files]) or "this folder"
         help = "name files; `--torch auto` checks those of the installed PyTorch"

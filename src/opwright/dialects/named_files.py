@@ -16,10 +16,11 @@ from opwright.source.yaml import Node, load_yaml
 __all__ = ["check_named_path", "read_beside", "read_named_file"]
 
 
-def check_named_path(path: str, named_by: str, allowed: tuple[str, ...]) -> None:
+def check_named_path(path: str, named_by: str, allowed: tuple[str, ...], *, folders: bool = False) -> None:
     """Check the path of a file that the file `named_by` names. The user allows the files and folders of `allowed`.
 
-    Raises Fault for a path outside of the project (E0005), and for a text that is no path (E0002).
+    Raises Fault for a path outside of the project (E0005), and for a text that is no path, or the path of a pipe, a
+    device or, unless `folders`, a folder (E0002).
     """
     if not _is_path(path):
         raise Fault.at(FILE_UNREADABLE, f"`{shorten(ascii(path)[1:-1])}` cannot be the path of a file")
@@ -28,7 +29,8 @@ def check_named_path(path: str, named_by: str, allowed: tuple[str, ...]) -> None
     own = dict.fromkeys(os.path.dirname(of(named_by)) for of in (os.path.abspath, os.path.realpath))
     projects = [os.path.dirname(file) for file in map(find_project_file, own) if file is not None]
     if any(_is_below(target, folder) for folder in (*own, *allowed, *projects)):
-        if os.path.exists(target) and not os.path.isfile(target):
+        is_right = os.path.isfile(target) or (folders and os.path.isdir(target))
+        if os.path.exists(target) and not is_right:
             raise Fault.at(FILE_UNREADABLE, f"`{path}` is not a file")
         return
     root = (*projects, *own)[0]

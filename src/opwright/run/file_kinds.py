@@ -85,12 +85,21 @@ def _tree_above(folder: str) -> str | None:
 
 
 def expand_folders(paths: Iterable[str]) -> Iterator[str]:
-    """The paths, each folder replaced by the YAML files below it whose kind is known; hidden folders are left out."""
+    """The paths, each folder replaced by the YAML files below it whose kind is known.
+
+    Hidden folders are left out, and links to what is outside of the folder.
+    """
     for path in paths:
         if os.path.isdir(path):
-            yield from filter(_is_known, map(os.path.normpath, files_below(path, _SUFFIXES)))
+            own = [below for below in files_below(path, _SUFFIXES) if not _leads_out(below, path)]
+            yield from filter(_is_known, map(os.path.normpath, own))
         else:
             yield path
+
+
+def _leads_out(path: str, folder: str) -> bool:
+    real = os.path.join(os.path.realpath(folder), "")
+    return os.path.islink(path) and not os.path.realpath(path).startswith(real)
 
 
 def _is_known(path: str) -> bool:
