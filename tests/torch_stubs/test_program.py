@@ -64,6 +64,15 @@ def test_files_go_to_the_tree_itself(tree: Path) -> None:
     assert stubs(tree) == stubs(tree / "shipped")
 
 
+def test_modules_with_docstrings_do_not_run(tree: Path) -> None:
+    """The program reads docstrings out of modules whose imports would end it if they ran."""
+    for module in MODULES:
+        with (tree / module).open("a", encoding="utf-8") as file:
+            file.write("\nimport no_such_module\n")
+    assert gen_pyi.main([]) == 0
+    assert stubs(tree) == stubs(tree / "shipped")
+
+
 def test_a_run_with_nothing_to_do_ends_at_once(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Outputs beside templates and modules with docstrings do not make these look changed."""
     assert gen_pyi.main([]) == 0

@@ -49,6 +49,7 @@ def _shown_name(function: NativeFunction) -> str:
 def compare(old: Side, new: Side) -> Comparison:
     """What differs between two catalogs: removed, changed and added operators, each kind in alphabetical order."""
     before, after = old.by_name(), new.by_name()
+    has_gradients = old.derivatives is not None and new.derivatives is not None
     changes: list[OperatorChange] = []
     added = [name for name in after if name not in before]
     for name, function in before.items():
@@ -59,7 +60,7 @@ def compare(old: Side, new: Side) -> Comparison:
             changes.append(OperatorChange(name, ChangeKind.removed, function, None, reasons, similar))
             continue
         differences = [*_reasons(function, after[name], shims, _shims_of(after[name], new))]
-        if old.derivatives is not None and new.derivatives is not None:
+        if has_gradients:
             differences += gradient_differences(old.formulas(function), new.formulas(after[name]))
         reasons = merge_reasons(differences)
         if reasons:
@@ -67,7 +68,10 @@ def compare(old: Side, new: Side) -> Comparison:
     changes += [OperatorChange(name, ChangeKind.added, None, after[name]) for name in added]
     order = list(ChangeKind)
     changes.sort(key=lambda change: (order.index(change.kind), change.name.lstrip("_").lower(), change.name))
-    return Comparison(old.label, new.label, tuple(changes))
+    lacking = {Audience.gradients: not has_gradients, Audience.shim: not old.shims}
+    return Comparison(
+        old.label, new.label, tuple(changes), tuple([audience for audience, lacks in lacking.items() if lacks])
+    )
 
 
 def _shims_of(function: NativeFunction, side: Side) -> OperatorShims | None:

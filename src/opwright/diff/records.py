@@ -73,11 +73,15 @@ class OperatorChange(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The differences between two catalogs, by the names of their operators; `old` and `new` say what they are."""
+    """The differences between two catalogs, by the names of their operators; `old` and `new` say what they are.
+
+    For the audiences `not_compared` a side lacks what a comparison needs.
+    """
 
     old: str
     new: str
     changes: tuple[OperatorChange, ...]
+    not_compared: tuple[Audience, ...] = ()
 
     def breaking(self, audiences: Iterable[Audience]) -> list[OperatorChange]:
         """The changes that break one of these audiences."""

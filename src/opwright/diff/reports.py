@@ -105,7 +105,7 @@ def render_text(
 ) -> str:
     """The counts, what a backend has to do, then the changes; with `every`, also what breaks nobody."""
     lines = [f"{comparison.old} -> {comparison.new}: {_counts(changes)}", ""]
-    lines += _audience_lines(changes)
+    lines += _audience_lines(changes, comparison.not_compared)
     if tasks is not None:
         lines += _task_lines(tasks)
     for kind in (ChangeKind.removed, ChangeKind.changed):
@@ -132,17 +132,24 @@ def _counts(changes: Iterable[OperatorChange]) -> str:
     return f"{', '.join(counted)}, {schemas} schemas changed, {others} other differences"
 
 
-def _audience_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
-    """How many changes break each audience."""
-    counts = {audience: sum(audience in change.breaks for change in changes) for audience in Audience}
+def _audience_lines(changes: Sequence[OperatorChange], not_compared: Sequence[Audience]) -> Iterator[str]:
+    """How many changes break each audience, as far as the sides could be compared for it."""
+    compared = [audience for audience in Audience if audience not in not_compared]
+    counts = {audience: sum(audience in change.breaks for change in changes) for audience in compared}
+    if not_compared:
+        yield from (f"Not compared, as a side lacks what it takes: {_names(not_compared)}.", "")
     if not any(counts.values()):
-        yield from ("Nothing breaks.", "")
+        yield from (f"Of these, none breaks {_names(compared)}.", "")
         return
     yield "Changes that break something, by whom they break"
     width = max(len(audience.name) for audience in Audience)
     for audience, count in counts.items():
         yield f"  {audience.name:<{width}}{count:>6}  {audience.value}"
     yield ""
+
+
+def _names(audiences: Iterable[Audience]) -> str:
+    return ", ".join([audience.name for audience in audiences])
 
 
 def _task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:

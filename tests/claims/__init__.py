@@ -1,0 +1,1 @@
+"""What pages and messages claim, and what proves it."""
