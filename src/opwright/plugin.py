@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         Emitter,
         FilePerUnit,
         FragmentContext,
-        HasFingerprintKey,
         Job,
         OneFile,
         Sharded,
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
         expect_strings,
     )
     from opwright.source.nodes import Mapping, Node, Scalar, Sequence, text_of
+    from opwright.source.record_fields import not_fingerprinted
     from opwright.source.span import Span
     from opwright.source.text import SourceFile
     from opwright.source.yaml import load_yaml
@@ -123,7 +123,6 @@ __all__ = [
     "FilePerUnit",
     "FragmentContext",
     "FunctionSchema",
-    "HasFingerprintKey",
     "Job",
     "KernelCandidate",
     "KernelConvention",
@@ -179,6 +178,7 @@ __all__ = [
     "load_yaml",
     "mut_ref",
     "node_at",
+    "not_fingerprinted",
     "operator_key",
     "optional",
     "part_of",
@@ -247,7 +247,6 @@ _MODULES: Final = {
         "Emitter",
         "FilePerUnit",
         "FragmentContext",
-        "HasFingerprintKey",
         "Job",
         "OneFile",
         "Sharded",
@@ -276,6 +275,7 @@ _MODULES: Final = {
         "expect_strings",
     ),
     "source.nodes": ("Mapping", "Node", "Scalar", "Sequence", "text_of"),
+    "source.record_fields": ("not_fingerprinted",),
     "source.span": ("Span",),
     "source.text": ("SourceFile",),
     "source.yaml": ("load_yaml",),

@@ -58,5 +58,4 @@ def test_the_origin_of_forward_formulas_counts() -> None:
         return UnitFingerprints().of(unit._replace(forward=forward))
 
     without = UnitFingerprints().of(unit._replace(forward=dict.fromkeys(unit.forward, ())))
-    assert changed_to(from_functional=False) == without
-    assert changed_to(from_functional=True) != without
+    assert len({without, changed_to(from_functional=False), changed_to(from_functional=True)}) == 3

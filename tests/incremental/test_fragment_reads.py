@@ -10,7 +10,7 @@ from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.registry import build_folders, emitters
 from opwright.incremental.changes import ComparedFile, find_edit
 from opwright.incremental.emitter_files import named_emitters
-from opwright.incremental.fingerprints import UnitFingerprints, read_fingerprints
+from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.release.inputs import open_inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
@@ -37,8 +37,8 @@ class Fragments:
         return dict(zip(self._fingerprints.of_all(units), units, strict=True))
 
     def context(self, name: str) -> bytes:
-        """The fingerprints of the reads of an emitter."""
-        return read_fingerprints(self._emitters[name].reads, self._job, self._fingerprints)
+        """The fingerprint of what the fragments of an emitter read besides their units."""
+        return self._fingerprints.of_emitter(self._emitters[name], self._job)
 
     def fragment(self, name: str, unit: object) -> object:
         """The fragment of a unit."""

@@ -6,7 +6,6 @@ templates and writes. Emitters read and write no files themselves.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -145,8 +144,8 @@ class DeclaredRead(Generic[Fact]):
     """A fact about a whole job that the fragments of an emitter read besides their units.
 
     An emitter lists its reads, so the engine can tell when its fragments must be made again: it fingerprints
-    `fingerprint_key` of the fact, which must hold everything that fragments use of it and be made of functions, groups,
-    texts, numbers and tuples of these. `witnesses` are functions of a job with which alone the fact is the same: runs
+    `fingerprint_key` of the fact, by default all of it; a narrower one must have everything that fragments use of it.
+    `witnesses` are functions of a job with which alone the fact is the same: runs
     after an edit, which load few functions, load these too.
     """
 
@@ -404,17 +403,3 @@ AnyEmitter = Emitter[Any]
 
 #: What each module of a family exports: its emitters for a job.
 EmitterSource = Callable[[Job], Iterable[AnyEmitter]]
-
-
-class HasFingerprintKey(ABC):
-    """A base for units whose fingerprint is that of a key, because everything else in the unit follows from the key.
-
-    The engine compares fingerprints between runs, so a key is made of functions, groups, texts, numbers and tuples.
-    """
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def fingerprint_key(self) -> tuple[object, ...]:
-        """Everything that decides what the fragments of the unit say."""

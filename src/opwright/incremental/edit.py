@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from opwright.emit.emitter import AnyEmitter, HasFingerprintKey
+from opwright.emit.emitter import AnyEmitter
 from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, RenderedFile, UnitChunks
-from opwright.incremental.fingerprints import FINGERPRINT_SIZE
+from opwright.incremental.fingerprints import FINGERPRINT_SIZE, held_by
 from opwright.incremental.patch import FileContents, FileSpans, patch
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -55,9 +55,6 @@ def _operator_names(unit: object) -> Iterator[str]:
         yield from _operator_names(tuple(unit.functions()))
         if isinstance(unit, NativeFunctionsGroup) and unit.structured:
             yield "structured"
-    elif isinstance(unit, HasFingerprintKey):
-        # Its texts are not names, and may change.
-        yield from _operator_names(tuple([part for part in unit.fingerprint_key if not isinstance(part, str)]))
     elif isinstance(unit, (tuple, list)):
         for item in unit:
             yield from _operator_names(item)
@@ -65,6 +62,9 @@ def _operator_names(unit: object) -> Iterator[str]:
         yield from _operator_names(list(unit.items()))
     elif isinstance(unit, str):
         yield unit
+    else:
+        # Texts in records are not names, and may change.
+        yield from [name for part in held_by(unit) if not isinstance(part, str) for name in _operator_names(part)]
 
 
 class EditedFiles(EmitterFiles):

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.registry import FAMILIES
 from opwright.files.plan import FileSpec, file_specs
 from opwright.files.template import Template, WholeText
-from opwright.incremental.fingerprints import UnitFingerprints, fingerprint, job_fingerprint, read_fingerprints
+from opwright.incremental.fingerprints import UnitFingerprints, fingerprint
 from opwright.incremental.patch import FileContents, FileSpans, assemble, changed_units, patch
 from opwright.source.codes import MISSING_SLOT, NO_FINGERPRINT, NO_UTF8
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from opwright.incremental.previous_build import EmitterState, PreviousBuild, PreviousFile
 
 __all__ = ["Build", "EmitterFiles", "FragmentCounts", "RenderedFile", "named_emitters"]
+
+
+_Found = TypeVar("_Found")
 
 
 class RenderedFile(NamedTuple):
@@ -52,7 +55,7 @@ class Build:
         self.job: Final = job
         self.templates: Final = templates
         self.fingerprints: Final = UnitFingerprints()
-        self.job_fingerprint: Final = job_fingerprint(job)
+        self.job_fingerprint: Final = self.fingerprints.of_context(job)
         self.previous: Final = previous if previous is not None and self._fits(previous) else None
         self._states: Final[dict[str, EmitterState]] = {}
         self._counts: Final[dict[str, FragmentCounts]] = {}
@@ -164,7 +167,7 @@ class EmitterFiles:
     @cached_property
     def _context_fingerprint(self) -> bytes:
         build = self._build
-        return build.job_fingerprint + read_fingerprints(self.emitter.reads, build.job, build.fingerprints)
+        return build.job_fingerprint + self._fingerprinted(lambda table: table.of_emitter(self.emitter, build.job))
 
     @cached_property
     def _file_slots(self) -> Slots:
@@ -176,7 +179,7 @@ class EmitterFiles:
 
     @cached_property
     def _file_slots_fingerprint(self) -> bytes:
-        return fingerprint(repr(sorted(self._file_slots.items())))
+        return self._build.fingerprints.of(sorted(self._file_slots.items()))
 
     @cached_property
     def template(self) -> AnyTemplate:
@@ -191,11 +194,15 @@ class EmitterFiles:
     @cached_property
     def _fingerprints(self) -> list[bytes]:
         """The fingerprint of each unit."""
+        return self._fingerprinted(lambda table: table.of_all(self.units))
+
+    def _fingerprinted(self, find: Callable[[UnitFingerprints], _Found]) -> _Found:
+        """Fingerprints. Raises Fault for a value without one (E2313)."""
         try:
-            return self._build.fingerprints.of_all(self.units)
+            return find(self._build.fingerprints)
         except TypeError as error:
             message = f"the emitter `{self.emitter.name}` cannot be used: {error}"
-            help = "make units of operators, groups, texts, numbers, and tuples and mappings of these"
+            help = "make units of operators, groups, texts, numbers, and tuples, mappings and objects of these"
             raise Fault.at(NO_FINGERPRINT, message, help=help) from None
 
     @cached_property

@@ -1,55 +1,65 @@
-"""Fingerprints of units: 8 bytes of everything that a fragment can read from its unit.
+"""Fingerprints of values: 8 bytes of everything that a fragment can read from them.
 
-A fragment reads its unit, the functions in it, and the groups that these belong to. So the fingerprint of a function
-covers its own entry and the entries of its groups' members. The position of an entry in its file is no part of it.
-Comments inside an entry are, which at worst makes a fragment again.
+One rule serves all values: the fingerprint of a record covers each of its fields, of its own class and of those that
+it derives from, and every value counts with its type. A class declares the fields that it leaves out, with the reason
+(`not_fingerprinted`). So a new field is covered from the moment that it exists.
+
+Functions are linked with their groups in both directions. What a fragment can reach of a function are the functions
+that are linked with it, so the fingerprint of a function covers all of these.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+import marshal
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from opwright.emit.emitter import HasFingerprintKey
-from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
-from opwright.model.dispatch_key import DispatchKey
-from opwright.model.external_backend import BackendEntry
-from opwright.model.library import PYTORCH
-from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, Precomputed, ViewGroup
-from opwright.schema.function import Argument, Return
-from opwright.schema.names import OperatorName
-from opwright.schema.types import Type
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
+from opwright.source.record_fields import attributes, record_fields
 
 if TYPE_CHECKING:
-    from opwright.emit.emitter import DeclaredRead, FragmentContext, Job
+    from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
 
-__all__ = [
-    "FINGERPRINT_SIZE",
-    "NOT_FINGERPRINTED",
-    "UnitFingerprints",
-    "fingerprint",
-    "job_fingerprint",
-    "read_fingerprints",
-    "split_fingerprints",
-]
+__all__ = ["FINGERPRINT_SIZE", "UnitFingerprints", "contents_of", "fingerprint", "held_by", "split_fingerprints"]
 
 FINGERPRINT_SIZE: Final = 8
 
-#: Values whose `repr` tells all of them.
-_ATOMS: Final = (str, float, DispatchKey, enum.Enum, Argument, OperatorName, Return, Type)
+#: Types whose values are written as they are; `marshal` tells `1`, `True` and `1.0` apart, and also `0.0` and `-0.0`.
+_PLAIN: Final = frozenset((str, int, float, bool, type(None)))
 
-#: Attributes of a function that its own entry's fingerprint leaves out: its position, its caches, what follows from
-#: other attributes, and its groups, whose members' entries are fingerprinted instead.
-NOT_FINGERPRINTED: Final = frozenset(
-    ("arguments", "cache", "entry", "group", "kind", "name", "root_name", "view_group")
-)
+#: Types whose values are written as they are, if those are that they hold.
+_INLINE: Final = frozenset((tuple, dict, frozenset))
+
+#: The form of `marshal` that does not depend on which equal values are the same object.
+_VERSION: Final = 2
+
+_Contents: TypeAlias = "Sequence[object]"
+_Reader: TypeAlias = "Callable[[Any], _Contents]"
+"""Gives the contents of a value: texts that tell what it is, and the values that it holds."""
 
 
 def fingerprint(text: str) -> bytes:
     """The fingerprint of a text, which may hold surrogates."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=FINGERPRINT_SIZE).digest()
+    return _digest(text)
+
+
+def _digest(contents: object) -> bytes:
+    return blake2b(marshal.dumps(cast("Any", contents), _VERSION), digest_size=FINGERPRINT_SIZE).digest()
 
 
 def split_fingerprints(joined: bytes) -> list[bytes]:
@@ -59,199 +69,226 @@ def split_fingerprints(joined: bytes) -> list[bytes]:
 
 
 class UnitFingerprints:
-    """The fingerprints of a job's units, each computed once."""
+    """The fingerprints of a run's values, each computed once for each object: equal values may have different ones."""
 
-    __slots__ = ("_by_identity", "_by_value", "_entries", "_members")
+    __slots__ = ("_entries", "_cached", "_links", "_values")
 
     def __init__(self) -> None:
-        #: Of values that can be keys of a dictionary. Functions, groups and infos are equal only to themselves.
-        self._by_value: dict[object, bytes] = {}
-        #: Of lists, and of tuples with lists in them. The value is kept, so that no other one gets its number.
-        self._by_identity: dict[int, tuple[object, bytes]] = {}
-        self._entries: dict[NativeFunction, bytes] = {}
-        self._members: dict[NativeFunctionsGroup | ViewGroup, bytes] = {}
+        #: The fingerprints of objects by their identities, empty while one is computed.
+        self._cached: dict[int, bytes] = {}
+        #: These objects, which have to stay as long as their identities are used.
+        self._values: list[object] = []
+        #: The fingerprints of functions without those that are linked with them.
+        self._entries: dict[int, bytes] = {}
+        #: Those of all functions that two groups link.
+        self._links: dict[tuple[int, int], bytes] = {}
 
-    def of_all(self, units: Sequence[object]) -> list[bytes]:
-        """The fingerprints of units. Raises TypeError as `of` does."""
-        # Nearly all units are functions that other emitters have as well, so one look-up each is worth a try.
-        try:
-            cached = list(map(self._by_value.get, units))
-        except TypeError:
-            return list(map(self.of, units))
+    def of_all(self, values: Iterable[object]) -> list[bytes]:
+        """The fingerprints of values. Raises TypeError as `of` does."""
+        # Nearly all units are functions that other emitters have as well.
+        cached = self._cached.get
+        return [cached(id(value)) or self.of(value) for value in values]
+
+    def of(self, value: object) -> bytes:
+        """The fingerprint of a value.
+
+        Raises TypeError if it holds an object whose contents cannot be found out, or that holds itself.
+        """
+        if type(value) in _PLAIN:
+            return _digest(value)
+        key, cached = id(value), self._cached
+        result = cached.get(key)
+        if result is None:
+            cached[key] = b""
+            self._values.append(value)
+            try:
+                result = cached[key] = self._compute(value)
+            except BaseException:
+                del cached[key]
+                raise
+        elif not result:
+            raise TypeError(f"a `{type(value).__name__}` holds itself")
+        return result
+
+    def _compute(self, value: object) -> bytes:
+        kind = type(value)
+        if kind is NativeFunction:
+            return self._function(cast(NativeFunction, value))
+        if kind in _INLINE:
+            return _digest(self._inline(value))
+        return self._of_record(value)
+
+    def _of_record(self, value: object) -> bytes:
+        contents = (_READERS.get(type(value)) or _new_reader(value))(value)
+        return _digest(self._encoded(contents))
+
+    def _encoded(self, values: Iterable[object]) -> list[object]:
+        """Values as `marshal` takes them: plain ones, tuples, dictionaries and sets, and the fingerprints of others."""
+        cached, plain, inline = self._cached.get, _PLAIN, self._inline
         return [
-            self.of(unit) if fingerprint is None else fingerprint
-            for unit, fingerprint in zip(units, cached, strict=True)
+            value
+            if type(value) in plain
+            else inline(value)
+            if type(value) in _INLINE
+            else cached(id(value)) or self.of(value)
+            for value in values
         ]
 
-    def of(self, unit: object) -> bytes:
-        """The fingerprint of a unit.
-
-        Raises TypeError for a unit that holds an object of a kind whose contents are not known here: such a unit
-        derives from `HasFingerprintKey`.
-        """
-        # Nearly all units are of these two kinds.
-        if type(unit) is NativeFunction:
-            return self._by_value.get(unit) or self._function(unit)
-        if type(unit) is DifferentiableFunction:
-            # It has dictionaries, and to find out by an exception takes longer than the rest.
-            return self._of_unhashable(unit) if unit.infos else self.of(unit.function)
-        try:
-            cached = self._by_value.get(unit)
-        except TypeError:
-            return self._of_unhashable(unit)
-        if cached is not None:
-            return cached
-        result = self._compute(unit)
-        # True and 1 are equal, so numbers are not cached.
-        if not isinstance(unit, int):
-            self._by_value[unit] = result
-        return result
-
-    def _of_unhashable(self, unit: object) -> bytes:
-        cached = self._by_identity.get(id(unit))
-        if cached is not None:
-            return cached[1]
-        result = self._compute(unit)
-        self._by_identity[id(unit)] = unit, result
-        return result
-
-    def _compute(self, unit: object) -> bytes:
-        if isinstance(unit, DifferentiableFunction):
-            return self._differentiable(unit)
-        if isinstance(unit, BackendEntry):
-            # Where its name stands in the file is no part of it.
-            return self._row((unit.function, unit.kernel, unit.options))
-        if isinstance(unit, (tuple, list)):
-            return self._row(unit)
-        if isinstance(unit, Kernel):
-            return fingerprint(repr(_kernel_row(unit)))
-        if isinstance(unit, HasFingerprintKey):
-            return self._row(unit.fingerprint_key)
-        if isinstance(unit, DifferentiabilityInfo):
-            return fingerprint(f"{_derivatives_text(unit)}|{self.of(unit.function).hex()}")
-        if isinstance(unit, (NativeFunctionsGroup, ViewGroup)):
-            members = b"".join(map(self.of, unit.functions()))
-            return blake2b(type(unit).__name__.encode() + members, digest_size=FINGERPRINT_SIZE).digest()
-        if isinstance(unit, _ATOMS):
-            return fingerprint(f"{type(unit).__name__} {unit!r}")
-        if unit is None or isinstance(unit, int):
-            text = b"%r " % unit
-            # The fingerprints of a file's units are stored one after the other, so all have the same size.
-            return text.ljust(FINGERPRINT_SIZE) if len(text) <= FINGERPRINT_SIZE else fingerprint(text.decode())
-        if isinstance(unit, Mapping):
-            return self._row(list(unit.items()))
-        if isinstance(unit, frozenset):
-            return self._row(sorted(map(str, unit)))
-        raise TypeError(f"a unit holds a `{type(unit).__name__}`, which has no fingerprint")
-
-    def _row(self, row: Sequence[object]) -> bytes:
-        """The fingerprint of a row, from those of its items."""
-        # With the count, rows of rows with the same items in another nesting differ.
-        parts = [b"%d " % len(row), *self.of_all(row)]
-        return blake2b(b"".join(parts), digest_size=FINGERPRINT_SIZE).digest()
-
-    def _differentiable(self, differentiable: DifferentiableFunction) -> bytes:
-        """The fingerprint of a function with its derivatives.
-
-        Which forward formulas come from the functional overload shows in the fragments of in-place functions.
-        """
-        own = self.of(differentiable.function)
-        if not differentiable.infos:
-            return own
-        parts = [own]
-        for key, info in differentiable.infos.items():
-            parts += [key.encode(), self.of(info)]
-            forward = differentiable.forward[key]
-            parts += [derivative.formula.encode() for derivative in forward if derivative.from_functional]
-        return blake2b(b"|".join(parts), digest_size=FINGERPRINT_SIZE).digest()
+    def _inline(self, value: object) -> object:
+        if type(value) is tuple:
+            return tuple(self._encoded(value)) if value else value
+        if type(value) is dict:
+            return dict(zip(self._encoded(value), self._encoded(value.values()), strict=True))
+        assert type(value) is frozenset
+        # In an order that is the same in every process. No other dictionary has these values.
+        return dict.fromkeys(sorted(map(self.of, value)), ...)
 
     def _function(self, function: NativeFunction) -> bytes:
-        """The fingerprint of a function: of its own entry, and of those of its groups' members."""
-        result = self._entries.get(function) or self.entry(function)
+        """The fingerprint of a function: of its own fields, and of the functions that are linked with it."""
+        own = self.entry(function)
         group, view_group = function.group, function.view_group
-        if group is not None or view_group is not None:
-            result += b"|" if group is None else self._members.get(group) or self._member_entries(group)
-            result += b"|" if view_group is None else self._members.get(view_group) or self._member_entries(view_group)
-            result = blake2b(result, digest_size=FINGERPRINT_SIZE).digest()
-        self._by_value[function] = result
-        return result
+        if group is None and view_group is None:
+            return own
+        key = id(group), id(view_group)
+        linked = self._links.get(key)
+        if linked is None:
+            linked = self._links[key] = self._linked(group, view_group)
+        return _digest((own, linked))
 
-    def _member_entries(self, group: NativeFunctionsGroup | ViewGroup) -> bytes:
-        """The fingerprint of the entries of a group's members."""
-        entries = self._entries
-        contents = b"".join([entries.get(member) or self.entry(member) for member in group.functions()])
-        result = self._members[group] = blake2b(contents, digest_size=FINGERPRINT_SIZE).digest()
-        return result
+    def _linked(self, *groups: NativeFunctionsGroup | ViewGroup | None) -> bytes:
+        """The fingerprint of the functions that groups link: their own fields, and which group has which of them."""
+        functions: list[NativeFunction] = []
+        numbers: dict[NativeFunction | None, int | None] = {None: None}
+        links: list[object] = []
+        waiting = [*groups]
+        seen: set[object] = {None}
+        for group in waiting:
+            if group in seen:
+                continue
+            seen.add(group)
+            links.append(type(group).__name__)
+            for member in _fields_reader(type(group))(group):  # type: ignore[arg-type]
+                if member not in numbers:
+                    numbers[member] = len(functions)
+                    functions.append(member)
+                    waiting += (member.group, member.view_group)
+                links.append(numbers[member])
+        return _digest((*links, *map(self.entry, functions)))
 
     def entry(self, function: NativeFunction) -> bytes:
-        """The fingerprint of a function's own entry, without those of its groups."""
-        result = self._entries.get(function)
+        """The fingerprint of a function's own fields, without the functions that are linked with it."""
+        result = self._entries.get(id(function))
         if result is None:
-            result = self._entries[function] = fingerprint(_entry_text(function))
+            self._values.append(function)
+            result = self._entries[id(function)] = self._of_record(function)
         return result
 
+    def of_context(self, job: FragmentContext) -> bytes:
+        """The fingerprint of what every fragment can read besides its unit: options, rules and selection."""
+        return _digest(self._encoded((job.rules, job.options, job.selection)))
 
-def _entry_text(function: NativeFunction) -> str:
-    """The text of a function's entry, and which form of it was synthesized.
+    def of_emitter(self, emitter: AnyEmitter, job: Job) -> bytes:
+        """The fingerprint of what the fragments of an emitter can read besides: declared reads, and what it carries.
 
-    An alias (`*name`) brings in what is not in the entry's own text, so with anchors in the file it is all fields.
-    So it is for operators of libraries, where the head of the file and sections add to what entries say.
+        The function that makes fragments may carry data: in a closure, as arguments of a `partial`, or as the object
+        of a method. Raises TypeError as `of` does.
+        """
+        facts = [read.fingerprint_key(read.get(job)) for read in emitter.reads]
+        return _digest(self._encoded((*facts, emitter.fragment)))
+
+
+def held_by(value: object) -> _Contents:
+    """What a record or a collection holds; nothing for plain values and members of enumerations."""
+    return () if type(value) in _PLAIN or isinstance(value, enum.Enum) else contents_of(value)[1:]
+
+
+def contents_of(value: object) -> _Contents:
+    """What the fingerprint of a value that is not plain covers: texts that tell what it is, and what it holds.
+
+    Raises TypeError if that cannot be found out.
+
+    >>> from opwright.model.library import Autocast
+    >>> contents_of(Autocast("fp32")), contents_of([1, "a"])
+    (('opwright.model.library.Autocast', 'fp32', ()), ('list', 1, 'a'))
     """
-    entry = function.entry
-    if entry.file.has_anchors or function.library is not PYTORCH:
-        return _fields_text(function)
-    return f"{entry.text}|{function.schema}" if function.is_synthesized else entry.text
+    return (_READERS.get(type(value)) or _new_reader(value))(value)
 
 
-def _fields_text(function: NativeFunction) -> str:
-    """All fields of a function, as one text."""
-    kernels = list(map(_kernel_row, function.kernels.values()))
-    loops = [(key.name, loop.name, loop.dtypes) for key, loop in function.ufunc.items()]
-    flags = (
-        function.function, function.method, function.structured, function.device_guard, function.manual_cpp_binding,
-        function.manual_kernel_registration, function.is_synthesized, function.is_abstract, function.needs_derivative,
-        function.is_view, function.style,
-    )  # fmt: skip
-    return (
-        f"{function.namespace}::{function.schema.written_text}|{kernels}|{loops}|{list(map(int, flags))}|"
-        f"{function.device_check.name}|{function.structured_delegate}|{function.structured_inherits}|"
-        f"{function.python_module}|{function.category_override}|{sorted(function.cpp_no_default_args)}|"
-        f"{sorted(function.tags)}|{list(map(str, function.autogen))}|{_precomputed_text(function.precomputed)}|"
-        f"{tuple(function.library)}|{function.library_fields}"
-    )
+def _new_reader(value: object) -> _Reader:
+    """What gives the contents of values of the class of this value, from now on for all of them."""
+    reader = _READERS[type(value)] = _reader_of(value)
+    return reader
 
 
-def _kernel_row(kernel: Kernel) -> tuple[object, ...]:
-    """All of a kernel and of its implementations."""
-    row = (kernel.key.name, kernel.name, kernel.namespace, kernel.structured, kernel.condition)
-    implementations = [(_kernel_row(own), *rest) for own, *rest in kernel.implementations]
-    return (*row, implementations) if implementations else row
+def _reader_of(value: object) -> _Reader:
+    cls = type(value)
+    tag = f"{cls.__module__}.{cls.__qualname__}"
+    fields = _fields_reader(cls)  # type: ignore[arg-type]
+    if isinstance(value, enum.Enum):
+        return lambda member: (tag, member.value if member.name is None else member.name)
+    if isinstance(value, type):
+        return lambda cls: ("class", cls.__module__, cls.__qualname__)
+    if isinstance(value, tuple) and hasattr(cls, "_fields"):
+        return lambda record: (tag, *fields(record))
+    if cls is object or any(map(_is_built_in, cls.__mro__[:-1])):
+        raise TypeError(f"a unit holds a `{cls.__name__}`, which has no fingerprint")
+    if not hasattr(value, "__dict__"):
+        return lambda record: (tag, *fields(record))
+
+    def read(record: object) -> _Contents:
+        own = attributes(record)
+        return (tag, *fields(record), *own, *own.values())
+
+    return read
 
 
-def _derivatives_text(info: DifferentiabilityInfo) -> str:
-    """The entry of an info as one text; what its formulas save and read follows from it and the function."""
-    backward = [
-        (derivative.original_formula, derivative.formula, derivative.var_names) for derivative in info.derivatives
-    ]
-    forward = [(derivative.formula, derivative.var_names) for derivative in info.forward_derivatives]
-    return (
-        f"{info.name}|{info.node_name}|{backward}|{forward}|{info.differentiable_arguments}|{info.non_differentiable}|"
-        f"{info.available_gradients}|{info.output_differentiability}|{info.output_condition}"
-    )
+def _is_built_in(cls: type[object]) -> bool:
+    """Whether a class is written in C: what its objects hold cannot be found out."""
+    if cls.__module__ == "typing":
+        return False
+    return any(getattr(member, "__objclass__", None) is cls for member in vars(cls).values() if type(member) in _OF_C)
 
 
-def _precomputed_text(precomputed: Precomputed | None) -> str:
-    if precomputed is None:
-        return ""
-    replaced = [(name, list(map(str, arguments))) for name, arguments in precomputed.replace.items()]
-    return f"{replaced}{list(map(str, precomputed.add))}"
+@cache
+def _fields_reader(cls: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """What gives the fields of a record."""
+    names = record_fields(cls)  # type: ignore[arg-type]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda record: tuple([getattr(record, name) for name in names])
 
 
-def job_fingerprint(job: FragmentContext) -> bytes:
-    """The fingerprint of what every fragment can read besides its unit: options, rules and selection."""
-    return fingerprint(f"{job.rules.identity}|{job.options.texts()}|{job.selection!r}")
+def _function_contents(function: FunctionType) -> _Contents:
+    """A function with what it carries: defaults, and the variables of the functions around it."""
+    try:
+        carried = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:
+        raise TypeError(f"`{function.__qualname__}` uses a variable that has no value") from None
+    defaults = function.__defaults__, function.__kwdefaults__
+    return ("function", function.__module__, function.__qualname__, function.__code__, *defaults, *carried)
 
 
-def read_fingerprints(reads: Iterable[DeclaredRead[Any]], job: Job, units: UnitFingerprints) -> bytes:
-    """The fingerprints of declared reads, one after the other."""
-    return b"".join([units.of(read.fingerprint_key(read.get(job))) for read in reads])
+def _code_contents(code: CodeType) -> _Contents:
+    return ("code", code.co_name, code.co_code.hex(), *code.co_names, code.co_consts)
+
+
+#: The types of methods that are written in C. A class in Python may have those of others.
+_OF_C: Final = (WrapperDescriptorType, MethodDescriptorType)
+
+#: What gives the contents of values by their class.
+_READERS: Final[dict[type[Any], _Reader]] = {
+    bytes: lambda data: ("bytes", data.hex()),
+    type(...): lambda _: ("...",),
+    tuple: lambda items: ("tuple", *items),
+    list: lambda items: ("list", *items),
+    frozenset: lambda items: ("frozenset", *items),
+    set: lambda items: ("set", frozenset(items)),
+    **dict.fromkeys((dict, MappingProxyType), lambda table: ("dict", *table, *table.values())),
+    FunctionType: _function_contents,
+    CodeType: _code_contents,
+    BuiltinFunctionType: lambda function: ("built-in", function.__qualname__, function.__self__),
+    MethodType: lambda method: ("method", method.__func__, method.__self__),
+    partial: lambda call: ("partial", call.func, call.args, call.keywords),
+    ModuleType: lambda module: ("module", module.__name__),
+    re.Pattern: lambda pattern: ("pattern", pattern.pattern, pattern.flags),
+}

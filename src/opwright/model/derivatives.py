@@ -19,6 +19,7 @@ from opwright.schema.types import Type
 from opwright.source.copyable import Copyable
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
+from opwright.source.record_fields import not_fingerprinted
 from opwright.source.span import Span
 
 #: The name of the formulas for all dispatch keys without formulas of their own.
@@ -123,6 +124,11 @@ class ForwardDerivative(NamedTuple):
         return words_of(self.formula)
 
 
+@not_fingerprinted(
+    saved_inputs="it has what the derivatives save, once",
+    saved_outputs="it has what the derivatives save, once",
+    used_gradients="it joins those of the derivatives",
+)
 class DifferentiabilityInfo(Copyable):
     """The derivatives of a function under one dispatch key.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from opwright.source.record_fields import not_fingerprinted
+
 if TYPE_CHECKING:
     from opwright.source.nodes import Node, Scalar
     from opwright.source.span import Span
@@ -15,6 +17,7 @@ ExtraValue: TypeAlias = "bool | int | float | str | tuple[ExtraValue, ...] | Ext
 """A plain value; a list is a tuple, and a mapping is an `ExtraValues`."""
 
 
+@not_fingerprinted(_text="it is the representation of `_values`")
 class ExtraValues(Mapping[str, ExtraValue]):
     """The values of extra keys by name: those of the file, and defaults for the others.
 
@@ -44,7 +47,6 @@ class ExtraValues(Mapping[str, ExtraValue]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        # Fingerprints are made from it, so it does not have the places.
         if self._text is None:
             self._text = f"ExtraValues({self._values!r})"
         return self._text

@@ -19,6 +19,7 @@ from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
 from opwright.source.copyable import Frozen
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import not_fingerprinted
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ class UfuncLoop:
         self.dtypes: Final = dtypes
 
 
+_NO_LOOPS: Final[dict[UfuncKey, UfuncLoop]] = {}
+
 #: (are written tensors constant references, are lists of tensors passed as to structured kernels) -> style
 _STYLES: Final = {
     (False, False): TypeStyle.PLAIN,
@@ -152,6 +155,20 @@ _STYLES: Final = {
 }
 
 
+#: Why fingerprints leave out what conventions often ask for.
+_OF_SCHEMA: Final = "it is that of the schema"
+
+
+@not_fingerprinted(
+    arguments=_OF_SCHEMA,
+    cache="what conventions remember follows from the other fields",
+    entry="where the entry stands is in no output, and what it says is in the other fields",
+    kind=_OF_SCHEMA,
+    name=_OF_SCHEMA,
+    root_name=_OF_SCHEMA,
+    group="the fingerprint of a function covers all functions that are linked with it",
+    view_group="the fingerprint of a function covers all functions that are linked with it",
+)
 class UnlinkedFunction:
     """One overload with the fields of its entry, before `link_functions` sets its groups.
 
@@ -247,7 +264,7 @@ class UnlinkedFunction:
         self.structured_delegate: Final = structured_delegate
         self.structured_inherits: Final = structured_inherits
         self.precomputed: Final = precomputed
-        self.ufunc: Final = ufunc or {}
+        self.ufunc: Final = ufunc or _NO_LOOPS
         self.device_check: Final = device_check
         self.device_guard: Final = device_guard
         self.manual_cpp_binding: Final = manual_cpp_binding

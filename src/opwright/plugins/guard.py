@@ -13,6 +13,7 @@ from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import sources_of
 from opwright.source.codes import RAISED, WRONG_RESULT
 from opwright.source.diagnostic import Fault, FaultsFound
+from opwright.source.record_fields import not_fingerprinted
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
@@ -65,6 +66,10 @@ def shown_path(path: str) -> str:
 _Result = TypeVar("_Result")
 
 
+@not_fingerprinted(
+    _plugin="messages name it, and the fragments of its emitters have its sources in their context",
+    _files="messages name them",
+)
 class CallGuard:
     """Makes safe functions of those of a plug-in.
 

@@ -19,10 +19,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import public_api
-from opwright.emit.emitter import AnyEmitter, FilePerUnit, HasFingerprintKey, Job
+from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
 from opwright.emit.registry import emitters
 from opwright.files.plan import file_specs
 from opwright.incremental.emitter_files import named_emitters
+from opwright.incremental.fingerprints import held_by
 from opwright.incremental.patch import SlotSpans
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -418,8 +419,6 @@ def all_functions_of_unit(unit: object) -> Iterator[NativeFunction]:
         yield from unit.functions()
     elif isinstance(unit, (DifferentiabilityInfo, DifferentiableFunction)):
         yield unit.function
-    elif isinstance(unit, (tuple, list)):
-        for item in unit:
-            yield from all_functions_of_unit(item)
-    elif isinstance(unit, HasFingerprintKey):
-        yield from all_functions_of_unit(unit.fingerprint_key)
+    else:
+        for part in held_by(unit):
+            yield from all_functions_of_unit(part)

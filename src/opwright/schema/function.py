@@ -8,6 +8,7 @@ from typing import Final
 from opwright.schema.defaults import DefaultValue, default_value
 from opwright.schema.names import OperatorName
 from opwright.schema.types import Annotation, OptionalType, Type
+from opwright.source.record_fields import not_fingerprinted
 
 
 class Argument:
@@ -146,6 +147,15 @@ def _option_start(keyword_only: tuple[Argument, ...]) -> int:
 _NO_ARGUMENTS: Final[tuple[Argument, ...]] = ()
 
 
+@not_fingerprinted(
+    **dict.fromkeys(
+        (
+            "all", "has_annotations", "has_symint", "joins_wildcard", "non_out", "options", "post_options", "post_self",
+            "pre_options", "pre_self", "self_arg", "writes", "writes_after_self", "writes_before_self",
+        ),
+        "it follows from `positional`, `keyword_only` and `out`",
+    )
+)  # fmt: skip
 class Arguments:
     """The arguments of a schema, and the groups that calling conventions need.
 
@@ -240,6 +250,11 @@ class SchemaKind(enum.Enum):
     scratch = enum.auto()
 
 
+@not_fingerprinted(
+    _text="the normal form is built from the other fields when it is first needed",
+    has_symint="it is that of the arguments",
+    kind="it follows from the name, the arguments and `is_regular`",
+)
 class FunctionSchema:
     """The signature of one overload.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.source.record_fields import not_fingerprinted
+
 #: Python's augmented assignments: `__iadd__` is the in-place form of `__add__`, but `__invert__` is not in-place.
 AUGMENTED: Final = ("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or")
 
@@ -15,6 +17,7 @@ FUNCTIONAL_SUFFIX: Final = "_functional"
 FOREACH_PREFIX: Final = "_foreach_"
 
 
+@not_fingerprinted(**dict.fromkeys(("name", "text", "unambiguous"), "it is spelled from the other parts"))
 class OperatorName:
     """The parts of an overload's name.
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Final, final
 
 from opwright.schema.base_types import BASE_TYPE_ROWS, forms_of
+from opwright.source.record_fields import not_fingerprinted
 
 
 class Annotation:
@@ -56,6 +57,9 @@ def annotation(before: tuple[str, ...], is_write: bool, after: tuple[str, ...] =
     return annotation
 
 
+#: Why fingerprints leave out what a type refers to: it may be the type itself.
+_FOLLOWS: Final = "it follows from the text, which tells types apart"
+
 #: The names of the base types.
 BASE_TYPES: Final = tuple([row.name for row in BASE_TYPE_ROWS if row.in_files])
 
@@ -69,6 +73,7 @@ DISPATCHER_NAMES: Final = tuple([row.name for row in BASE_TYPE_ROWS if not row.i
 CLASS_PREFIX: Final = "__torch__.torch.classes."
 
 
+@not_fingerprinted(innermost=_FOLLOWS, list_like=_FOLLOWS)
 class Type:
     """A type of the schema language, with its `text`.
 

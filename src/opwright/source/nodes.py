@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
-from opwright.source.span import SourceText, Span
+from opwright.source.record_fields import not_fingerprinted
+from opwright.source.span import SourceText, Span, without_place
 
 if TYPE_CHECKING:
     from re import Pattern
@@ -46,6 +47,8 @@ _KIND_NAMES: Final = {
 _PLAIN_WORDS: Final = {"True": True, "true": True, "False": False, "false": False}
 
 
+@without_place
+@not_fingerprinted(_kind="it follows from value, style and tag")
 class Scalar:
     """A scalar: its value as a string, and its style (`""` for plain, else `'`, `"`, `|` or `>`)."""
 
@@ -146,6 +149,7 @@ class Scalar:
             ) from None
 
 
+@without_place
 class Sequence:
     """A list of nodes."""
 
@@ -186,6 +190,7 @@ class Sequence:
         return _tree_value(self)
 
 
+@without_place
 class Mapping(Copyable):
     """A mapping: its keys, which are scalars, with their values, in the order of the file. Keys may repeat.
 

@@ -13,15 +13,22 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import not_fingerprinted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["SourceText", "Span"]
+__all__ = ["SourceText", "Span", "without_place"]
 
 # An editor counts lines by these three breaks; the other characters that Python's `splitlines` breaks at do not
 # move an editor's line counter, and neither may they move ours.
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+_PLACE = "where something stands in a file is in no output"
+
+without_place = not_fingerprinted(file=_PLACE, start=_PLACE, end=_PLACE)
+"""Declares that no fingerprint covers the place of a record in a file."""
 
 
 class SourceText:
@@ -107,6 +114,7 @@ class SourceText:
         return Span(self, start, start if end is None else max(min(end, length), start))
 
 
+@without_place
 class Span(NamedTuple):
     """The characters from `start` up to, not including, `end` of a text. A span of no width marks a point.
 

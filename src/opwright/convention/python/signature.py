@@ -18,9 +18,17 @@ from opwright.convention.python.parameter import (
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Arguments, FunctionSchema
 from opwright.source.copyable import Copyable
+from opwright.source.record_fields import not_fingerprinted
 from opwright.source.span import Span
 
 
+@not_fingerprinted(
+    name="it is that of the schema",
+    **dict.fromkeys(
+        ("inputs", "keywords", "options", "out", "parameters"),
+        "they are made from the schema and the function, which an overload holds besides",
+    ),
+)
 class PythonSignature(Copyable):
     """The parameters of a Python function or method.
 

@@ -35,6 +35,7 @@ from opwright.schema.function import SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import not_fingerprinted
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions
@@ -77,6 +78,11 @@ class DeviceHandling(NamedTuple):
     guard: bool
 
 
+#: Why the fingerprint of a backend leaves out its tables by overload: it is the same for all units.
+_OF_UNITS: Final = "fragments look up overloads of their units, which hold the rows or the kernels of these"
+
+
+@not_fingerprinted(entries=_OF_UNITS, unwrapped=_OF_UNITS)
 class WrapperChoices(NamedTuple):
     """What a backend file says of wrappers besides the names of kernels: its head, and the options of its entries.
 
@@ -88,6 +94,16 @@ class WrapperChoices(NamedTuple):
     unwrapped: frozenset[NativeFunction] = frozenset()
 
 
+class OverloadChoices(NamedTuple):
+    """What the tables of a backend have for one overload."""
+
+    kernel: Kernel | None
+    callee: str | None
+    options: EntryOptions | None
+    is_derived: bool
+    is_unwrapped: bool
+
+
 #: The choices of backends without a backend file.
 NO_CHOICES: Final = WrapperChoices()
 
@@ -95,6 +111,7 @@ NO_CHOICES: Final = WrapperChoices()
 NO_CALLEES: Final[Mapping[NativeFunction, str]] = {}
 
 
+@not_fingerprinted(kernels=_OF_UNITS, callees=_OF_UNITS, derived=_OF_UNITS)
 class Backend:
     """The kernels of one dispatch key, and the choices that decide how they are wrapped.
 
@@ -158,6 +175,16 @@ class Backend:
         self.derived: Final = derived
         self.choices: Final = choices
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
+
+    def overload_choices(self, function: NativeFunction) -> OverloadChoices:
+        """The rows of all tables for an overload."""
+        return OverloadChoices(
+            self.kernels.get(function),
+            self.callees.get(function),
+            self.choices.entries.get(function),
+            function in self.derived,
+            function in self.choices.unwrapped,
+        )
 
     def entry_options(self, function: NativeFunction) -> EntryOptions:
         """The options of an overload's entry, or of the entry whose structured kernel implements the overload."""

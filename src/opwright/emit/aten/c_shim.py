@@ -16,7 +16,7 @@ from opwright.convention import c_shim, public_api
 from opwright.convention.c_shim import ShimFunction, operator_key, shim_function
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.units import include
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, HasFingerprintKey, Job, OneFile, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.older import Spelling, spelled
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -74,7 +74,7 @@ class Shim(NamedTuple):
     refusal: c_shim.NoCForm | None = None
 
 
-class ShimUnit(HasFingerprintKey):
+class ShimUnit:
     """The unit of an operator's shim for a target: the overload, its row of the table, and the key of the kernel."""
 
     def __init__(self, function: NativeFunction, row: ShimOperator, target: Target, key: DispatchKey | None) -> None:
@@ -82,11 +82,6 @@ class ShimUnit(HasFingerprintKey):
         self.row: Final = row
         self.target: Final = target
         self.key: Final = key
-
-    @property
-    def fingerprint_key(self) -> tuple[object, ...]:
-        """All of it."""
-        return (self.function, self.row, self.target, self.key)
 
     @property
     def include(self) -> str:

@@ -27,9 +27,7 @@ from opwright.source.named_tuple import NamedTuple
 Backends = Sequence[DispatchKey]
 
 #: The dispatch keys whose functions static calls name.
-STATIC_BACKENDS: Final[DeclaredRead[Backends]] = DeclaredRead(
-    "static_backends", lambda job: job.static_backends, lambda keys: tuple([key.name for key in keys])
-)
+STATIC_BACKENDS: Final[DeclaredRead[Backends]] = DeclaredRead("static_backends", lambda job: job.static_backends)
 
 #: The keys whose kernels replace one that the backend does not have, the preferred key first.
 _FALLBACKS: Final = (

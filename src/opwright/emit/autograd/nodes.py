@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.emit.autograd.kernels import has_kernel, view_base
 from opwright.emit.autograd.saved import SavedField, saved_field
-from opwright.emit.emitter import HasFingerprintKey, Job, per_job
+from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import PYTORCH
 from opwright.release.operator_names.autograd import VIEWS
@@ -20,6 +20,7 @@ from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import not_fingerprinted
 
 
 @per_job
@@ -144,7 +145,8 @@ def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) ->
     )
 
 
-class NodeUnit(HasFingerprintKey):
+@not_fingerprinted(_rules="every fragment reads the rules from its context, which has a fingerprint of its own")
+class NodeUnit:
     """The unit of one node: its info, from which the node follows."""
 
     def __init__(self, info: DifferentiabilityInfo, rules: Rules) -> None:
@@ -155,11 +157,6 @@ class NodeUnit(HasFingerprintKey):
     def node(self) -> GraphNode:
         """The node. Raises Fault for what cannot be saved."""
         return node(self.info, self._rules)
-
-    @property
-    def fingerprint_key(self) -> tuple[object, ...]:
-        """The info; the rules are the same for a whole run."""
-        return (self.info,)
 
 
 def _units(infos: Sequence[DifferentiabilityInfo], rules: Rules) -> list[NodeUnit]:

@@ -124,13 +124,12 @@ def _function_slots(job: Job) -> tuple[str, ...]:
     return _UNUSED_SLOTS[1:] if any(backend.options.dispatch_headers for backend in job.backends) else ()
 
 
-def _fragment(file: SectionFile, unit: RegisteredUnit, context: FragmentContext) -> Slots:
-    wrapping = file.wrapping
+def _fragment(wrapping: Backend, has_functions: bool, unit: RegisteredUnit, context: FragmentContext) -> Slots:
     group = unit.wrapped[0]
     wrappers = _unit_wrappers(unit, wrapping)
     definitions = [wrapper_definition(wrapper, group, wrapping, context) for wrapper in wrappers]
     definitions += meta_definitions(group, wrapping, context)
-    if not has_dispatch_functions(file):
+    if not has_functions:
         return {"dispatch_anonymous_definitions": definitions}
     functions = [
         dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers if wrapper.function.library is PYTORCH
@@ -247,7 +246,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template=SOURCE_TEMPLATE,
             folder="backend",
             units=partial(registered_units, file),
-            fragment=partial(_fragment, file),
+            fragment=partial(_fragment, file.wrapping, has_dispatch_functions(file)),
             reads=(NATIVE_AOT_KERNELS,),
             file_slots=partial(_file_slots, file),
             layout=OneFile(f"Register{file.name}.cpp"),

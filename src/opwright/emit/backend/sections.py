@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from opwright.emit.aten.backend import (
     KernelUnit,
+    OverloadChoices,
     WrappedUnit,
     group_indices,
     members,
@@ -19,14 +20,10 @@ from opwright.emit.backend.section_file import (
     SectionFile,
     has_additions,
 )
-from opwright.emit.emitter import HasFingerprintKey, Job, per_job
-from opwright.model.external_backend import (
-    NO_ENTRY_OPTIONS,
-    NO_HEAD_OPTIONS,
-    BackendEntry,
-    ExternalBackend,
-)
+from opwright.emit.emitter import Job, per_job
+from opwright.model.external_backend import NO_HEAD_OPTIONS
 from opwright.model.extra_values import NO_VALUES
+from opwright.source.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions
@@ -60,26 +57,16 @@ def _section_files(job: Job) -> Iterator[SectionFile]:
                     yield file
 
 
-class RegisteredUnit(HasFingerprintKey):
-    """A unit with wrappers, and what the file says of its overloads besides their names.
+class RegisteredUnit(NamedTuple):
+    """A unit with wrappers, and what the file says of its overloads, because functions do not know the backend.
 
-    `facts` is the text that decides its wrappers, because the functions of a unit do not know the backend's kernels.
-    `additions` are those of plug-ins to each wrapper, if there are any.
+    `choices` are those of each overload of the unit. `additions` are those of plug-ins to each wrapper, if there are
+    any.
     """
 
-    __slots__ = ("additions", "facts", "wrapped")
-
-    def __init__(self, wrapped: WrappedUnit, facts: str, additions: tuple[WrapperAdditions | None, ...] = ()) -> None:
-        self.wrapped: Final = wrapped
-        self.facts: Final = facts
-        self.additions: Final = additions
-
-    @property
-    def fingerprint_key(self) -> tuple[object, ...]:
-        """All of it. The wrappers are one text, because a row for each takes longer than everything else."""
-        unit, kinds = self.wrapped
-        wrappers = "\n".join([f"{function.name.text} {kind.name}" for function, kind in kinds])
-        return (unit, f"{wrappers}\n{self.facts}", self.additions)
+    wrapped: WrappedUnit
+    choices: tuple[OverloadChoices, ...]
+    additions: tuple[WrapperAdditions | None, ...] = ()
 
 
 def registered_units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
@@ -89,16 +76,13 @@ def registered_units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
 
 @per_job
 def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
-    entries = file.entries
-    shared = _shared_facts(file.backend, file.name)
     added = section_additions(job, file).by_function
     units = []
     for wrapped in _wrapped_units(job, file):
-        own = [entries[function] for function in members(wrapped[0]) if function in entries]
+        choices = tuple([file.wrapping.overload_choices(function) for function in members(wrapped[0])])
         has_any = added and any(function in added for function, _ in wrapped[1])
         additions = tuple([added.get(function) for function, _ in wrapped[1]]) if has_any else ()
-        facts = "\n".join([shared, *map(_entry_facts, own)])
-        units.append(RegisteredUnit(wrapped, facts, additions))
+        units.append(RegisteredUnit(wrapped, choices, additions))
     return units
 
 
@@ -116,25 +100,6 @@ def section_additions(job: Job, file: SectionFile) -> SectionAdditions:
     from opwright.emit.backend.additions import additions_of
 
     return additions_of(_wrapped_units(job, file), file, job)
-
-
-def _entry_facts(entry: BackendEntry) -> str:
-    """What an entry says of its operator; most entries have no options.
-
-    The values of plug-ins' keys are no part of it: what plug-ins make of them is among the additions.
-    """
-    options = entry.options
-    if options.values:
-        options = options._replace(values=NO_VALUES)
-    return f"{entry.kernel!r} {'' if options == NO_ENTRY_OPTIONS else repr(options)}"
-
-
-def _shared_facts(backend: ExternalBackend, name: str) -> str:
-    """What the head of the file says that wrappers show."""
-    options = backend.options._replace(manual=frozenset(), values=NO_VALUES, entry_values=NO_VALUES)
-    manual = sorted([function.name.text for function in backend.options.manual])
-    names = (name, backend.cpp_namespace, backend.class_name, backend.out_is_primary, backend.device_guard)
-    return repr((*names, options, manual))
 
 
 def _other_units(file: SectionFile, job: Job) -> list[WrappedUnit]:

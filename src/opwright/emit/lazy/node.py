@@ -11,7 +11,6 @@ from typing import Final
 from opwright.convention import lazy
 from opwright.convention.lazy import NodeArgument, NodeArguments, NodeConvention
 from opwright.cpp import c_types
-from opwright.emit.emitter import HasFingerprintKey
 from opwright.model.lazy_backend import (
     NATIVE_PROPERTIES,
     LazyNames,
@@ -38,7 +37,7 @@ __all__ = [
 ]
 
 
-class LazyNode(HasFingerprintKey):
+class LazyNode:
     """A node: the name of its class, its kind as a C++ expression, what it takes, and what its class contains."""
 
     __slots__ = ("arguments", "convention", "name", "op_kind", "properties", "schema")
@@ -52,13 +51,6 @@ class LazyNode(HasFingerprintKey):
         self.convention: Final = convention
         self.arguments: Final[NodeArguments] = lazy.arguments(schema.arguments, convention)
         self.properties: Final = properties
-
-    @property
-    def fingerprint_key(self) -> tuple[object, ...]:
-        """Everything that decides the text of the class."""
-        types = [argument.type.text for argument in self.arguments.all]
-        # One text has one fingerprint, and its parts would have several.
-        return (repr((str(self.schema), self.op_kind, types, self.properties)),)
 
     @property
     def parameters(self) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
 from opwright.convention.python.overloads import Overload, Pair, pair_overloads, sort_pairs
 from opwright.convention.python.signature import PythonSignature, function_signature, python_signature
-from opwright.emit.emitter import HasFingerprintKey, Job, per_job
+from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.refusals import REFUSALS, check_overload, fault_of
 from opwright.model.more_inputs import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
@@ -20,7 +20,7 @@ from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFou
 from opwright.source.span import Span
 
 
-class PythonBinding(HasFingerprintKey):
+class PythonBinding:
     """A Python function, or a method of tensors: its overloads, the deprecated ones last."""
 
     def __init__(self, name: OperatorName, module: PythonModule, overloads: tuple[Overload, ...]) -> None:
@@ -40,16 +40,6 @@ class PythonBinding(HasFingerprintKey):
         Raises Repeated or OutAlone, but not for a binding that `bindings` gives.
         """
         return pair_overloads(self.overloads)
-
-    @property
-    def fingerprint_key(self) -> tuple[object, ...]:
-        """The module and the functions, from which the signatures follow, and the deprecated signatures."""
-        deprecated = [
-            f"{overload.signature.schema} as {overload.signature.passed}"
-            for overload in self.overloads
-            if overload.signature.deprecated
-        ]
-        return (self.module.name, *[overload.function for overload in self.overloads], *deprecated)
 
     @property
     def is_method(self) -> bool:

@@ -6,7 +6,6 @@ from typing import Final
 
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
-from opwright.emit.emitter import HasFingerprintKey
 from opwright.model.external_backend import Hook
 from opwright.source.named_tuple import NamedTuple
 
@@ -25,7 +24,7 @@ class KernelCallee(NamedTuple):
     family: str = ""
 
 
-class WrapperAdditions(HasFingerprintKey):
+class WrapperAdditions:
     """What plug-ins add to a wrapper.
 
     `hooks` stand inside those of the backend file. `callees` are the kernels in place of the usual one; with several,
@@ -48,13 +47,3 @@ class WrapperAdditions(HasFingerprintKey):
 
     def __bool__(self) -> bool:
         return bool(self.hooks or self.callees)
-
-    @property
-    def fingerprint_key(self) -> tuple[object, ...]:
-        """The texts and types in the code."""
-        return (repr(self.hooks), self.selection, *map(_callee_text, self.callees))
-
-
-def _callee_text(callee: KernelCallee) -> str:
-    roles = [binding.role for binding in callee.signature.bindings]
-    return f"{callee.family} {callee.signature.definition(callee.function)} {roles} {callee.conversions!r}"
