@@ -237,6 +237,7 @@ _FRAGMENTS: list[weakref.ref[Fragment]] = []
 
 def test_fragments_are_released_when_their_files_are_written(tmp_path: Path) -> None:
     """A build keeps the state of an emitter, and not the texts: together they would take as much room as the files."""
+
     def fragment(unit: str, _context: FragmentContext) -> Slots:
         slots = Fragment(text=[f"{unit}();\n"])
         _FRAGMENTS.append(weakref.ref(slots))

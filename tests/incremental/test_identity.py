@@ -28,7 +28,7 @@ def edit_in_the_same_tick(path: Path) -> None:
 def test_a_file_is_known_by_its_status_one_tick_after_its_change(
     age: int, is_seen: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An edit in the tick of the change before is seen; a stamp that is older than a tick is trusted without reading."""
+    """An edit in the tick of the change before is seen; an older stamp is trusted without reading the file."""
     path = tmp_path / "a.yaml"
     path.write_bytes(b"a")
     status = path.stat()

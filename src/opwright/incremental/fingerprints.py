@@ -71,7 +71,7 @@ def split_fingerprints(joined: bytes) -> list[bytes]:
 class UnitFingerprints:
     """The fingerprints of a run's values, each computed once for each object: equal values may have different ones."""
 
-    __slots__ = ("_entries", "_cached", "_links", "_values")
+    __slots__ = ("_cached", "_entries", "_links", "_values")
 
     def __init__(self) -> None:
         #: The fingerprints of objects by their identities, empty while one is computed.
