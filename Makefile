@@ -166,14 +166,14 @@ conformance: $(REFERENCE)
 	$(VENV)/bin/python -m tests.conformance --workers $(JOBS) $(if $(ONLY),--only '$(ONLY)')
 
 conformance-full: $(REFERENCE)
-	$(VENV)/bin/python -m tests.conformance --full --workers $(JOBS) $(if $(ONLY),--only '$(ONLY)')
-	$(if $(ONLY),,$(VENV)/bin/python -m tests.conformance.small)
+	$(VENV)/bin/python -m tests.conformance --full --workers $(JOBS) --part $(PART) $(if $(ONLY),--only '$(ONLY)')
+	$(if $(ONLY)$(filter-out 1/%,$(PART)),,$(VENV)/bin/python -m tests.conformance.small)
 
 # Every release that has rules of its own; their references come out of their wheels at the package index.
 # They need no PyTorch, only what its generator imports.
 conformance-releases: $(TOOL)
 	$(PIP) typing_extensions
-	$(VENV)/bin/python -m tests.conformance.releases $(if $(ONLY),--only '$(ONLY)')
+	$(VENV)/bin/python -m tests.conformance.releases --part $(PART) $(if $(ONLY),--only '$(ONLY)')
 
 # Backend files of yours, or of a vendor, through PyTorch's generator and through Opwright:
 #   make replay-backends FOLDER=path/to/files

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.field_replay.ports import PORTS
+from tests.port_replay.__main__ import LIBRARIES
+
 ROOT = Path(__file__).resolve().parents[1]
 #: A row of the table of targets: the target, and its turn.
 ROW = re.compile(r"(?m)^\| `([a-z-]+)` \|.*\| ([^|]+) \|$")
@@ -20,10 +23,15 @@ def makefile_targets() -> set[str]:
     return {word for line in re.findall(r"(?m)^\.PHONY: (.*)", text) for word in line.split()}
 
 
-def turns() -> list[list[str]]:
-    """The targets of each turn, as `.ci/run` reads them."""
+def turn_lines() -> list[str]:
+    """A line for each turn, as `.ci/run` reads them."""
     lines = (ROOT / ".ci" / "turns").read_text(encoding="utf-8").splitlines()
-    return [[part.split()[0] for part in line.split(",")] for line in lines if not line.startswith("#")]
+    return [line for line in lines if not line.startswith("#")]
+
+
+def turns() -> list[list[str]]:
+    """The targets of each turn."""
+    return [[part.split()[0] for part in line.split(",")] for line in turn_lines()]
 
 
 def documented_turns() -> dict[str, str]:
@@ -54,8 +62,23 @@ def test_every_proving_target_has_its_turn() -> None:
 
 
 def test_turns_name_targets() -> None:
-    """Each word that a turn runs is a target of the table, and a part of the tests is in exactly one turn."""
+    """Each word that a turn runs is a target of the table."""
     assert {word for words in turns() for word in words} <= documented_turns().keys()
-    text = (ROOT / ".ci" / "turns").read_text(encoding="utf-8")
-    parts = re.findall(r"test-thorough PART=(\d+)/(\d+)", text)
-    assert sorted(parts) == [(str(number), str(len(parts))) for number in range(1, len(parts) + 1)]
+
+
+def test_parts_make_a_whole() -> None:
+    """A target that runs in parts has all of them, each in one turn."""
+    words = [part.split() for line in turn_lines() for part in line.split(",") if "PART=" in part or "ONLY=" in part]
+    chosen: dict[str, list[str]] = {}
+    for target, *variables in words:
+        chosen.setdefault(target, []).extend([variable.partition("=")[2] for variable in variables])
+    names = {
+        "field-port": [port.distribution for port in PORTS],
+        "port-replay": [library.name for library in LIBRARIES],
+        "test-pythons": ["oldest", "newest"],
+    }
+    for target, texts in chosen.items():
+        if target in names:
+            assert all(any(text in name for text in texts) for name in names[target]), target
+        else:
+            assert sorted(texts) == [f"{number}/{len(texts)}" for number in range(1, len(texts) + 1)], target

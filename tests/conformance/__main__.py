@@ -20,6 +20,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("--full", action="store_true", help="every combination of flags, and mutated inputs too")
     parser.add_argument("--only", default="", help="only jobs whose names start with one of these words")
+    parser.add_argument("--part", default="1/1", help="`2/3`: every third of the jobs, from the second on")
     parser.add_argument("--list", action="store_true", help="print the names of the jobs and end")
     parser.add_argument("--workers", type=int, default=1, help="how many jobs run at once (default: 1)")
     parser.add_argument(
@@ -34,7 +35,7 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> int:
     """Run the program; the exit status is 1 where any job failed or differs."""
     options = arguments().parse_args()
-    jobs = chosen_jobs(full_jobs if options.full else usual_jobs, options.only)
+    jobs = chosen_jobs(full_jobs if options.full else usual_jobs, options.only, options.part)
     if options.list:
         print("\n".join(job.name for job in jobs))
         return 0

@@ -554,7 +554,12 @@ def full_jobs() -> list[Job]:
 Matrix = Callable[[], list[Job]]
 
 
-def chosen_jobs(matrix: Matrix, only: str) -> list[Job]:
-    """The jobs of `matrix` whose names start with one of the words in `only`; an empty `only` chooses all."""
+def chosen_jobs(matrix: Matrix, only: str, part: str = "1/1") -> list[Job]:
+    """The jobs of `matrix` whose names start with one of the words in `only`; an empty `only` chooses all.
+
+    Of these, `part` `2/3` chooses every third one, from the second on.
+    """
     words = only.replace(",", " ").split()
-    return [job for job in matrix() if not words or job.name.startswith(tuple(words))]
+    jobs = [job for job in matrix() if not words or job.name.startswith(tuple(words))]
+    first, step = map(int, part.split("/"))
+    return jobs[first - 1 :: step]

@@ -31,6 +31,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.releases", description=__doc__)
     parser.add_argument("--only", default="", help="only jobs whose names start with one of these words, as `2.9.1`")
     parser.add_argument("--full", action="store_true", help="every combination of flags too; takes an hour and more")
+    parser.add_argument("--part", default="1/1", help="`2/3`: every third of the jobs, from the second on")
     parser.add_argument("--list", action="store_true", help="print the names of the jobs and end")
     parser.add_argument("--write", action="store_true", help="write the table into docs/conformance.md too")
     parser.add_argument("--reference", action="store_true", help="only run the references, and keep what they write")
@@ -87,7 +88,7 @@ def write_table(figures: str, page: Path = PAGE) -> None:
 def main() -> int:
     """Run the program; the exit status is 1 where any job failed or differs."""
     options = arguments().parse_args()
-    jobs = chosen_jobs(full_jobs if options.full else every_job, options.only)
+    jobs = chosen_jobs(full_jobs if options.full else every_job, options.only, options.part)
     if options.list:
         print("\n".join(job.name for job in jobs))
         return 0

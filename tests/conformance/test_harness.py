@@ -155,6 +155,10 @@ def test_jobs_have_names_of_their_own() -> None:
     names = [job.name for job in full_jobs()]
     assert len(names) == len(set(names))
     assert {job.name for job in chosen_jobs(usual_jobs, "headers-r annotated")} == {"headers-rocm", "annotated"}
+    parts = [chosen_jobs(full_jobs, "", f"{number}/3") for number in (1, 2, 3)]
+    names = sorted([job.name for part in parts for job in part])
+    assert names == sorted([job.name for job in full_jobs()])
+    assert all(parts)
 
 
 def test_flags_of_the_reference_are_covered(tmp_path: Path) -> None:
