@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import opwright
 from opwright.extension import inline as module
+from opwright.extension import steps
 from tests.extension.compiler import FakeCompiler
 
 YAML = """\
@@ -54,6 +56,63 @@ def test_environment_of_the_compiler_is_part_of_the_key(builds: FakeCompiler, mo
     first = opwright.inline(YAML, "int x;")
     monkeypatch.setenv("CXXFLAGS", "-g")
     assert opwright.inline(YAML, "int x;") != first
+
+
+#: Files that the texts below name or include, each with an edit.
+NAMED = {
+    "derivatives.yaml": (
+        "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n",
+        "* factor",
+        "* 2",
+    ),
+    "plug.py": ("from opwright.plugin import Plugin\nplugin = Plugin('plug', api=1)\n", "import", "import  "),
+    "acme_factor.h": ("#define FACTOR 2\n", "2", "3"),
+}
+NAMING = "namespace: acme\nderivatives: derivatives.yaml\nplugins: [./plug.py]\noperators:\n" + YAML
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_edits_of_named_files_are_seen(
+    builds: FakeCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """What the YAML names and the C++ text includes is part of the key; what was built before is found again."""
+    monkeypatch.setenv("CXXFLAGS", f"-I{tmp_path}")
+    monkeypatch.chdir(tmp_path)
+    for path, (text, _, _) in NAMED.items():
+        (tmp_path / path).write_text(text)
+    cpp = "#include <acme_factor.h>\nint x;"
+    first = opwright.inline(NAMING, cpp)
+    assert builds.calls() == [".gch", ".o", ".o", ".so"]
+    assert opwright.inline(NAMING, cpp) == first
+    text, old, new = NAMED[name]
+    (tmp_path / name).write_text(text.replace(old, new, 1))
+    edited = opwright.inline(NAMING, cpp)
+    assert edited != first
+    assert ".so" in builds.calls()
+    assert opwright.inline(NAMING, cpp) == edited
+    (tmp_path / name).write_text(text)
+    assert opwright.inline(NAMING, cpp) == first
+    assert builds.calls() == []
+
+
+def test_files_that_change_during_a_build_are_read_again(
+    builds: FakeCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A result is not kept for a header that changes while it is compiled: which text was read, nobody knows."""
+    monkeypatch.setenv("CXXFLAGS", f"-I{tmp_path}")
+    header = tmp_path / "acme_factor.h"
+    header.write_text("")
+    run = steps.run_steps
+
+    def run_and_edit(todo: Sequence[steps.BuildStep], folder: str, *, verbose: bool) -> None:
+        run(todo, folder, verbose=verbose)
+        header.write_text("#define FACTOR 2")
+
+    cpp = "#include <acme_factor.h>\nint x;"
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "run_steps", run_and_edit)
+        first = opwright.inline(YAML, cpp)
+    assert opwright.inline(YAML, cpp) != first
 
 
 @pytest.mark.parametrize("ninja", [True, False])
@@ -124,7 +183,7 @@ def test_processes_that_build_the_same_share_the_work(builds: FakeCompiler, tmp_
     script = tmp_path / "script.py"
     script.write_text(
         "import opwright\nfrom opwright.extension import inline as module\n"
-        "module._load = lambda folder, key, name: folder\n"
+        "module._load = lambda folder, name: folder\n"
         f"print(opwright.inline({YAML!r}, 'int x;'))\n"
     )
     processes = [subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) for _ in range(3)]

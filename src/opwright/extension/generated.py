@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from opwright.emit.registry import build_folders, chosen_families
+from opwright.incremental.identity import InputStamps
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import load_plugin
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.settings import head_names
 from opwright.release.inputs import open_inputs
-from opwright.run.generation import Generation
+from opwright.run.generation import Generation, Outcome
 from opwright.run.provenance import origins
 from opwright.run.request import Request
 from opwright.run.session import generate
@@ -30,14 +31,22 @@ _NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w
 
 
 class GeneratedCode(NamedTuple):
-    """The generated files of a run: the folder of headers, and by path headers, C++ sources, Python modules, tests."""
+    """The generated files of a run: the folder of headers, and by path headers, C++ sources, Python modules, tests.
+
+    `stamps` are those of the files that the run read.
+    """
 
     include: str
     headers: tuple[str, ...]
     sources: tuple[str, ...]
     modules: tuple[str, ...]
     tests: tuple[str, ...]
-    namespaces: tuple[str, ...] = ()
+    stamps: InputStamps | None = None
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces of the operators."""
+        return sorted({os.path.basename(os.path.dirname(path)) for path in self.modules})
 
 
 def _request(files: Sequence[SourceFile], out: str, torch: str, *, loads_plugins: bool = True) -> Request:
@@ -60,16 +69,16 @@ def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
     return SourceFile("<derivatives>", text)
 
 
-def _code(out: str, paths: Iterable[str], namespaces: Iterable[str] = ()) -> GeneratedCode:
+def _code(out: str, outcome: Outcome) -> GeneratedCode:
     root = os.path.realpath(out)
-    ordered = sorted(paths)
+    ordered = sorted(outcome.statuses)
     return GeneratedCode(
         include=os.path.join(root, "include"),
         headers=tuple([path for path in ordered if path.endswith(".h")]),
         sources=tuple([path for path in ordered if path.endswith(".cpp")]),
         modules=tuple([path for path in ordered if path.startswith(f"{root}/python/")]),
         tests=tuple([path for path in ordered if path.startswith(f"{root}/tests/")]),
-        namespaces=tuple(namespaces),
+        stamps=outcome.stamps,
     )
 
 
@@ -86,8 +95,7 @@ def update_code(
     The plug-ins that the files name are part of a build; what is no build does not load them. Raises FaultsFound or
     Fault with the mistakes of the files.
     """
-    outcome = generate(_request(files, out, torch, loads_plugins=loads_plugins), out, jobs=1, sink=sink)
-    return _code(out, outcome.statuses)
+    return _code(out, generate(_request(files, out, torch, loads_plugins=loads_plugins), out, jobs=1, sink=sink))
 
 
 def update_backend_code(
@@ -115,8 +123,7 @@ def update_backend_code(
         backends=tuple(files),
         plugins=_named_plugins([*libraries, *files]) if loads_plugins else (),
     )
-    outcome = generate(request, out, jobs=1, sink=sink)
-    return _code(out, outcome.statuses)
+    return _code(out, generate(request, out, jobs=1, sink=sink))
 
 
 def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -> str:
@@ -137,8 +144,8 @@ def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -
 def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> GeneratedCode:
     """Write the generated code of a library file below an empty folder, for the installed PyTorch.
 
-    `derivatives` are those of its operators, if the head of the file names none. Gives the namespaces of the operators
-    too. Raises FaultsFound or Fault with the mistakes of the files.
+    `derivatives` are those of its operators, if the head of the file names none. Raises FaultsFound or Fault with the
+    mistakes of the files.
     """
     request = _request([file], out, "auto")
     if derivatives is not None:
@@ -149,7 +156,4 @@ def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> Ge
             return derivatives if path == derivatives.path else SourceFile.read(path)
 
         request = request._replace(libraries=(file, head), read_file=read_file, allowed_paths=(derivatives.path,))
-    generation = Generation(request)
-    generation.write()
-    paths = [os.path.realpath(output.target) for output in generation.plan().outputs]
-    return _code(out, paths, [library.library.namespace for library in generation.job.libraries])
+    return _code(out, generate(request, out, jobs=1))

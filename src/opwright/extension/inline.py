@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Final, NamedTuple
 
 from opwright.extension.generated import GeneratedCode, write_code
-from opwright.extension.steps import BuildStep, StepFailed, compile_objects, run_steps, short_hash
+from opwright.extension.kept import KeptResult, find_kept, keep, short_hash
+from opwright.extension.steps import BuildStep, StepFailed, compile_objects, run_steps
 from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import tool_identity
@@ -33,9 +34,9 @@ DERIVATIVES_NAME: Final = "<inline derivatives>"
 
 
 class _Loaded(NamedTuple):
-    """A library in this process: the key of its texts, and the modules that registered something for it."""
+    """A library in this process: the folder of its build, and the modules that registered something for it."""
 
-    key: str
+    folder: str
     modules: dict[str, ModuleType]
 
 
@@ -71,8 +72,11 @@ class _Texts(NamedTuple):
     derivatives: str | None
 
     def key(self, toolchain: Toolchain) -> str:
-        """A name that other texts, another compiler, PyTorch or Opwright, or other arguments change."""
-        return short_hash(*map(repr, (self, toolchain, tool_identity())))
+        """A name that other texts, another compiler, PyTorch or Opwright, or other arguments change.
+
+        The working folder is part of it: the texts name files by their paths from there.
+        """
+        return short_hash(*map(repr, (self, toolchain, tool_identity(), os.getcwd())))
 
 
 def inline(
@@ -86,7 +90,8 @@ def inline(
 
     The C++ text can use PyTorch's tensors, and the library's own operators and kernels are declared; it includes what
     else it needs, such as `ATen/ops/add.h`. The result is kept in the user's cache folder, where the next process that
-    asks for the same finds it. Processes that build the same wait for one of them.
+    asks for the same finds it, unless a file changed that the texts name or include. Processes that build the same wait
+    for one of them.
 
     Raises BuildFailed with the mistakes in the texts, and Fault if PyTorch or a compiler is missing.
 
@@ -101,13 +106,14 @@ def inline(
     toolchain = find_toolchain()
     key = texts.key(toolchain)
     top = os.path.join(cache_folder(), "inline")
-    folder = os.path.join(top, key)
-    if not os.path.exists(folder):
+    build = find_kept(top, key)
+    if build is None:
         with FolderLock(os.path.join(top, "locks", key)):
-            if not os.path.exists(folder):
+            build = find_kept(top, key)
+            if build is None:
                 with _reported_mistakes():
-                    _build(texts, toolchain, folder, verbose=verbose)
-    return _load(folder, key, name)
+                    build = _build(texts, toolchain, top, key, verbose=verbose)
+    return _load(build.path, name)
 
 
 @contextlib.contextmanager
@@ -123,9 +129,8 @@ def _reported_mistakes() -> Iterator[None]:
         raise BuildFailed([error.diagnostic]) from None
 
 
-def _build(texts: _Texts, toolchain: Toolchain, folder: str, *, verbose: bool) -> None:
+def _build(texts: _Texts, toolchain: Toolchain, top: str, key: str, *, verbose: bool) -> KeptResult:
     """Make the folder with the shared object and the Python modules, complete or not at all."""
-    top = os.path.dirname(folder)
     os.makedirs(top, exist_ok=True)
     derivatives = None if texts.derivatives is None else SourceFile(DERIVATIVES_NAME, texts.derivatives)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=top) as work:
@@ -137,15 +142,15 @@ def _build(texts: _Texts, toolchain: Toolchain, folder: str, *, verbose: bool) -
         try:
             objects = compile_objects([*code.sources, kernels], code, toolchain, work, verbose=verbose)
             shared = os.path.join(result, f"{namespace}.so")
-            link = (*toolchain.compiler, *objects, "-o", shared, *toolchain.link)
-            run_steps([BuildStep(shared, objects, link)], work, verbose=verbose)
+            paths = tuple([compiled.path for compiled in objects])
+            link = (*toolchain.compiler, *paths, "-o", shared, *toolchain.link)
+            run_steps([BuildStep(shared, paths, link)], work, verbose=verbose)
         except StepFailed as error:
             raise BuildFailed(_diagnostics(str(error), SourceFile(CPP_NAME, texts.cpp)), str(error)) from None
         for module in code.modules:
             shutil.copy(module, result)
-        with contextlib.suppress(OSError):
-            # Without locks, another process may have been faster.
-            os.rename(result, folder)
+        assert code.stamps is not None, "the inputs of the installed PyTorch are on this machine"
+        return keep(top, key, code.stamps.with_others([compiled.stamps for compiled in objects]), result)
 
 
 def _only_namespace(namespaces: Sequence[str]) -> str:
@@ -193,13 +198,13 @@ def _diagnostics(output: str, cpp: SourceFile) -> list[Diagnostic]:
     return list(sink.sorted())
 
 
-def _load(folder: str, key: str, name: str | None) -> ModuleType:
+def _load(folder: str, name: str | None) -> ModuleType:
     """Load a built library once, and make the module of its functions. Raises Fault for a second version (E1206)."""
     torch = import_torch()
     shared = next(entry for entry in sorted(os.listdir(folder)) if entry.endswith(".so"))
     namespace = shared.removesuffix(".so")
     loaded = _LOADED.get(namespace)
-    if loaded is not None and loaded.key != key:
+    if loaded is not None and loaded.folder != folder:
         raise Fault.at(
             codes.LOADED_TWICE,
             f"another version of the library `{namespace}` is loaded in this process",
@@ -211,7 +216,7 @@ def _load(folder: str, key: str, name: str | None) -> ModuleType:
         # What Python registers can be registered once in a process, whatever names its modules get.
         paths = {module: os.path.join(folder, f"{module}.py") for module in _REGISTERING}
         modules = {module: _module(path, f"{name}.{module}") for module, path in paths.items() if os.path.exists(path)}
-        loaded = _Loaded(key, modules)
+        loaded = _Loaded(folder, modules)
         _LOADED[namespace] = loaded
     for registering, loaded_module in loaded.modules.items():
         sys.modules.setdefault(f"{name}.{registering}", loaded_module)

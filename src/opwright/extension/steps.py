@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
+from functools import partial
 from typing import Final, NamedTuple
 
 from opwright.extension.generated import GeneratedCode
+from opwright.extension.kept import KeptResult, find_kept, keep, read_dependencies, short_hash
 from opwright.extension.toolchain import Toolchain
 from opwright.files.lock import FolderLock
+from opwright.incremental.identity import InputStamps
 from opwright.release.user_cache import cache_folder
 from opwright.syntax.build_files import ninja_path, ninja_value
 
-__all__ = ["BuildStep", "StepFailed", "compile_objects", "run_steps", "short_hash"]
+__all__ = ["BuildStep", "StepFailed", "compile_objects", "run_steps"]
 
 
 class BuildStep(NamedTuple):
@@ -47,7 +49,7 @@ def run_steps(steps: Sequence[BuildStep], folder: str, *, verbose: bool) -> None
     if ninja is not None:
         _run_by_ninja(ninja, missing, folder)
     else:
-        _run_in_rounds(missing)
+        _run_in_rounds(missing, folder)
 
 
 def _run_by_ninja(ninja: str, steps: Sequence[BuildStep], folder: str) -> None:
@@ -70,7 +72,7 @@ def _run_by_ninja(ninja: str, steps: Sequence[BuildStep], folder: str) -> None:
         raise StepFailed("".join([line for line in lines if not line.startswith(("FAILED: ", "ninja: "))]))
 
 
-def _call(command: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+def _call(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
     """Run a program and keep what it writes, in English and without the quotation marks of a language."""
     environment = {**os.environ, "LC_ALL": "C"}
     return subprocess.run(
@@ -78,22 +80,22 @@ def _call(command: Sequence[str], folder: str | None = None) -> subprocess.Compl
     )
 
 
-def _run_in_rounds(steps: Sequence[BuildStep]) -> None:
+def _run_in_rounds(steps: Sequence[BuildStep], folder: str) -> None:
     """Run the steps, those that do not wait for others at the same time."""
     left = list(steps)
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         while left:
             coming = {step.output for step in left}
             ready = [step for step in left if coming.isdisjoint(step.inputs)]
-            outputs = [text for text in pool.map(_run, ready) if text is not None]
+            outputs = [text for text in pool.map(partial(_run, folder), ready) if text is not None]
             if outputs:
                 raise StepFailed("".join(outputs))
             left = [step for step in left if step not in ready]
 
 
-def _run(step: BuildStep) -> str | None:
+def _run(folder: str, step: BuildStep) -> str | None:
     """Run one step. Gives the output of its command if that fails, and removes what it left of its result."""
-    done = _call(step.command)
+    done = _call(step.command, folder)
     if not done.returncode:
         return None
     if os.path.exists(step.output):
@@ -103,63 +105,75 @@ def _run(step: BuildStep) -> str | None:
 
 #: PyTorch's headers that every source of a library reads. They take most of the compiler's time, so they are compiled
 #: once for each toolchain.
+_PREFIX_NAME: Final = "prefix.h"
+#: What follows the name of an object in that of the file with what it depends on.
+_NOTES: Final = ".d"
 _PREFIX: Final = "#include <torch/library.h>\n#include <ATen/TensorOperators.h>\n"
-
-
-def short_hash(*texts: str) -> str:
-    """A name for some texts that other texts do not have.
-
-    >>> len(short_hash("a", "b")), short_hash("a", "b") == short_hash("ab")
-    (24, False)
-    """
-    return sha256("\0".join(texts).encode()).hexdigest()[:24]
 
 
 def compile_objects(
     sources: Sequence[str], code: GeneratedCode, toolchain: Toolchain, work: str, *, verbose: bool
-) -> tuple[str, ...]:
+) -> tuple[KeptResult, ...]:
     """The objects of sources that include generated headers, by path: from the cache, else compiled now.
 
-    An object is named by the texts that it depends on besides PyTorch's headers, so an edit of the kernels compiles
-    nothing else. `work` is a folder for temporary files. Raises StepFailed with the compiler's output.
+    An object depends on the texts of its source and of the generated headers, and on the files that the compiler says
+    it read, so an edit of the kernels compiles nothing else. `work` is a folder for temporary files. Raises StepFailed
+    with the compiler's output.
     """
     prefix = _compiled_prefix(toolchain, verbose=verbose)
     headers = [_read(header) for header in code.headers]
     folder = os.path.join(cache_folder(), "inline", "objects")
     os.makedirs(folder, exist_ok=True)
-    objects: list[str] = []
+    objects: dict[str, KeptResult | None] = {}
     steps: list[BuildStep] = []
+    options = (*toolchain.compile, f"-I{code.include}", "-include", os.path.join(prefix.path, _PREFIX_NAME))
     for source in sources:
-        name = short_hash(toolchain.identity, *toolchain.compile, _PREFIX, *headers, _read(source))
-        target = os.path.join(folder, f"{name}.o")
-        objects.append(target)
-        if not os.path.exists(target):
-            fresh = os.path.join(work, f"{name}.o")
-            options = (*toolchain.compile, f"-I{code.include}", "-include", prefix)
-            steps.append(BuildStep(fresh, (), (*toolchain.compiler, *options, "-c", source, "-o", fresh)))
+        key = f"{short_hash(toolchain.identity, *toolchain.compile, prefix.path, *headers, _read(source))}.o"
+        objects[key] = find_kept(folder, key)
+        if objects[key] is None:
+            steps.append(_compilation(toolchain, options, source, os.path.join(work, key)))
+    started = time.time_ns()
     run_steps(steps, work, verbose=verbose)
     for step in steps:
-        os.replace(step.output, os.path.join(folder, os.path.basename(step.output)))
-    return tuple(objects)
+        key = os.path.basename(step.output)
+        objects[key] = keep(folder, key, _stamps_of(step, work, started), step.output)
+    # The path of the prefix, which is part of the keys, has what that depends on.
+    results = [result for result in objects.values() if result is not None]
+    return tuple([result._replace(stamps=prefix.stamps.with_others([result.stamps])) for result in results])
 
 
-def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> str:
-    """The header that includes PyTorch's; its precompiled form is beside it."""
-    name = short_hash(toolchain.identity, *toolchain.compile, _PREFIX)
-    folder = os.path.join(cache_folder(), "inline", "headers", name)
-    header = os.path.join(folder, "prefix.h")
-    precompiled = f"{header}.gch"
-    with FolderLock(folder):
-        if os.path.exists(precompiled):
-            return header
-        with open(header, "w", encoding="utf-8") as stream:
-            stream.write(_PREFIX)
-        with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work, contextlib.suppress(FileExistsError):
-            fresh = os.path.join(work, "prefix.gch")
-            command = (*toolchain.compiler, *toolchain.compile, "-x", "c++-header", header, "-o", fresh)
-            run_steps([BuildStep(fresh, (), command)], work, verbose=verbose)
-            os.rename(fresh, precompiled)
-    return header
+def _compilation(toolchain: Toolchain, options: Sequence[str], source: str, output: str) -> BuildStep:
+    """The step that compiles a source, and notes what it depends on."""
+    noting = ("-MD", "-MF", f"{output}{_NOTES}")
+    return BuildStep(output, (), (*toolchain.compiler, *options, *noting, "-c", source, "-o", output))
+
+
+def _stamps_of(step: BuildStep, work: str, started: int) -> InputStamps:
+    """The stamps of the files that a compilation read, apart from those in the folder for temporary files."""
+    stamps = InputStamps.take(read_dependencies(f"{step.output}{_NOTES}", work), ())
+    stamps.distrust_since(started)
+    return stamps
+
+
+def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
+    """The folder with the header that includes PyTorch's; its precompiled form is beside it."""
+    key = short_hash(toolchain.identity, *toolchain.compile, _PREFIX)
+    folder = os.path.join(cache_folder(), "inline", "headers")
+    with FolderLock(os.path.join(folder, "locks", key)):
+        prefix = find_kept(folder, key)
+        if prefix is not None:
+            return prefix
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work:
+            result = os.path.join(work, "result")
+            os.mkdir(result)
+            header = os.path.join(result, _PREFIX_NAME)
+            with open(header, "w", encoding="utf-8") as stream:
+                stream.write(_PREFIX)
+            options = (*toolchain.compile, "-x", "c++-header")
+            step = _compilation(toolchain, options, header, f"{header}.gch")
+            started = time.time_ns()
+            run_steps([step], work, verbose=verbose)
+            return keep(folder, key, _stamps_of(step, work, started), result)
 
 
 def _read(path: str) -> str:

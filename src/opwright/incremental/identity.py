@@ -143,8 +143,8 @@ def dependencies(stamps: InputStamps | None) -> list[str]:
 
     Dependency files, the list for CMake and the keys of what `inline` keeps are made from it.
     """
-    inputs = {} if stamps is None else stamps.files | stamps.folders
-    return [*[path for path, state in inputs.items() if state is not None], *own_files()]
+    inputs = () if stamps is None else (*stamps.files.items(), *stamps.folders.items())
+    return [*[path for path, state in inputs if state is not None], *own_files()]
 
 
 def _package() -> str:
@@ -220,6 +220,24 @@ class InputStamps:
                 stamps.add(path)
         return stamps
 
+    def with_others(self, others: Iterable[InputStamps]) -> InputStamps:
+        """These stamps, and those of others."""
+        stamps = InputStamps(self.files, self.folders)
+        for other in others:
+            stamps.files.update(other.files)
+            stamps.folders.update(other.folders)
+        return stamps
+
+    def distrust_since(self, nanoseconds: int) -> None:
+        """Forget the contents of every file that changed since a time.
+
+        Stamps of files that a program was found to read are taken after it read them: what changed while it ran may
+        have been read with other contents.
+        """
+        for path, status in self._statuses.items():
+            if path in self.files and (status is None or status[1] >= nanoseconds):
+                self.files[path] = [0, _RACY, 0, _UNKNOWN]
+
     def distrust_changed(self) -> None:
         """Forget the contents of every file, and the names in every folder, that changed since this state was taken.
 
@@ -233,6 +251,12 @@ class InputStamps:
                 self.folders[path] = [_UNKNOWN]
             if path in self.files:
                 self.files[path] = [0, _RACY, 0, _UNKNOWN]
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether it is not known with which contents a file was read, or which names a folder had."""
+        states = (*self.files.values(), *self.folders.values())
+        return any(state is not None and len(state) > 0 and state[-1] == _UNKNOWN for state in states)
 
     @property
     def has_new_stamps(self) -> bool:

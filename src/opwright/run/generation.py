@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from opwright.files.plain_files import Status
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.files.staging import Journal
+    from opwright.incremental.identity import InputStamps
     from opwright.incremental.previous_build import EmitterState, PreviousBuild
     from opwright.source.items import ChosenItems
 
@@ -122,7 +123,8 @@ class Outcome(NamedTuple):
     """What a run did: the status of every output by path, the state of each emitter, and its fragment counts.
 
     A run that has nothing to do makes nothing; `report` then has the warnings of the run that did the work. After an
-    edit in place it has those that are not about operators.
+    edit in place it has those that are not about operators. `stamps` are those of the files that the run read, if the
+    run keeps state.
     """
 
     summary: Summary
@@ -130,6 +132,7 @@ class Outcome(NamedTuple):
     emitters: Mapping[str, EmitterState]
     fragments: Mapping[str, FragmentCounts]
     report: str = ""
+    stamps: InputStamps | None = None
 
 
 def _load_job(

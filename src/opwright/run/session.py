@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import time
+from functools import partial
 
 from opwright.files.plain_files import real_path
 from opwright.files.staging import Journal, remove_left_staging, remove_old_staging
@@ -84,11 +85,11 @@ def generate(
     named = [file.path for file in request.files]
     more_files = [*headers_to_compare(request), *named, *plugins.sources(request.plugins)]
     outcome = session.write_edit(request.inputs, lambda _: request, more_files)
-    if outcome is not None:
-        return outcome
-    generation = session.load(request.inputs, lambda _: request, sink, more_files)
-    generation.check_shims()
-    return session.write(generation)
+    if outcome is None:
+        generation = session.load(request.inputs, lambda _: request, sink, more_files)
+        generation.check_shims()
+        outcome = session.write(generation)
+    return outcome._replace(stamps=session.stamps)
 
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
@@ -98,7 +99,8 @@ def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
 
     files = int(manifest.facts["files"])
     report = without_color(str(manifest.facts["messages"]))
-    return Outcome(Summary(files, 0, files, time.perf_counter() - started), dict(manifest.outputs), {}, {}, report)
+    summary = Summary(files, 0, files, time.perf_counter() - started)
+    return Outcome(summary, dict(manifest.outputs), {}, {}, report, manifest.stamps)
 
 
 def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
@@ -219,7 +221,8 @@ class Session:
 
             import_modules(families)
         with self._stage("load and check inputs"):
-            whole = request(sink)._replace(read_file=self._read_file)
+            whole = request(sink)
+            whole = whole._replace(read_file=partial(self._read_file, whole.read_file))
             generation = Generation(whole, sink, later=True, chosen_items=chosen)
         self.job = generation.job
         return generation
@@ -258,8 +261,9 @@ class Session:
                 return None
             with self._stage("load the edit and write files"):
                 from opwright.run.edits import write_edit
+                from opwright.source.text import SourceFile
 
-                edited = write_edit(compared, previous, request, self._read_file, journal)
+                edited = write_edit(compared, previous, request, partial(self._read_file, SourceFile.read), journal)
             if edited is None:
                 return None
             self.job, outcome = edited
@@ -295,13 +299,11 @@ class Session:
 
         self._details = keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
 
-    def _read_file(self, path: str) -> SourceFile:
+    def _read_file(self, read: Callable[[str], SourceFile], path: str) -> SourceFile:
         """The file at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
-        from opwright.source.text import SourceFile
-
         if self.stamps is not None:
             self.stamps.add(os.path.abspath(path))
-        return SourceFile.read(path)
+        return read(path)
 
     def stale_outputs(self, targets: Collection[str]) -> set[str]:
         """The outputs of the last run of this kind that would be removed, because this run does not make them."""
