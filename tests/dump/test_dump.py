@@ -193,7 +193,7 @@ def test_files_of_libraries_and_backends_come_back(tmp_path: Path, capsys: pytes
             text = capsys.readouterr().out
             (tmp_path / "dump.json").write_text(text, encoding="utf-8")
             documents.append(without_lines(json.loads(text)))
-            assert main(["dump", "--from", str(tmp_path / "dump.json"), "--out", str(tmp_path)]) == 0
+            assert main(["dump", "--from", str(tmp_path / "dump.json"), "--out", str(tmp_path), "--force"]) == 0
         assert documents[0] == documents[1]
 
 
@@ -249,6 +249,11 @@ def environment() -> dict[str, str]:
     [
         ("{", "it is not JSON"),
         ("[]", "it has no `format`"),
+        ('{"format": ' + "[" * 700 + "]" * 700 + "}", "its format is no number, and this version of Opwright reads 1"),
+        (
+            '{"format": 1, "files": [{"path": "a", "dialect": "b", "content": ' + "[" * 700 + "]" * 700 + "}]}",
+            "`a` nests more than 100 deep",
+        ),
         ('{"format": 2}', "its format is 2, and this version of Opwright reads 1"),
         ('{"format": 1}', "it has no `files`"),
         ('{"format": 1, "files": [1]}', "one of its `files` has no `content`"),

@@ -22,7 +22,7 @@ from opwright.cli.input_arguments import add_allow_path_argument, open_named_inp
 from opwright.cli.streams import print_or_write
 from opwright.dump.data import JsonValue
 from opwright.dump.document import dumped_files, parse_dump, render_dump
-from opwright.files.writer import write_report
+from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import DUMP_BYTES
 from opwright.source.text import SourceFile
@@ -72,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=not_empty,
         help="write the document to this file; with `--from`, the folder of the YAML files",
     )
+    output.add_argument("--force", action="store_true", help="replace files that exist")
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
@@ -81,7 +82,11 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.file is not None:
         sys.stderr.write("opwright dump: error: `--file` needs `--from`\n")
         return console.USAGE
-    print_or_write(render_dump(_document(arguments, sink)), arguments.out)
+    text = render_dump(_document(arguments, sink))
+    if arguments.out is None or _is_stream(arguments.out):
+        print_or_write(text, arguments.out)
+    else:
+        write_user_files({arguments.out: text.encode()}, force=arguments.force)
     return console.SUCCESS
 
 
@@ -118,7 +123,11 @@ def _write_files(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         sys.stdout.write(files[0].yaml)
         return console.SUCCESS
-    os.makedirs(arguments.out, exist_ok=True)
-    for dumped in files:
-        write_report(os.path.join(arguments.out, os.path.basename(dumped.path)), dumped.yaml)
+    contents = {os.path.join(arguments.out, os.path.basename(dumped.path)): dumped.yaml.encode() for dumped in files}
+    write_user_files(contents, force=arguments.force)
     return console.SUCCESS
+
+
+def _is_stream(path: str) -> bool:
+    """Whether a path is that of a pipe or a device, which has nothing to lose."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)

@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="the header with the calls of operators (default: `stable_ops.h` in the folder of the ported files)",
     )
+    parser.add_argument("--force", action="store_true", help="replace files that exist below --out")
     parser.add_argument("--diff", action="store_true", help="write nothing; print the difference")
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a line needs a change")
     add_input_arguments(parser)
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.diff:
         print(ported.difference(), end="")
     elif not arguments.check:
-        write_port(ported)
+        write_port(ported, force=arguments.force)
     _tell(ported)
     needed = sum([len(file.needed) for file in ported.files])
     return console.FAULTS if arguments.check and needed else console.SUCCESS

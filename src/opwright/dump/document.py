@@ -11,6 +11,7 @@ from opwright.dump.fields import FORMAT
 from opwright.dump.yaml_text import print_yaml
 from opwright.source.codes import BAD_DUMP
 from opwright.source.diagnostic import Fault, shorten
+from opwright.source.limits import DEPTH
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
@@ -71,8 +72,9 @@ def parse_dump(file: SourceFile) -> dict[str, JsonValue]:
     if not isinstance(document, dict) or "format" not in document:
         raise _refusal(file, "it has no `format`")
     if document["format"] != FORMAT:
-        format = shorten(json.dumps(document["format"]))
-        raise _refusal(file, f"its format is {format}, and this version of Opwright reads {FORMAT}")
+        format = document["format"]
+        shown = shorten(json.dumps(format)) if isinstance(format, (str, int, float)) else "no number"
+        raise _refusal(file, f"its format is {shown}, and this version of Opwright reads {FORMAT}")
     return cast("dict[str, JsonValue]", document)
 
 
@@ -90,8 +92,19 @@ def dumped_files(document: Mapping[str, JsonValue], file: SourceFile) -> list[Du
             raise _refusal(file, "one of its `files` has no `path` and `dialect`")
         if not path.isprintable() or path.rpartition("/")[2] in ("", ".", ".."):
             raise _refusal(file, f"`{shorten(ascii(path)[1:-1])}` is not the path of a file")
+        if _depth_exceeds(row["content"], DEPTH):
+            raise _refusal(file, f"`{shorten(path)}` nests more than {DEPTH} deep")
         dumped.append(DumpedFile(path, dialect, row["content"]))
     return dumped
+
+
+def _depth_exceeds(content: JsonValue, most: int) -> bool:
+    """Whether lists and objects nest deeper than that."""
+    level: list[JsonValue] = [content]
+    for _ in range(most + 1):
+        parts = [part.values() if isinstance(part, dict) else part for part in level if isinstance(part, (dict, list))]
+        level = [item for part in parts for item in part]
+    return bool(level)
 
 
 def _refusal(file: SourceFile, reason: str) -> Fault:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.extension.generated import update_code
-from opwright.files.writer import write_file
+from opwright.files.user_outputs import write_user_files
 from opwright.importing.backend_import import BackendImport, import_backend
 from opwright.importing.cpp_reader import CPP_HEADERS, CPP_SUFFIXES, files_with_registrations, read_cpp_sources
 from opwright.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
@@ -164,13 +164,6 @@ def _paths(sources: Iterable[str]) -> Iterator[str]:
         yield from files_below(source, (*CPP_SUFFIXES, ".py")) if os.path.isdir(source) else (source,)
 
 
-def _check_absent(paths: Iterable[str]) -> None:
-    """Raises Fault if one of the files exists."""
-    for path in filter(os.path.lexists, paths):
-        message = f"`{path}` exists"
-        raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file, or replace it with `--force`")
-
-
 def read_backend(sources: Sequence[str], macros: Mapping[str, str], torch: str) -> BackendImport:
     """The backend file for what sources register. Raises Fault if they register nothing for a device."""
     files = [SourceFile.read_plain(path) for path in _paths(sources) if path.endswith(CPP_SUFFIXES)]
@@ -179,21 +172,18 @@ def read_backend(sources: Sequence[str], macros: Mapping[str, str], torch: str) 
 
 def write_backend(imported: BackendImport, out: str, *, force: bool) -> Written:
     """Write the backend file. Raises Fault if it exists, unless the run may replace it."""
-    if not force:
-        _check_absent([out])
-    write_file(out, imported.text.encode())
+    write_user_files({out: imported.text.encode()}, force=force)
     taken = _without_lines(imported.taken, [place for place, _ in imported.left])
     return Written(len(imported.registered), _ranges(taken), imported.left)
 
 
 def write_import(request: ImportRequest, *, force: bool) -> Written:
     """Write the library file. Raises Fault if it exists, unless the run may replace it."""
-    if not force:
-        _check_absent([request.out, request.derivatives])
     read = read_operators(request)
-    write_file(request.out, library_text(read.imported, read.head).encode())
+    contents = {request.out: library_text(read.imported, read.head).encode()}
     if request.derivatives:
-        write_file(request.derivatives, read.derivatives.text.encode())
+        contents[request.derivatives] = read.derivatives.text.encode()
+    write_user_files(contents, force=force)
     return Written(len(read.imported.operators), _ranges(read.deletable), read.imported.left)
 
 

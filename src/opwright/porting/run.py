@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.library.callable_operators import CallableOperators
-from opwright.files.writer import Writer
+from opwright.files.user_outputs import write_user_files
 from opwright.importing.cpp_reader import CPP_SUFFIXES
 from opwright.porting.source import registrations, tree_of, trees_within
 from opwright.porting.stable_api import StableRelease
 from opwright.porting.state import FileState, LeftCode, ProjectFacts, facts_of
 from opwright.porting.translator import INCLUDES, KEPT_INCLUDE, Translator
-from opwright.porting.wrappers import NAMESPACE, Wrappers
+from opwright.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
@@ -26,6 +26,7 @@ from opwright.syntax.cpp import include_line, quoted_include_line
 __all__ = ["PortRequest", "Ported", "PortedFile", "port_sources", "with_includes", "write_port"]
 
 _QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_HEADERS: Final = 2000
 
 
@@ -45,7 +46,8 @@ class PortRequest(NamedTuple):
 class PortedFile(NamedTuple):
     """A file before and after: its path, the path of the result, what stays, and the numbers of lines.
 
-    `needed` are the lines that need a change, `done` those of them that were changed and of which nothing stays.
+    `before` and `after` are the bytes of the file, a byte order mark too. `needed` are the lines that need a change,
+    `done` those of them that were changed and of which nothing stays.
     """
 
     path: str
@@ -60,12 +62,14 @@ class PortedFile(NamedTuple):
 class Ported(NamedTuple):
     """What a run ports: the files, and those with a change or the header of calls, by path with their new contents.
 
-    `unnamed` are headers that the files include, which need changes too and are not among the sources.
+    `unnamed` are headers that the files include, which need changes too and are not among the sources. `calls` is the
+    header of calls with its old contents.
     """
 
     files: Sequence[PortedFile]
     contents: Mapping[str, bytes]
     unnamed: Sequence[str]
+    calls: tuple[str, bytes]
 
     def difference(self) -> str:
         """The unified difference of all files, that of the header of calls too."""
@@ -92,9 +96,10 @@ def port_sources(request: PortRequest) -> Ported:
     if not paths:
         message = f"there are no C++ sources in {', '.join(request.sources)}"
         raise Fault.at(codes.NO_CPP_SOURCES, message, help="name C++ sources, or folders with them")
-    texts = {path: SourceFile.read_plain(path).text.encode() for path in paths}
+    sources = {path: SourceFile.read_plain(path) for path in paths}
+    texts = {path: file.text.encode() for path, file in sources.items()}
     included = _included(texts, header)
-    calls = SourceFile.read(header).text if os.path.isfile(header) else ""
+    calls = _own_header(header)
     facts = facts_of([tree_of(text) for text in (*texts.values(), *included.values())], tree_of(calls.encode()))
     wrappers = Wrappers(calls)
     operators = CallableOperators(request.pytorch, {}, request.target)
@@ -102,19 +107,40 @@ def port_sources(request: PortRequest) -> Ported:
     for path, source in texts.items():
         target = os.path.join(out, os.path.relpath(path, base)) if request.out else path
         state = FileState(request.target, operators, wrappers, facts)
-        files.append(_ported_file(path, target, source, state, header))
+        file = _ported_file(path, target, source, state, header)
+        mark = _BYTE_ORDER_MARK[: sources[path].prefix_bytes]
+        files.append(file._replace(before=mark + file.before, after=mark + file.after))
     contents = {file.target: file.after for file in files if request.out or file.after != file.before}
     text = wrappers.header()
     if text:
         contents[header] = text.encode()
-    return Ported(files, contents, list(_needing(included, request, operators, facts)))
+    unnamed = list(_needing(included, request, operators, facts))
+    return Ported(files, contents, unnamed, (header, calls.encode()))
 
 
-def write_port(ported: Ported) -> None:
-    """Write the files, all of them or none."""
-    with Writer() as writer:
-        for path, data in ported.contents.items():
-            writer.write(path, data)
+def _own_header(path: str) -> str:
+    """The text of the header of calls that an earlier run wrote; empty if there is none. Raises Fault for another one.
+
+    The header is named, or it is in the way: a project may have one of its name.
+    """
+    if not os.path.lexists(path):
+        return ""
+    text = SourceFile.read_plain(path).text
+    if text and not is_header_of_calls(text):
+        message = f"`{path}` exists, and `opwright port` did not write it"
+        raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file for the calls with `--header`")
+    return text
+
+
+def write_port(ported: Ported, *, force: bool) -> None:
+    """Write the files, all of them or none.
+
+    Sources that are ported in place are replaced, and the header of calls; other files only if the run may.
+    """
+    read = {file.path: file.before for file in ported.files if file.path == file.target}
+    if ported.calls[0] and os.path.lexists(ported.calls[0]):
+        read[ported.calls[0]] = ported.calls[1]
+    write_user_files(ported.contents, read=read, force=force)
 
 
 def _ported_file(path: str, target: str, source: bytes, state: FileState, header: str) -> PortedFile:

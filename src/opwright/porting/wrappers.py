@@ -14,7 +14,7 @@ from opwright.schema.types import BaseType, OptionalType
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["NAMESPACE", "Wrappers", "argument_text"]
+__all__ = ["NAMESPACE", "Wrappers", "argument_text", "is_header_of_calls"]
 
 #: The C++ namespace of the functions of the header.
 NAMESPACE: Final = "stable_ops"
@@ -137,6 +137,11 @@ class Wrappers:
         ordered = sorted(self._schemas.values(), key=lambda schema: (bool(_numbers(schema)), str(schema)))
         calls = [_wrapper(schema) if not _numbers(schema) else _number_wrapper(schema) for schema in ordered]
         return _HEAD + "\n".join([*helpers, *calls]) + f"\n}} // namespace {NAMESPACE}\n"
+
+
+def is_header_of_calls(text: str) -> bool:
+    """Whether a text is a header that `opwright port` wrote."""
+    return text.startswith(_HEAD.partition("\n")[0])
 
 
 def _wrapper(schema: FunctionSchema) -> str:
