@@ -127,7 +127,9 @@ def run_case(case: ExecutorchCase, folder: Path, *, strict: bool) -> Outcome:
         selection=chosen,
         tolerant=not strict,
         executorch=ExecutorchFiles(
-            (files["functions"],) if "functions" in files else (), files.get("custom"), "custom" in files
+            tuple([file for part, file in files.items() if part.startswith("functions")]),
+            tuple([file for part, file in files.items() if part.startswith("custom")]),
+            "custom" in files,
         ),
     )
     try:

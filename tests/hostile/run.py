@@ -101,7 +101,7 @@ def _request(document: Document, sources: dict[str, SourceFile], *, tolerant: bo
         case "lazy":
             return request._replace(backends=(main,), options=Options(lazy=LazyNames(shape_header=None)))
     options = Options(executorch=ExecutorchOptions(as_reference=tolerant))
-    return request._replace(options=options, executorch=ExecutorchFiles((main,), sources["custom.yaml"], True))
+    return request._replace(options=options, executorch=ExecutorchFiles((main,), (sources["custom.yaml"],), True))
 
 
 @cache

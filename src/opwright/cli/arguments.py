@@ -73,12 +73,36 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=terminal_columns() - 2)
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose help keeps the line breaks of its description, and whose short errors suggest what was meant."""
+class _StoreOnce(argparse.Action):
+    """Stores the value of an option that is given once: of two values, `argparse` would ignore the first."""
 
-    def __init__(self, prog: str, description: str | None) -> None:
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if isinstance(parser, Parser) and option_string is not None:
+            if self.dest in parser.given:
+                raise argparse.ArgumentError(self, "given twice, and takes one value")
+            parser.given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help keeps the line breaks of its description, and whose short errors suggest what was meant.
+
+    An option for one value may be given once. With `last_wins`, the last value counts, as in programs of the reference.
+    """
+
+    def __init__(self, prog: str, description: str | None, *, last_wins: bool = False) -> None:
         super().__init__(prog=prog, description=description, formatter_class=_Formatter)
         self._words: list[str] = []
+        #: The options for one value that the words have given so far.
+        self.given: set[str] = set()
+        for name in () if last_wins else (None, "store"):
+            self.register("action", name, _StoreOnce)
 
     def parse(self, words: Sequence[str] | None) -> argparse.Namespace:
         """Parse these words, by default those of the process; end the process if they are wrong.
@@ -86,6 +110,7 @@ class Parser(argparse.ArgumentParser):
         As `parse_args`, but what is wrong with the words is told with all of them in view.
         """
         self._words = sys.argv[1:] if words is None else list(words)
+        self.given.clear()
         return self.parse_args(self._words)
 
     def _late_values(self, arguments: argparse.Namespace) -> Iterator[tuple[argparse.Action, str]]:

@@ -173,7 +173,9 @@ def _add_executorch_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--executorch-custom",
         metavar="FILE",
-        help="the same for the custom operators of this file, which are declared to PyTorch too",
+        action="append",
+        default=[],
+        help="the same for the custom operators of this file, which are declared to PyTorch too (may be repeated)",
     )
     add("--aten-mode", action="store_true", help="for kernels of PyTorch that take its own tensors")
     add("--manual-registration", action="store_true", help="register kernels by a call, not when a program starts")
@@ -263,8 +265,7 @@ def _further_files(arguments: argparse.Namespace) -> list[str]:
 
 
 def _executorch_files(arguments: argparse.Namespace) -> list[str]:
-    custom = arguments.executorch_custom
-    return [*arguments.executorch, *([] if custom is None else [custom])]
+    return [*arguments.executorch, *arguments.executorch_custom]
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -403,8 +404,8 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         backends=tuple(map(SourceFile.read, arguments.backend)),
         executorch=ExecutorchFiles(
             tuple(map(SourceFile.read, arguments.executorch)),
-            None if arguments.executorch_custom is None else SourceFile.read(arguments.executorch_custom),
-            arguments.executorch_custom is not None,
+            tuple(map(SourceFile.read, arguments.executorch_custom)),
+            bool(arguments.executorch_custom),
         ),
         templates=arguments.templates,
         plugins=active_plugins(),

@@ -83,7 +83,7 @@ def _plain_values(options: Sequence[PlainOption], words: Sequence[str]) -> Value
 def _parser(program: str, description: str | None, options: Sequence[PlainOption]) -> Parser:
     from opwright.cli.arguments import Parser
 
-    parser = Parser(program, description)
+    parser = Parser(program, description, last_wins=True)
     for option in options:
         if option.kind == "switch":
             parser.add_argument(*option.spellings, dest=option.name, action="store_true", help=option.help)

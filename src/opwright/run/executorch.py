@@ -31,7 +31,7 @@ def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Jo
         operators = _pytorch_operators(context, as_reference=as_reference)
     else:
         operators = EXECUTORCH.load(files.functions, context)
-    custom = () if files.custom is None else load_custom(files.custom, context)
+    custom = load_custom(files.custom, context)
     chosen = [operator for operator in operators if selection.selects(operator.function)]
     chosen_custom = [operator for operator in custom if selection.selects(operator.function)]
     merged = merge(chosen, chosen_custom, sink, as_reference=as_reference)

@@ -71,19 +71,19 @@ class OutputsAmong(NamedTuple):
 
 
 class ExecutorchFiles(NamedTuple):
-    """The files of a run for ExecuTorch: those like `functions.yaml`, and the one of custom operators.
+    """The files of a run for ExecuTorch: those like `functions.yaml`, and those of custom operators.
 
     `names_custom` says that the run names a file of custom operators, even if there is none.
     """
 
     functions: tuple[SourceFile, ...] = ()
-    custom: SourceFile | None = None
+    custom: tuple[SourceFile, ...] = ()
     names_custom: bool = False
 
     @property
     def all(self) -> tuple[SourceFile, ...]:
         """All files."""
-        return self.functions if self.custom is None else (*self.functions, self.custom)
+        return self.functions + self.custom
 
 
 class Request(NamedTuple):

@@ -49,7 +49,7 @@ if not TYPE_CHECKING:
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen", __doc__)
+    parser = Parser("python -m opwright.torchgen.gen", __doc__, last_wins=True)
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
     add("-o", "--output-dependencies", metavar="FILE", help="write lists of the output files, for CMake")

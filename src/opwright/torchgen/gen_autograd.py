@@ -42,7 +42,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_autograd", __doc__)
+    parser = Parser("python -m opwright.torchgen.gen_autograd", __doc__, last_wins=True)
     add_path_arguments(parser)
     add_drop_in_arguments(parser)
     add = parser.add_argument

@@ -25,7 +25,7 @@ if not TYPE_CHECKING:
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_backend_stubs", __doc__)
+    parser = Parser("python -m opwright.torchgen.gen_backend_stubs", __doc__, last_wins=True)
     add_file_arguments(parser, "the C++ file with the kernels, to report kernels that it does not define")
     add_input_arguments(parser)
     return parser

@@ -229,7 +229,11 @@ def parse_yaml_files(
         options=Options(executorch=AS_REFERENCE._replace(aten_mode=use_aten_lib)),
         selection=selector.selection,
         tolerant=True,
-        executorch=ExecutorchFiles(() if functions is None else (functions,), custom, custom_ops_yaml_path is not None),
+        executorch=ExecutorchFiles(
+            () if functions is None else (functions,),
+            () if custom is None else (custom,),
+            custom_ops_yaml_path is not None,
+        ),
     )
     sink = Diagnostics()
     job = load_executorch_job(request, installed_rules(), sink)

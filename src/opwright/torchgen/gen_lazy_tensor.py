@@ -26,7 +26,7 @@ if not TYPE_CHECKING:
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_lazy_tensor", __doc__)
+    parser = Parser("python -m opwright.torchgen.gen_lazy_tensor", __doc__, last_wins=True)
     add_file_arguments(
         parser, "the C++ file with the kernels that are not generated, to report those that it does not define"
     )

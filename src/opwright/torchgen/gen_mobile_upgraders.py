@@ -18,7 +18,7 @@ _PROGRAM = "gen_mobile_upgraders"
 
 
 def _parser() -> Parser:
-    parser = Parser(f"python -m opwright.torchgen.{_PROGRAM}", __doc__)
+    parser = Parser(f"python -m opwright.torchgen.{_PROGRAM}", __doc__, last_wins=True)
     parser.add_argument("--out", metavar="DIR", type=not_empty, default="torch/csrc/jit/mobile", help="output folder")
     add_bytecode_arguments(parser)
     add_build_arguments(parser)

@@ -27,7 +27,7 @@ __all__ = ["main"]
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_pyi", __doc__)
+    parser = Parser("python -m opwright.torchgen.gen_pyi", __doc__, last_wins=True)
     add = parser.add_argument
     add(
         "--native-functions-path",

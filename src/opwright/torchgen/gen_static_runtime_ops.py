@@ -32,7 +32,7 @@ _PROGRAM = "gen_static_runtime_ops"
 
 
 def _parser() -> Parser:
-    parser = Parser(f"python -m opwright.torchgen.{_PROGRAM}", __doc__)
+    parser = Parser(f"python -m opwright.torchgen.{_PROGRAM}", __doc__, last_wins=True)
     add = parser.add_argument
     add(
         "-s",

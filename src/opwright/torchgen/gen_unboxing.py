@@ -27,7 +27,7 @@ from opwright.source.text import SourceFile
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_unboxing", __doc__)
+    parser = Parser("python -m opwright.torchgen.gen_unboxing", __doc__, last_wins=True)
     add = parser.add_argument
     add("-s", "--source-path", default="aten/src/ATen", metavar="DIR", help="the folder of ATen's inputs")
     add("-d", *spellings("install-dir"), default="build/aten/src/ATen", metavar="DIR", help="output folder")

@@ -41,7 +41,7 @@ _LAZY_KERNELS: Final = "torch/csrc/lazy/ts_backend/ts_native_functions.cpp"
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.generate_code", __doc__)
+    parser = Parser("python -m opwright.torchgen.generate_code", __doc__, last_wins=True)
     add = parser.add_argument
     add("--native-functions-path", metavar="FILE", default=_NATIVE, help="the path of native_functions.yaml")
     add("--tags-path", metavar="FILE", default=_TAGS, help="the path of tags.yaml")

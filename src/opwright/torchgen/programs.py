@@ -36,7 +36,7 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
 
     `named` tells that comments in the outputs name the folder of the templates.
     """
-    parser = Parser(f"python -m opwright.torchgen.{program}", description)
+    parser = Parser(f"python -m opwright.torchgen.{program}", description, last_wins=True)
     add_path_arguments(parser)
     add_drop_in_arguments(parser)
     arguments = parser.parse(argv)

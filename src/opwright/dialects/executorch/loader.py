@@ -95,12 +95,40 @@ def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[Executorch
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
     """The operators of files like `functions.yaml`, which may name operators of PyTorch."""
-    return tuple([operator for file in files for operator in _load_file(file, context, is_custom=False)])
+    return _load_files(files, context, is_custom=False)
 
 
-def load_custom(file: SourceFile, context: LoadContext) -> tuple[ExecutorchOperator, ...]:
-    """The operators of a file of custom operators, each with its whole schema."""
-    return tuple(_load_file(file, context, is_custom=True))
+def load_custom(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
+    """The operators of files of custom operators, each with its whole schema."""
+    return _load_files(files, context, is_custom=True)
+
+
+def _load_files(files: Files[SourceFile], context: LoadContext, *, is_custom: bool) -> tuple[ExecutorchOperator, ...]:
+    """The operators of files, each once with the kernels of all files."""
+    operators: dict[str, ExecutorchOperator] = {}
+    loaded = [_load_file(file, context, is_custom=is_custom) for file in files]
+    if len(loaded) == 1:
+        # Within a file, entries are compared when they are loaded.
+        return tuple(loaded[0])
+    for operator in [operator for own in loaded for operator in own]:
+        first = operators.setdefault(operator.name, operator)
+        if first is not operator:
+            _report_repetitions(first, operator, context.sink)
+            operators[operator.name] = first._replace(kernels=first.kernels + operator.kernels)
+    return tuple(operators.values())
+
+
+def _report_repetitions(first: ExecutorchOperator, other: ExecutorchOperator, sink: Diagnostics) -> None:
+    """Report an operator of two files with different schemas, or with two kernels for one key."""
+    also = (Label(first.function.entry, "the entry in another file", primary=False),)
+    if first.schema != other.schema:
+        message = f"second entry for `{other.name}`, with another schema"
+        sink.error(codes.OVERLOAD_TWICE, message, other.function.entry, also=also)
+    keys = {kernel.key for kernel in first.kernels}
+    for kernel in other.kernels:
+        if kernel.key in keys:
+            message = f"two kernels of `{other.name}` have the key `{kernel.key}`"
+            sink.error(codes.REPEATED_KEY, message, other.function.entry, also=also)
 
 
 def _operator_names(items: list[Mapping]) -> list[str]:

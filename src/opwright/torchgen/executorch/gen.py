@@ -35,7 +35,7 @@ _PROGRAM = "executorch.gen"
 
 
 def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.executorch", __doc__)
+    parser = Parser("python -m opwright.torchgen.executorch", __doc__, last_wins=True)
     add = parser.add_argument
     add("-s", "--source-path", metavar="DIR", help="the folder that holds ExecuTorch's `templates`")
     _add_input_arguments(parser)
@@ -136,9 +136,10 @@ def _files(arguments: argparse.Namespace, sink: Diagnostics) -> ExecutorchFiles:
         sink.warning(NO_FILES, "neither `--functions-yaml-path` nor `--custom-ops-yaml-path` names a file")
     # In ATen mode the operators are PyTorch's own.
     read_functions = None if arguments.use_aten_lib else _read(functions, arguments, sink)
+    read_custom = _read(custom, arguments, sink)
     return ExecutorchFiles(
         () if read_functions is None else (read_functions,),
-        _read(custom, arguments, sink),
+        () if read_custom is None else (read_custom,),
         bool(custom),
     )
 
