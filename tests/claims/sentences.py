@@ -11,8 +11,9 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 #: The words of claims about equality, completeness and safety.
 WORDS: Final = re.compile(
-    r"\b(?:never(?! closed)|always|alike|identical|byte for byte|same bytes|guarantee\w*|no findings?|(?:0|no|zero) differences?"
-    r"|whatever|nothing (?:else|outside|breaks))\b",
+    r"\b(?:never(?! closed)|always|alike|identical|byte for byte|guarantee\w*|no findings?|(?:0|no|zero) differences?"
+    r"|same (?:bytes|files|outputs?|results?|gradients|symbols)|whatever|nothing (?:else|outside|breaks)"
+    r"|nothing is (?:computed|compiled|written|lost)|\d[\d,]* (?:are equal|agree|pass)|all \d[\d,]*)\b",
     re.IGNORECASE,
 )
 #: Pages that are made from the program, whose texts are messages of it.

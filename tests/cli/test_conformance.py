@@ -63,8 +63,11 @@ def compare(*words: object) -> int:
 
 
 def test_same_files(make_tree: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the generator writes what Opwright writes, the status is 0."""
-    assert compare(make_tree("same")) == 0
+    """Where the generator writes what Opwright writes, the status is 0; nothing is written into the tree."""
+    tree = make_tree("same")
+    before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    assert compare(tree) == 0
+    assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
     assert f"  {PROGRAM}: 1 files are identical\n" in capsys.readouterr().out
 
 
