@@ -323,8 +323,8 @@ _ROWS: Final = (
         "the code around the operators of libraries",
         emitters=(
             *map(".library.{}".format, ("headers", "sources", "operator_tests", "c_shims", "stable")),
-            *map(".library.python.{}".format, ("module", "loader", "fakes", "overloads", "gradients", "autocasts")),
-            *map(".library.python.{}".format, ("batch_rules", "implementations", "kernels")),
+            *map(".library.python.{}".format, ("module", "loader", "fakes", "overlaps", "overloads", "gradients")),
+            *map(".library.python.{}".format, ("autocasts", "batch_rules", "implementations", "kernels")),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),

@@ -41,7 +41,7 @@ class _Loaded(NamedTuple):
 
 
 #: The modules of a library that register something.
-_REGISTERING: Final = ("_fakes", "_autograd", "_autocast", "_kernels")
+_REGISTERING: Final = ("_fakes", "_overlap", "_autograd", "_autocast", "_kernels")
 
 
 #: The libraries that this process has loaded, by namespace.

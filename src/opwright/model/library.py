@@ -86,7 +86,8 @@ class LibraryFields(NamedTuple):
     of the keys that plug-ins declare. `contracts` are the overloads that are made from the operator, and `made_tags`
     their tags. An overload that is made so calls the operator `contract_of`. An operator that has `saved` results is
     internal, and its entry has the schema `written`; the one with the name of the entry is `returned_from` it, and
-    `returned` are the places of its results.
+    `returned` are the places of its results. The kernel of an operator that `allows_overlap` gets written arguments
+    that share memory with others, and one that `serves_inplace` a result that is its argument `self`.
     """
 
     doc: str = ""
@@ -103,6 +104,8 @@ class LibraryFields(NamedTuple):
     written: FunctionSchema | None = None
     returned_from: FunctionSchema | None = None
     returned: tuple[int, ...] = ()
+    allows_overlap: bool = False
+    serves_inplace: bool = False
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -106,7 +106,9 @@ def read_contracts(node: Node, builder: EntryBuilder) -> None:
         return
     made_tags = frozenset(builder.tags) & {"out"}
     builder.tags = tuple([tag for tag in builder.tags if tag not in made_tags])
-    builder.library_fields = builder.library_fields._replace(contracts=contracts, made_tags=made_tags)
+    builder.library_fields = builder.library_fields._replace(
+        contracts=contracts, made_tags=made_tags, serves_inplace="inplace" in contracts
+    )
 
 
 def _misfit(schema: FunctionSchema, contracts: tuple[str, ...]) -> str:
@@ -141,6 +143,8 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
                 condition=fields.condition,
                 outputs=() if contract == "inplace" else fields.outputs,
                 contract_of=function.schema,
+                allows_overlap=fields.allows_overlap,
+                serves_inplace=fields.serves_inplace,
             )
             tags = {"functional": frozenset[str](), "out": fields.made_tags, "inplace": frozenset(("inplace",))}
             overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], own))

@@ -132,6 +132,18 @@ def _batch_misfit(schema: FunctionSchema) -> str:
     return ""
 
 
+def _read_overlap(node: Node, builder: EntryBuilder) -> None:
+    if not isinstance(node, Scalar) or node.value != _ALLOWED:
+        value = f"`{node.value}`" if isinstance(node, Scalar) else "this"
+        message = f"`{_OVERLAP}` cannot be {value}"
+        help = f"write `{_OVERLAP}: {_ALLOWED}`, or leave the field out, so that calls are checked"
+        builder.fault(codes.OVERLAP, message, node.span, help=help)
+    elif builder.schema is not None and not builder.schema.arguments.writes:
+        message = f"`{builder.schema.name}` writes to no argument, so nothing is checked"
+        builder.fault(codes.OVERLAP, message, node.span, help=f"remove `{_OVERLAP}`")
+    builder.library_fields = builder.library_fields._replace(allows_overlap=True)
+
+
 def _read_condition(node: Node, builder: EntryBuilder) -> None:
     condition = read_condition(node, builder.context.sink)
     if condition is None:
@@ -155,6 +167,10 @@ def _read_samples(node: Node, builder: EntryBuilder) -> None:
 def _name_list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
+
+#: The field that says whether written arguments may share memory with others, and its only value.
+_OVERLAP: Final = "overlap"
+_ALLOWED: Final = "allowed"
 
 _POLICY: Final = choice(*AUTOCAST_POLICIES)
 _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
@@ -190,6 +206,15 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
             "The [policy](#autocast) under autocast, or a mapping from devices to policies.",
         ),
         _read_autocast,
+    ),
+    (
+        Field(
+            _OVERLAP,
+            "text",
+            choice(_ALLOWED),
+            "`allowed` if written arguments may share memory with others, see [overlap](#overlap).",
+        ),
+        _read_overlap,
     ),
     (CONDITION_FIELD, _read_condition),
     (

@@ -110,6 +110,9 @@ NO_CHOICES: Final = WrapperChoices()
 #: What backends have whose wrappers call all kernels by their names.
 NO_CALLEES: Final[Mapping[NativeFunction, str]] = {}
 
+#: What backends have whose wrappers begin with no statement of their own.
+NO_CHECKS: Final[Mapping[NativeFunction, str]] = {}
+
 
 @not_fingerprinted(kernels=_OF_UNITS, callees=_OF_UNITS, derived=_OF_UNITS)
 class Backend:
@@ -123,12 +126,13 @@ class Backend:
     `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard
     whose type is `guard`. `display_name` stands in C++ names instead of the key's name. `derived` are the functional
     and in-place overloads without a kernel whose wrappers call the kernel of the out overload. `choices` are those of a
-    backend file.
+    backend file. `checks` are the statements that the wrappers of some overloads begin with.
     """
 
     __slots__ = (
         "allocation",
         "callees",
+        "checks",
         "choices",
         "class_name",
         "derived",
@@ -160,6 +164,7 @@ class Backend:
         guard: str = ANY_DEVICE_GUARD,
         derived: frozenset[NativeFunction] = frozenset(),
         choices: WrapperChoices = NO_CHOICES,
+        checks: Mapping[NativeFunction, str] = NO_CHECKS,
     ) -> None:
         self.key: Final = key
         self.display_name: Final = display_name or key.name
@@ -174,6 +179,7 @@ class Backend:
         self.guard: Final = guard
         self.derived: Final = derived
         self.choices: Final = choices
+        self.checks: Final = checks
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
 
     def overload_choices(self, function: NativeFunction) -> OverloadChoices:

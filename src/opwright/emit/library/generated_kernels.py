@@ -9,6 +9,7 @@ from opwright.cpp.translation import translate
 from opwright.emit.aten.composite_kernels import functional_kernel, has_view_copy_kernel, out_kernel, view_copy_kernel
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
+from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -42,7 +43,8 @@ def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
         for binding in wanted
     ]
     operator = f"{function.library.operators}::{writing.name.unambiguous}"
-    statements = [*preparations, f"{operator}::call({', '.join(arguments)});"]
+    checks = [overlap_check(function)] if checks_overlap(function) else []
+    statements = [*checks, *preparations, f"{operator}::call({', '.join(arguments)});"]
     statements.append(dispatcher.return_statement(function.schema.returns, targets, function.style))
     body = "\n".join([f"  {statement}" for statement in statements])
     suffix = "_symint" if writing.has_symint else ""
@@ -101,5 +103,5 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
         ["namespace {", "using at::Tensor;", "using namespace ::opwright::copies;", *kernels, "} // namespace"]
     )
     has_contracts = any(function.library_fields.contract_of is not None for function in generated)
-    outputs = (OUTPUTS_HEADER,) if has_contracts else ()
+    outputs = (OUTPUTS_HEADER, OVERLAP_HEADER) if has_contracts else ()
     return Section(("ATen/InferSize.h", "opwright/copies.h", *outputs), enclose(part.library.native, body) + "\n")

@@ -23,6 +23,7 @@ from opwright.emit.aten.register.helpers import allocation_helpers, allocation_o
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.checks import checked_kernels
 from opwright.emit.library.meta_kernels import has_meta_kernel
+from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
@@ -49,7 +50,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
         # Under the other keys, only an entry's own kernels lead to wrappers.
         if key not in kernels and key is not META:
             continue
-        backend = _backend(key, kernels.get(key, {}), checked, part.wrappers)
+        backend = _backend(part, key, kernels.get(key, {}), checked)
         wrapped = [(unit, kinds) for unit in part.units if (kinds := _wrapped_overloads(backend, unit))]
         if wrapped:
             text = _key_text(part, backend, wrapped, context)
@@ -84,11 +85,12 @@ def _kernels_by_key(part: LibraryPart) -> dict[DispatchKey, dict[NativeFunction,
 
 
 def _backend(
+    part: LibraryPart,
     key: DispatchKey,
     kernels: dict[NativeFunction, Kernel],
     checked: Mapping[tuple[NativeFunction, Kernel], str],
-    wrappers: OwnWrappers | None,
 ) -> Backend:
+    wrappers = part.wrappers
     own = wrappers if wrappers is not None and key.name.endswith(wrappers.key) else None
     # A library names the keys of its kernels: those of backends that have only out overloads are not generated.
     return Backend(
@@ -102,7 +104,15 @@ def _backend(
         },
         display_name="" if own is None else key.name.removesuffix(own.key) + own.display_name,
         choices=NO_CHOICES if own is None else _choices(kernels, own),
+        checks=_overlap_checks(part, key),
     )
+
+
+def _overlap_checks(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, str]:
+    """The checks of the functions that write, with which their wrappers begin."""
+    if not is_checked_under(key):
+        return {}
+    return {function: overlap_check(function) for function in part.functions if checks_overlap(function)}
 
 
 def _choices(kernels: Iterable[NativeFunction], wrappers: OwnWrappers) -> WrapperChoices:
@@ -138,6 +148,8 @@ def _includes(backend: Backend, wrapped: list[WrappedUnit], context: FragmentCon
     ]
     if any(_handles_devices(function, backend) for _, kinds in wrapped for function, _ in kinds):
         headers += ["ATen/DeviceGuard.h", "ATen/core/op_registration/adaption.h"]
+    if any(function in backend.checks for _, kinds in wrapped for function, _ in kinds):
+        headers.append(OVERLAP_HEADER)
     if not _has_structured(wrapped):
         return headers
     allocation = allocation_of(backend)
@@ -230,11 +242,11 @@ def _registered_function(
 
 
 def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:
-    """Whether a wrapper converts arguments, or checks or sets devices."""
+    """Whether a wrapper converts arguments, checks them, or sets devices."""
     kernel = backend.kernels[function]
     if kernel_signature(function, kernel).type != dispatcher.signature(function).type:
         return True
-    return _handles_devices(function, backend)
+    return function in backend.checks or _handles_devices(function, backend)
 
 
 def _handles_devices(function: NativeFunction, backend: Backend) -> bool:

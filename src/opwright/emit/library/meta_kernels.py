@@ -6,6 +6,7 @@ from opwright.convention import dispatcher, structured
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
+from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section, structured_groups
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import META
@@ -60,8 +61,9 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
             lines.append(f'  m.impl("{function.name.text}", &{kernel});')
         texts.append("\n".join([*lines, "}"]))
     is_declared = any(function.declared_outputs for function in functions)
-    includes = (OUTPUTS_HEADER,) if is_declared or groups else ()
-    return Section(includes, "\n\n".join(texts) + "\n" if texts else "")
+    includes = [OUTPUTS_HEADER] if is_declared or groups else []
+    includes += [OVERLAP_HEADER] if any(map(checks_overlap, functions)) else []
+    return Section(tuple(includes), "\n\n".join(texts) + "\n" if texts else "")
 
 
 def _shape_function(group: NativeFunctionsGroup) -> str:
@@ -74,7 +76,7 @@ def _shape_function(group: NativeFunctionsGroup) -> str:
 def _kernel(function: NativeFunction) -> str:
     """A dispatcher function that makes new results as meta tensors, and checks arguments that take results."""
     outputs = function.declared_outputs
-    lines: list[str] = []
+    lines = [overlap_check(function)] if checks_overlap(function) else []
     if function.kind is SchemaKind.inplace:
         lines.append(inplace_check(outputs[0], meta=True))
     elif function.kind is SchemaKind.out:

@@ -17,9 +17,10 @@ from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
+from opwright.emit.library.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.python.overloads import calls_another_form
 from opwright.emit.library.stable_signatures import SIGNATURE_HEADER, declared_check, declared_registration
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, DispatchKey
 from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import FunctionSchema
@@ -133,22 +134,60 @@ def _schemas(unit: StableLibrary) -> str:
     return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{_guarded_lines(statements)}}}"
 
 
+def _is_checked(unit: StableLibrary, function: NativeFunction, key: DispatchKey) -> bool:
+    """Whether the arguments of calls of a kernel are checked. Kernels with own signatures get them as they are."""
+    return not unit.has_own_signatures and checks_overlap(function) and is_checked_under(key)
+
+
+def _checked_kernels(unit: StableLibrary) -> str:
+    """The functions that check the arguments of operators that write, and call their kernels; empty if none do."""
+    texts = []
+    for function, kernel in unit.kernels():
+        if _is_checked(unit, function, kernel.key):
+            signature = stable.signature(function)
+            passed = ", ".join([binding.name for binding in signature.bindings])
+            definition = (
+                f"{signature.definition(_checked_name(function, kernel))} {{\n"
+                f"  {overlap_check(function)}\n"
+                f"  return {qualified_name(kernel.namespace, kernel.name)}({passed});\n}}"
+            )
+            texts.append(guard(_condition(function, kernel), definition))
+    if not texts:
+        return ""
+    return enclose(f"{unit.library.api}::checked", "\n".join(["namespace {", *texts, "} // namespace"])) + "\n"
+
+
+def _checked_name(function: NativeFunction, kernel: Kernel) -> str:
+    return f"{function.name.unambiguous}_{kernel.key}"
+
+
+def _registered(unit: StableLibrary, function: NativeFunction, kernel: Kernel, key: str) -> str:
+    """What is registered for a key: the kernel, or a function that checks arguments first.
+
+    Batched tensors have no memory of their own.
+    """
+    if key != _BATCHED and _is_checked(unit, function, kernel.key):
+        return f"TORCH_BOX(&::{unit.library.api}::checked::{_checked_name(function, kernel)})"
+    return _boxed(unit, function.schema, kernel)
+
+
 def _registrations(unit: StableLibrary) -> list[str]:
     """The registration of the kernels of each dispatch key."""
     texts = []
     for key in LIBRARY_KEYS.values():
-        statements = [
-            (
-                _condition(function, kernel),
-                f'  m.impl("{function.name.text}", {_boxed(unit, function.schema, kernel)});\n',
-            )
-            for function, kernel in unit.kernels()
-            if kernel.key is key
-        ]
-        statements += _rules(unit) if key is COMPOSITE_IMPLICIT else []
         # Below `vmap` too, the operators that a composite kernel calls have what it lacks.
-        names = [key.name, *([_BATCHED] if key is COMPOSITE_IMPLICIT else [])]
-        for name in names if statements else ():
+        for name in (key.name, *([_BATCHED] if key is COMPOSITE_IMPLICIT else [])):
+            statements = [
+                (
+                    _condition(function, kernel),
+                    f'  m.impl("{function.name.text}", {_registered(unit, function, kernel, name)});\n',
+                )
+                for function, kernel in unit.kernels()
+                if kernel.key is key
+            ]
+            statements += _rules(unit) if key is COMPOSITE_IMPLICIT else []
+            if not statements:
+                continue
             head = f"STABLE_TORCH_LIBRARY_IMPL({unit.library.namespace}, {name}, m)"
             texts.append(f"{head} {{\n{_guarded_lines(statements)}}}")
     return texts
@@ -206,7 +245,9 @@ def _call(function: NativeFunction, signature: Signature) -> str:
 
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
+    checked = _checked_kernels(unit)
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
+    headers += [STABLE_OVERLAP_HEADER] if checked else []
     headers += [STABLE_CALL_HEADER] if calls_python(unit.functions) else []
     headers += [SIGNATURE_HEADER] if unit.has_own_signatures else []
     return {
@@ -214,7 +255,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
         "kernels_header": f"{unit.path}/kernels.h",
         "includes": list(map(include_line, headers)),
         "checks": _checks(unit),
-        "schemas": [*([cpp_text(chosen)] if chosen else []), _schemas(unit)],
+        "schemas": [*[cpp_text(text) for text in (chosen, checked) if text], _schemas(unit)],
         "registrations": [*map(cpp_text, _registrations(unit)), *module_text(unit.library.namespace)],
     }
 

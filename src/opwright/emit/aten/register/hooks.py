@@ -40,14 +40,16 @@ _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
 
 
 def first_statements(wrapper: KernelWrapper, backend: Backend) -> str:
-    """The lines of a wrapper before the device check; empty if no hook has any."""
+    """The lines of a wrapper before the device check; empty if no hook has any, and no check of arguments."""
+    check = backend.checks.get(wrapper.function, "")
+    checks = f"{indent(check)}\n" if check else ""
     if backend.choices is NO_CHOICES:
-        return ""
+        return checks
     hooks = [hook for hook in _hooks(wrapper, backend) if hook.position is HookPosition.before_check]
     if not hooks:
-        return ""
+        return checks
     values = hook_values(wrapper, backend)
-    return indent("\n".join([_hook_text(hook, values) for hook in hooks])) + "\n"
+    return checks + indent("\n".join([_hook_text(hook, values) for hook in hooks])) + "\n"
 
 
 def hooked_call(wrapper: KernelWrapper, backend: Backend, call: str) -> str:

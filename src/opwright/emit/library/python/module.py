@@ -16,6 +16,7 @@ from opwright.emit.library.python.functions import FunctionNames, function_name,
 from opwright.emit.library.python.gradients import registered_gradients
 from opwright.emit.library.python.implementations import IMPLEMENTATION, has_implementations
 from opwright.emit.library.python.kernels import functions_with_python_kernels
+from opwright.emit.library.python.overlaps import functions_with_overlap_checks
 from opwright.emit.library.python.overloads import functions_of_other_forms
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
@@ -58,6 +59,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
         registered = {
             "_overloads": functions_of_other_forms(library),
             "_fakes": functions_with_fakes(library),
+            "_overlap": functions_with_overlap_checks(library),
             "_autograd": registered_gradients(library),
             "_autocast": functions_with_autocast(library),
             "_vmap": functions_with_rules(library),

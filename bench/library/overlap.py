@@ -1,0 +1,83 @@
+"""Prints what the checks of written arguments cost for one call, with each C++ interface: `make bench-calls` runs it.
+
+A kernel calls the check that generated wrappers call, again and again, on tensors that share no memory.
+"""
+
+from __future__ import annotations
+
+import importlib
+from statistics import median
+from typing import Any
+
+import opwright
+
+# Any: mypy does not follow PyTorch here.
+torch: Any = importlib.import_module("torch")
+
+ROUNDS, CALLS = 9, 1_000_000
+
+_YAML = """
+namespace: checked_{abi}
+abi: {abi}
+operators:
+- func: one(Tensor src, Tensor dst, int calls) -> float
+  dispatch: {{CPU: one}}
+- func: three(Tensor a, Tensor b, Tensor c, Tensor dst, int calls) -> float
+  dispatch: {{CPU: three}}
+"""
+
+_CPP = """
+#include <opwright/{header}>
+#include <ctime>
+
+namespace {{
+template <class Check>
+double nanoseconds(int64_t calls, Check check) {{
+  const std::clock_t begin = std::clock();
+  for (int64_t call = 0; call < calls; ++call) {{
+    check();
+    asm volatile("" ::: "memory");
+  }}
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  return seconds * 1e9 / static_cast<double>(calls);
+}}
+}} // namespace
+
+namespace checked_{abi}::native {{
+double one(const {tensor}& src, const {tensor}& dst, int64_t calls) {{
+  return nanoseconds(calls, [&] {{ ::opwright::Operands("acme::f").reads("src", src).writes("dst", dst).check(); }});
+}}
+double three(const {tensor}& a, const {tensor}& b, const {tensor}& c, const {tensor}& dst, int64_t calls) {{
+  return nanoseconds(calls, [&] {{
+    ::opwright::Operands("acme::f").reads("a", a).reads("b", b).reads("c", c).writes("dst", dst).check();
+  }});
+}}
+}} // namespace checked_{abi}::native
+"""
+
+_INTERFACES = {
+    "native": {"header": "overlap.h", "tensor": "at::Tensor"},
+    "stable": {"header": "stable_overlap.h", "tensor": "torch::stable::Tensor"},
+}
+
+
+def main() -> None:
+    """Measure calls with tensors of their own, and with parts of one tensor."""
+    tensors = [torch.ones(8, 8) for _ in range(4)]
+    matrix = torch.ones(8, 64)
+    cases = {
+        "one read, one written": ("one", tensors[:2]),
+        "three read, one written": ("three", tensors),
+        "rows of one matrix": ("one", [matrix[0], matrix[1]]),
+        "blocks of columns of one matrix": ("one", [matrix[:, :32], matrix[:, 32:]]),
+    }
+    for abi, texts in _INTERFACES.items():
+        opwright.inline(_YAML.format(abi=abi), _CPP.format(abi=abi, **texts))
+        operators = getattr(torch.ops, f"checked_{abi}")
+        for name, (operator, arguments) in cases.items():
+            rounds = [getattr(operators, operator)(*arguments, CALLS) for _ in range(ROUNDS)]
+            print(f"{abi}, {name}: {median(rounds):.1f} ns ({min(rounds):.1f} to {max(rounds):.1f})")
+
+
+if __name__ == "__main__":
+    main()

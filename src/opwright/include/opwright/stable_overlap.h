@@ -1,0 +1,184 @@
+#pragma once
+// Checks before a kernel runs that what it writes shares no memory with what else it gets, with nothing but PyTorch's
+// stable C++ API.
+
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <opwright/memory.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace opwright {
+
+// The tensors of a call: `Operands("acme::f").reads("self", self).writes("out", out).check()`.
+class Operands {
+ public:
+  explicit Operands(const char* operator_name) : operator_name_(operator_name) {}
+
+  template <class Argument>
+  Operands& writes(const char* name, const Argument& argument) {
+    return add(name, Access::writes, argument);
+  }
+
+  template <class Argument>
+  Operands& reads(const char* name, const Argument& argument) {
+    return add(name, Access::reads, argument);
+  }
+
+  // The same for an argument that may be exactly what is written, as in a call of an in-place overload.
+  template <class Argument>
+  Operands& reads_or_is_written(const char* name, const Argument& argument) {
+    return add(name, Access::reads_or_is_written, argument);
+  }
+
+  // Raises if two elements of a written tensor share memory, or one with an element of another tensor.
+  void check() const {
+    for (size_t place = 0; place < count_; ++place) {
+      const Operand& written = operand(place);
+      if (written.access != Access::writes) {
+        continue;
+      }
+      bool is_contiguous = false;
+      TORCH_ERROR_CODE_CHECK(aoti_torch_is_contiguous(written.tensor, &is_contiguous));
+      if (!is_contiguous) {
+        if (memory::overlaps_itself(elements(written))) {
+          refuse(
+              written, "elements of which share memory. Pass a tensor whose elements are apart, such as a clone().");
+        }
+      }
+      for (size_t other = 0; other < count_; ++other) {
+        if (other != place && !(other < place && operand(other).access == Access::writes)) {
+          check_pair(written, operand(other));
+        }
+      }
+    }
+  }
+
+ private:
+  enum class Access { reads, reads_or_is_written, writes };
+
+  // A tensor with elements. Between `start` and `end` are all of them, and with an offset some bytes more.
+  struct Operand {
+    const char* name;
+    Access access;
+    AtenTensorHandle tensor;
+    std::intptr_t start;
+    std::intptr_t end;
+  };
+
+  Operands& add(const char* name, Access access, const torch::stable::Tensor& tensor) {
+    // An undefined tensor has no elements; a sparse one has no data.
+    AtenTensorHandle handle = tensor.get();
+    std::int64_t numel = 0, bytes = 0;
+    std::int32_t layout = 0;
+    const void* data = nullptr;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_numel(handle, &numel));
+    if (numel == 0) {
+      return *this;
+    }
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(handle, &layout));
+    if (layout != strided()) {
+      return *this;
+    }
+    TORCH_ERROR_CODE_CHECK(torch_get_const_data_ptr(handle, &data));
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(handle, &bytes));
+    const auto start = reinterpret_cast<std::intptr_t>(data);
+    const Operand operand{name, access, handle, start, start + bytes};
+    if (count_ < first_.size()) {
+      first_[count_] = operand;
+    } else {
+      rest_.push_back(operand);
+    }
+    ++count_;
+    return *this;
+  }
+
+  Operands& add(const char* name, Access access, const std::optional<torch::stable::Tensor>& tensor) {
+    return tensor.has_value() ? add(name, access, *tensor) : *this;
+  }
+
+  template <class Item>
+  Operands& add(const char* name, Access access, const std::vector<Item>& tensors) {
+    for (const auto& tensor : tensors) {
+      add(name, access, tensor);
+    }
+    return *this;
+  }
+
+  template <class Item>
+  Operands& add(const char* name, Access access, const std::optional<std::vector<Item>>& tensors) {
+    return tensors.has_value() ? add(name, access, *tensors) : *this;
+  }
+
+  template <class Item>
+  Operands& add(const char* name, Access access, torch::headeronly::HeaderOnlyArrayRef<Item> tensors) {
+    for (const auto& tensor : tensors) {
+      add(name, access, tensor);
+    }
+    return *this;
+  }
+
+  static std::int32_t strided() {
+    static const std::int32_t layout = aoti_torch_layout_strided();
+    return layout;
+  }
+
+  const Operand& operand(size_t place) const {
+    return place < first_.size() ? first_[place] : rest_[place - first_.size()];
+  }
+
+  // Whether the address is one: tensors in a trace count from zero.
+  static bool has_memory(const Operand& operand) {
+    std::int64_t offset = 0;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_offset(operand.tensor, &offset));
+    return operand.start != offset * item_size(operand);
+  }
+
+  static std::int64_t item_size(const Operand& operand) {
+    std::int32_t dtype = 0;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(operand.tensor, &dtype));
+    return static_cast<std::int64_t>(aoti_torch_dtype_element_size(dtype));
+  }
+
+  static memory::Elements elements(const Operand& operand) {
+    std::int64_t dims = 0;
+    std::int64_t *sizes = nullptr, *strides = nullptr;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_dim(operand.tensor, &dims));
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_sizes(operand.tensor, &sizes));
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_strides(operand.tensor, &strides));
+    return {operand.start, item_size(operand), sizes, strides, static_cast<size_t>(dims)};
+  }
+
+  [[noreturn]] void refuse(const Operand& written, const std::string& reason) const {
+    throw std::runtime_error(std::string(operator_name_) + " writes to `" + written.name + "`, " + reason);
+  }
+
+  void check_pair(const Operand& written, const Operand& other) const {
+    if (written.start >= other.end || other.start >= written.end) {
+      return;
+    }
+    if (!has_memory(written) || !has_memory(other)) {
+      return;
+    }
+    const memory::Elements own = elements(written), others = elements(other);
+    if (other.access == Access::reads_or_is_written && memory::is_same(own, others)) {
+      return;
+    }
+    if (memory::overlap(own, others)) {
+      refuse(written, std::string("which shares memory with `") + other.name + "`. Pass a clone() of one of them.");
+    }
+  }
+
+  const char* operator_name_;
+  std::array<Operand, 8> first_;
+  std::vector<Operand> rest_;
+  size_t count_ = 0;
+};
+
+} // namespace opwright
