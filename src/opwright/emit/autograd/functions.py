@@ -83,10 +83,18 @@ def _is_needed(name: str, number: int, rules: Rules) -> str:
     return needed.replace("[", f"[/*{name}*/")
 
 
+def _is_computed(step: Step, needed: str) -> str:
+    """The expression that tells whether a formula is computed, from the one that tells whether its result is needed."""
+    if step.awaited is None:
+        return needed
+    defined = " || ".join([f"grads[{number}].defined()" for number in dict.fromkeys(step.awaited)])
+    return f"({defined or 'any_variable_defined(grads)'}) && ({needed})"
+
+
 def _single(step: Step, over_lists: bool, rules: Rules) -> str:
     """The statement for the gradient of one argument."""
     ((name, number),) = step.arguments
-    needed = _is_needed(name, number, rules)
+    needed = _is_computed(step, _is_needed(name, number, rules))
     formula = _indent(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
     if not over_lists:
         return f"""\
@@ -126,7 +134,7 @@ def _several(step: Step, rules: Rules) -> str:
         ]
     )
     return f"""\
-  if ({_are_needed(step.arguments, rules)}) {{
+  if ({_is_computed(step, _are_needed(step.arguments, rules))}) {{
 {mask}
     auto grad_result = {_indent(step.formula)};
 {copies}

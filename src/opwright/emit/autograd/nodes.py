@@ -10,6 +10,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Final
 
+from opwright.dialects.derivatives.formulas import gradient_indices
 from opwright.emit.autograd.kernels import has_kernel, view_base
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.emitter import Job, per_job
@@ -20,6 +21,7 @@ from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.patterns import lazy_pattern
 from opwright.source.record_fields import not_fingerprinted
 
 
@@ -40,13 +42,15 @@ class Step(NamedTuple):
     """One backward formula: the arguments whose gradients it gives, by name and number.
 
     With `needs_defined` the formula is skipped if no gradient comes in. With `takes_mask` it asks which gradients are
-    needed.
+    needed. A formula of a library is skipped if none of the incoming gradients that it reads is defined: `awaited` has
+    their numbers, none stand for all. It is None for a formula that is not skipped so.
     """
 
     formula: str
     arguments: tuple[tuple[str, int], ...]
     needs_defined: bool
     takes_mask: bool
+    awaited: tuple[int, ...] | None = None
 
 
 class GraphNode(NamedTuple):
@@ -77,6 +81,7 @@ class GraphNode(NamedTuple):
 
 
 _name: Final = attrgetter("name")
+_ALL_GRADIENTS: Final = lazy_pattern(r"\bgrads\b")
 
 
 def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
@@ -131,7 +136,13 @@ def _steps(info: DifferentiabilityInfo) -> tuple[Step, ...]:
     tensors = {
         argument.name for argument in info.differentiable_arguments if argument.type.text in ("Tensor", "Tensor?")
     }
-    return tuple([_step(derivative, numbers, tensors) for derivative in info.derivatives])
+    steps = [_step(derivative, numbers, tensors) for derivative in info.derivatives]
+    if info.function.library is PYTORCH or info.name.startswith(FOREACH_PREFIX):
+        return tuple(steps)
+    read = [_read_gradients(derivative, info) for derivative in info.derivatives]
+    return tuple(
+        [step._replace(needs_defined=False, awaited=numbers) for step, numbers in zip(steps, read, strict=True)]
+    )
 
 
 def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) -> Step:
@@ -143,6 +154,16 @@ def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) ->
         needs_defined=is_single and names[0] in tensors and "not_implemented" not in formula,
         takes_mask=not is_single and "grad_input_mask" in formula,
     )
+
+
+def _read_gradients(derivative: Derivative, info: DifferentiabilityInfo) -> tuple[int, ...] | None:
+    """The numbers of the gradients that a formula reads, empty if it takes the list of all; None if it reads none."""
+    if info.uses_single_grad and "grad" in derivative.words:
+        return (0,)
+    if "grads" in derivative.words:
+        numbers = gradient_indices(derivative.formula)
+        return tuple(numbers) if len(numbers) == len(_ALL_GRADIENTS.findall(derivative.formula)) else ()
+    return tuple([info.available_gradients.index(name) for name in sorted(derivative.named_gradients)]) or None
 
 
 @not_fingerprinted(_rules="every fragment reads the rules from its context, which has a fingerprint of its own")
