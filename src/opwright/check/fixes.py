@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
+from opwright.schema.parser import read_written_schema
+from opwright.source.codes import SCHEMA_DIFFERS
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
 from opwright.source.edits import Edits, added_field, deleted_field, deleted_item, find_path, quotation, replacement
 from opwright.source.named_tuple import NamedTuple
@@ -148,6 +150,29 @@ def _add_tag(tag: str) -> Fix:
     return fix
 
 
+_NAMESPACE: Final = re.compile(r"^\w+::")
+_SCHEMA_HELP: Final = re.compile(r"write `([^`]+)`")
+
+
+def _schema_edit(diagnostic: Diagnostic) -> Edits:
+    """The edit that writes the schema in the help of a diagnostic in place of the one that is marked."""
+    match, span = _SCHEMA_HELP.fullmatch(str(diagnostic.help)), diagnostic.span
+    if match is None or span is None or "\n" in span.text:
+        return _NONE
+    quote = span.text[0] if span.text[0] in "'\"" else ""
+    return _NONE if quote and quote in match[1] else (Edit(span, f"{quote}{match[1]}{quote}"),)
+
+
+def _respell_schema(place: Place) -> Edits:
+    """Writes the schema of an operator where it is spelt otherwise. One that says something else is a suggestion."""
+    edits = _schema_edit(place.diagnostic)
+    schemas = [_NAMESPACE.sub("", text.strip("'\"")) for edit in edits for text in (edit.span.text, edit.text)]
+    try:
+        return edits if len({str(read_written_schema(schema)) for schema in schemas}) == 1 else _NONE
+    except Fault:
+        return _NONE
+
+
 #: Code -> its fix. The codes are those of the dialects, whose pages say the same in words.
 FIXES: Final[dict[str, Fix]] = {
     "E0107": _delete_repeated_key,
@@ -161,6 +186,7 @@ FIXES: Final[dict[str, Fix]] = {
     "E0404": _delete_repeated_entry,
     "E0410": _delete_repeated_entry,
     "E0434": _add_tag("view_copy"),
+    "E0905": _respell_schema,
     "E1309": _delete_repeated_entry,
     "E1311": _delete_colon,
     "E1334": _indent_options,
@@ -200,8 +226,10 @@ _NAME: Final = re.compile(r"[\w.:]+")
 def suggestion(diagnostic: Diagnostic) -> Edits:
     """The edit that puts the name which the help suggests in place of the one that is marked, where no fix is certain.
 
-    Nothing larger than a name is replaced.
+    Nothing larger than a name is replaced, apart from the schema of an operator that has another one.
     """
+    if diagnostic.code == SCHEMA_DIFFERS and not diagnostic.edits:
+        return _schema_edit(diagnostic)
     span = diagnostic.span
     match = None if diagnostic.edits or span is None else _SUGGESTION.search(str(diagnostic.help))
     if match is None or span is None or not _NAME.fullmatch(span.text):

@@ -16,7 +16,7 @@ from opwright.emit.aten.register.structured_kernels import structured_parent
 from opwright.emit.autograd.inplace_or_view import has_view_kernel
 from opwright.emit.autograd.kernels import is_hand_written, kernel_name
 from opwright.emit.autograd.nodes import functions_with_kernels
-from opwright.emit.autograd.variable_type import falls_back
+from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import registered_units, section_files
@@ -212,7 +212,7 @@ def _of_autograd(job: Job) -> Iterator[KeyedKernel]:
     """The registrations for Autograd and its keys, and for ADInplaceOrView."""
     for differentiable in functions_with_kernels(job):
         function = differentiable.function
-        if falls_back(differentiable):
+        if boxed_kernel(differentiable):
             yield function, "Autograd", RegisteredKernel(RegistrationKind.not_implemented)
         else:
             kernel = f"torch::autograd::VariableType::{kernel_name(function)}"

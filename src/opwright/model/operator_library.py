@@ -67,8 +67,7 @@ class PythonForward(NamedTuple):
 class PythonGradient(NamedTuple):
     """The formulas of an operator, and whether each of its results is differentiable.
 
-    Without formulas it writes to arguments: calls that
-    would record a gradient are refused, and what they write counts as changed.
+    Without formulas, what the operator returns and writes to raises in the backward pass.
     """
 
     function: NativeFunction

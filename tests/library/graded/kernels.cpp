@@ -102,6 +102,12 @@ at::Tensor steps(const at::Tensor& self) {
   return self.ceil();
 }
 
+c10::Dict<std::string, at::Tensor> named(const at::Tensor& self) {
+  c10::Dict<std::string, at::Tensor> tensors;
+  tensors.insert("steps", self.ceil());
+  return tensors;
+}
+
 at::Tensor& steps_(at::Tensor& self) {
   return self.ceil_();
 }

@@ -6,6 +6,8 @@
 #include <torch/csrc/stable/ops.h>
 using torch::stable::Tensor;
 using Tensors = torch::headeronly::HeaderOnlyArrayRef<Tensor>;
+using OptionalTensors = std::vector<std::optional<Tensor>>;
+using TensorLists = std::vector<std::vector<Tensor>>;
 using Doubles = torch::headeronly::HeaderOnlyArrayRef<double>;
 static Tensor empty_of(const Tensor& self) { return torch::stable::empty_like(self); }
 static Tensor clone_of(const Tensor& self) { return torch::stable::clone(self); }
@@ -28,6 +30,8 @@ static Tensor multiplied(const Tensor& self, const Tensor& other, bool negate) {
 #include <trained/ops.h>
 using at::Tensor;
 using Tensors = at::TensorList;
+using OptionalTensors = const c10::List<std::optional<Tensor>>&;
+using TensorLists = c10::List<c10::List<Tensor>>;
 using Doubles = at::ArrayRef<double>;
 static Tensor clone_of(const Tensor& self) { return self.clone(); }
 static Tensor packed(const Tensor& self) { return self.contiguous(); }
@@ -88,11 +92,31 @@ Tensor& scale_into(Tensor& self, double factor) {
   return self;
 }
 
+// Adds the elements of a tensor to those of another one.
+Tensor& add_to(Tensor& self, const Tensor& by) {
+  const Tensor added = packed(by);
+  auto* data = static_cast<double*>(self.mutable_data_ptr());
+  for (int64_t i = 0; i < self.numel(); ++i) {
+    data[i] += static_cast<const double*>(added.const_data_ptr())[i];
+  }
+  return self;
+}
+
 #ifdef TRAINED_STABLE
 Tensor scale_(Tensor& self, double factor) { return scale_into(self, factor); }
+Tensor bump_(Tensor& self, const Tensor& by) { return add_to(self, by); }
 #else
 Tensor& scale_(Tensor& self, double factor) { return scale_into(self, factor); }
+Tensor& bump_(Tensor& self, const Tensor& by) { return add_to(self, by); }
 #endif
+
+void bump_into(const Tensor& self, Tensor& total, Tensors others) {
+  add_to(total, self);
+  for (const Tensor& other : others) {
+    Tensor written = other;
+    add_to(written, self);
+  }
+}
 
 Tensor multiply(const Tensor& self, const Tensor& other, bool negate) {
   return mapped(self, other, [negate](double x, double y) { return negate ? -x * y : x * y; });
@@ -149,6 +173,38 @@ std::tuple<Tensor, Tensor, Tensor> both(const Tensor& self, const Tensor& other)
       mapped(self, other, [](double x, double y) { return x + y; }),
       mapped(self, other, [](double x, double y) { return x * y; }),
       mapped(self, other, [](double x, double y) { return x < y ? -1 : 1; })};
+}
+
+Tensor fused(const Tensor& self, const Tensor& other) { return multiply(self, other, false); }
+
+std::tuple<Tensor, Tensor> fused_backward(const Tensor& grad, const Tensor& self, const Tensor& other) {
+  return {multiply(grad, other, false), multiply(grad, self, false)};
+}
+
+std::optional<Tensor> maybe(const Tensor& self) { return scale(self, 2); }
+
+using SomeTensors = std::vector<std::optional<Tensor>>;
+
+std::tuple<SomeTensors, int64_t> some(const Tensor& self, Tensors) {
+  SomeTensors tensors;
+  tensors.push_back(std::nullopt);
+  tensors.push_back(scale(self, 2));
+  return {tensors, 2};
+}
+
+TensorLists nested(const Tensor& self, OptionalTensors) {
+  TensorLists lists;
+#ifdef TRAINED_STABLE
+  lists.push_back({scale(self, 2)});
+#else
+  lists.push_back(c10::List<Tensor>({scale(self, 2)}));
+#endif
+  return lists;
+}
+
+SomeTensors bump_and_list(const Tensor& self, Tensor& total) {
+  add_to(total, self);
+  return std::get<0>(some(self, {}));
 }
 
 std::tuple<Tensor, Tensor> copies(const Tensor& self) { return {clone_of(self), scale(self, 2)}; }

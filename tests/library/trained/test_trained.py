@@ -243,6 +243,82 @@ def test_formulas_that_ask_see_undefined_gradients(
     assert torch.func.grad(lambda x: operators.copies(x)[1].sum())(x.detach()).unique().tolist() == [2]
 
 
+@pytest.mark.parametrize("abi", ["stable", "native"])
+def test_fused_backward_functions(
+    stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], abi: str
+) -> None:
+    """One formula for several gradients runs for defined ones only; without one of its own, second gradients raise."""
+    operators = {"stable": stable, "native": native}[abi]
+    assert torch.autograd.gradcheck(operators.fused, matrices)
+    first = torch.autograd.grad(operators.fused(*matrices).square().sum(), matrices, create_graph=True)
+    torch.testing.assert_close(first[0], 2 * matrices[0] * matrices[1] ** 2)
+    with pytest.raises(RuntimeError, match=rf"derivative for \w+::fused_backward is not implemented"):
+        first[1].sum().backward()
+
+
+def _and_written(operator: Callable[..., Any], x: Tensor, *written: Tensor) -> list[Any]:
+    """What an operator returns, and copies that it wrote to."""
+    copies = [tensor.clone() for tensor in written]
+    results = operator(x, copies[0], copies[1:]) if len(copies) > 1 else operator(x, *copies)
+    assert [copy._version for copy in copies] == [1] * len(copies)
+    return [results, *copies]
+
+
+#: Calls of operators without formulas, with a matrix that requires gradients and one that does not.
+WITHOUT_FORMULAS: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
+    "fused_backward": lambda ops, x, y: ops.fused_backward(x, y, y),
+    "maybe": lambda ops, x, y: ops.maybe(x),
+    "some": lambda ops, x, y: ops.some(y, [y, x]),
+    "nested": lambda ops, x, y: ops.nested(y, [None, x]),
+    "bump_": lambda ops, x, y: _and_written(lambda by, self: ops.bump_(self, by), x, y),
+    "bump_into": lambda ops, x, y: _and_written(ops.bump_into, x, y, y),
+    "bump_and_list": lambda ops, x, y: _and_written(ops.bump_and_list, x, y),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_FORMULAS)
+@pytest.mark.parametrize("abi", ["stable", "native"])
+def test_operators_without_formulas_say_so(
+    stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], abi: str, name: str
+) -> None:
+    """In both builds, whatever has tensors that an operator without formulas returns or writes raises its name."""
+    operators, x, y = {"stable": stable, "native": native}[abi], matrices[0], matrices[1].detach()
+    call = WITHOUT_FORMULAS[name]
+
+    def leaves(results: object) -> list[Tensor]:
+        return [item for item in torch.utils._pytree.tree_leaves(results) if isinstance(item, torch.Tensor)]
+
+    message = rf"derivative for \w+::{name} is not implemented"
+    plain = leaves(call(operators, x.detach(), y))
+    results = leaves(call(operators, x, y))
+    torch.testing.assert_close(results, plain)
+    for result in results:
+        with pytest.raises(RuntimeError, match=message):
+            (x.sum() + result.sum()).backward(retain_graph=True)
+    with torch.no_grad():
+        unrecorded = leaves(call(operators, x, y))
+    assert not any(item.requires_grad for item in unrecorded)
+    with pytest.raises(RuntimeError, match=message):
+        torch.func.grad(lambda x: leaves(call(operators, x, y))[-1].sum() + x.sum())(x.detach())
+    with pytest.raises(NotImplementedError, match=rf"forward AD with \w+::{name}"):
+        torch.func.jvp(lambda x: leaves(call(operators, x, y))[-1], (x.detach(),), (y,))
+
+
+@pytest.mark.parametrize("abi", ["stable", "native"])
+def test_leaves_are_not_written(
+    stable: ModuleType, native: ModuleType, matrices: tuple[Tensor, Tensor], abi: str
+) -> None:
+    """An operator without formulas refuses to write to a leaf that requires gradients, and leaves it as it was."""
+    operators, (leaf, other) = {"stable": stable, "native": native}[abi], matrices
+    before = leaf.detach().clone()
+    for written, kind in ((leaf, "a leaf"), (leaf[0], "a view of a leaf")):
+        with pytest.raises(RuntimeError, match=f"{kind} Variable that requires grad"):
+            operators.bump_(written, other)
+        with pytest.raises(RuntimeError, match=f"{kind} Variable that requires grad"):
+            operators.bump_into(other, written, [])
+    assert leaf.equal(before)
+
+
 def test_formulas_that_do_not_ask(stable: ModuleType, native: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
     """Where a formula does not ask, a stable build gives zeros for such a gradient, and a native one nothing."""
     stable.both(*matrices)[0].sum().backward()

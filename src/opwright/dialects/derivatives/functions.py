@@ -95,12 +95,13 @@ class FunctionIndex:
 
     def _report_difference(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
         message = f"the schema of `{function.name}` differs from the one in {self._place}"
+        own = self._own if self._own and scalar.value.startswith(self._own) else ""
         report.error(
             codes.SCHEMA_DIFFERS,
             message,
             scalar.span,
             label="here",
-            help=f"write `{self._written_schema(function)}`",
+            help=f"write `{own}{self._written_schema(function)}`",
             also=(Label(schema_span(function), f"in {self._place}", primary=False),),
         )
 

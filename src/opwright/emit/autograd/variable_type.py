@@ -56,7 +56,7 @@ from opwright.release.operator_names.autograd import (
     SHARED_STORAGES,
 )
 from opwright.schema.function import SchemaKind
-from opwright.schema.types import ListType
+from opwright.schema.types import ListType, holds_tensors
 from opwright.source.codes import NEEDS_DISPATCH
 from opwright.source.diagnostic import Fault
 
@@ -308,14 +308,27 @@ def body(wrapper: Wrapper, unpacked: UnpackedArguments, context: FragmentContext
     return "\n".join(parts)
 
 
-def falls_back(differentiable_function: DifferentiableFunction) -> bool:
-    """Whether the function is served by the boxed kernel for all functions whose derivative is not implemented."""
+#: The types whose tensors PyTorch's boxed kernel finds.
+_FOUND: Final = frozenset(("Tensor", "Tensor?", "Tensor[]"))
+
+
+def boxed_kernel(differentiable_function: DifferentiableFunction) -> str:
+    """The boxed kernel that serves the function as all whose derivative is not implemented; empty if it has its own.
+
+    PyTorch's kernel looks for tensors in few types, so other libraries bring one that finds them in all.
+    """
     function = differentiable_function.function
     if differentiable_function.infos or (function.library is PYTORCH and _is_special(function)):
-        return False
-    if written_arguments(differentiable_function):
-        return False
-    return bool(differentiable_outputs(function, None))
+        return ""
+    if function.library is not PYTORCH and not function.arguments.out:
+        results = [result.type for result in function.schema.returns]
+        types = [argument.type for argument in function.arguments.all] + results
+        tensors = [type.text for type in types if holds_tensors(type)]
+        if any(map(holds_tensors, results)) and not _FOUND.issuperset(tensors):
+            return "torch::CppFunction::makeFromBoxedFunction<&record_not_implemented>()"
+    if written_arguments(differentiable_function) or not differentiable_outputs(function, None):
+        return ""
+    return "torch::autograd::autogradNotImplementedFallback()"
 
 
 def _is_special(function: NativeFunction) -> bool:
@@ -353,9 +366,8 @@ _BLANKS: Final = (
 def kernel_slots(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
     """The kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
     function = differentiable_function.function
-    if falls_back(differentiable_function):
-        fallback = f'm.impl("{function.name.text}", torch::autograd::autogradNotImplementedFallback());\n'
-        return {registrations_slot(DEFAULT_KEY): (fallback,)}
+    if kernel := boxed_kernel(differentiable_function):
+        return {registrations_slot(DEFAULT_KEY): (f'm.impl("{function.name.text}", {kernel});\n',)}
     if not function.needs_derivative:
         message = f"`{function.name}` has derivatives, but is made of differentiable functions"
         raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")

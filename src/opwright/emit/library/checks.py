@@ -13,7 +13,7 @@ from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.autograd.inplace_or_view import has_view_kernel
 from opwright.emit.autograd.kernels import has_kernel
-from opwright.emit.autograd.variable_type import falls_back
+from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
 from opwright.emit.library.autocast import autocast_policies
@@ -146,7 +146,7 @@ def _codes(derivative: DifferentiableFunction) -> Iterator[_Code]:
         yield _DEVICES
     if derivative.infos:
         yield _NODE
-    if has_kernel(derivative) and (has_view_kernel(function) or not falls_back(derivative)):
+    if has_kernel(derivative) and (has_view_kernel(function) or not boxed_kernel(derivative)):
         yield _AUTOGRAD
     if function.has_composite_implicit:
         return

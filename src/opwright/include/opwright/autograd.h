@@ -24,6 +24,8 @@
 
 // Nodes give compiled autograd packed values from 2.7 on. Before, they run on values that are swapped for their own.
 #define OPWRIGHT_NODES_PACK_VALUES (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 7)
+// Nodes count their owners themselves from 2.13 on.
+#define OPWRIGHT_NODES_ARE_INTRUSIVE (TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13)
 #if OPWRIGHT_NODES_PACK_VALUES
 #define OPWRIGHT_PACKED_NAMES                                   \
   using opwright::autograd::compiled_autograd_apply_functional; \
@@ -194,6 +196,16 @@ inline void append_tensors(
   }
 }
 
+// The tensors in a value of any type, however deep.
+inline void append_tensors(torch::autograd::variable_list& all, const c10::IValue& value) {
+  value.visit([&all](const c10::IValue& part) {
+    if (part.isTensor() && part.toTensor().defined()) {
+      all.push_back(part.toTensor());
+    }
+    return part.isTensor();
+  });
+}
+
 template <class... Args>
 torch::autograd::variable_list written_tensors(const Args&... args) {
   torch::autograd::variable_list all;
@@ -227,6 +239,68 @@ void record_writes(
     if (tensor.defined() && torch::autograd::isDifferentiableType(tensor.scalar_type())) {
       torch::autograd::rebase_history(tensor, node);
     }
+  }
+}
+
+// Whether a value has lists or dictionaries in it, or is a dictionary. `torch.func` does not look into those.
+inline bool is_nested(const c10::IValue& value) {
+  const auto is_container = [](const c10::IValue& item) { return item.isList() || item.isGenericDict(); };
+  if (!value.isList()) {
+    return value.isGenericDict();
+  }
+  const auto items = value.toListRef();
+  return std::any_of(items.begin(), items.end(), is_container);
+}
+
+// Raises for a result whose tensors a transformation of `torch.func` would take for constants.
+inline void check_no_transformation(const c10::IValue& result, const std::string& operator_name) {
+  const c10::DispatchKeySet included = c10::impl::tls_local_dispatch_key_set().included_;
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !is_nested(result) || !(included.has(c10::DispatchKey::FuncTorchDynamicLayerFrontMode) ||
+                              included.has(c10::DispatchKey::FuncTorchDynamicLayerBackMode)),
+      "derivative for ", operator_name, " is not implemented: torch.func passes on no tensors of nested lists");
+}
+
+// The kernel of an operator without derivatives whose arguments or results have tensors in other types than lists.
+inline void record_not_implemented(
+    const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const c10::FunctionSchema& schema = op.schema();
+  const std::string& name = schema.name();
+  torch::autograd::variable_list inputs, written, results;
+  const auto arguments = torch::jit::last(*stack, schema.arguments().size());
+  for (std::size_t index = 0; index < arguments.size(); ++index) {
+    append_tensors(inputs, arguments[index]);
+    const c10::AliasInfo* const alias = schema.arguments()[index].alias_info();
+    if (alias != nullptr && alias->isWrite()) {
+      append_tensors(written, arguments[index]);
+    }
+  }
+  for (const at::Tensor& tensor : inputs) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        !torch::autograd::isFwGradDefined(tensor), "Trying to use forward AD with ", name,
+        " that does not support it because it has not been implemented yet.");
+  }
+  const bool requires_grad = torch::autograd::compute_requires_grad(at::TensorList(inputs));
+  for (const at::Tensor& tensor : written) {
+    torch::autograd::check_inplace(tensor, requires_grad);
+  }
+  {
+    at::AutoDispatchBelowAutograd guard;
+    op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+  }
+  if (requires_grad) {
+#if OPWRIGHT_NODES_ARE_INTRUSIVE
+    auto node = c10::make_intrusive<torch::autograd::NotImplemented>(name);
+#else
+    std::shared_ptr<torch::autograd::NotImplemented> node(
+        new torch::autograd::NotImplemented(name), torch::autograd::deleteNode);
+#endif
+    node->set_next_edges(torch::autograd::collect_next_edges(at::TensorList(inputs)));
+    for (const c10::IValue& result : torch::jit::last(*stack, schema.returns().size())) {
+      check_no_transformation(result, name);
+      append_tensors(results, result);
+    }
+    record_writes(results, written, node);
   }
 }
 
@@ -274,6 +348,7 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using opwright::autograd::not_implemented;                                 \
   using opwright::autograd::not_implemented_list;                            \
   using opwright::autograd::check_no_views;                                  \
+  using opwright::autograd::record_not_implemented;                          \
   using opwright::autograd::record_writes;                                   \
   using opwright::autograd::reset_grad_accumulator;                          \
   using opwright::autograd::unpack;                                          \

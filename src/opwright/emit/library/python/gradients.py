@@ -11,12 +11,12 @@ from typing import Final
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
+from opwright.emit.library.parts import has_own_kernel
 from opwright.emit.library.python.registrations import (
     module_emitter,
     operator_expression,
     parameters_of,
     passed_arguments,
-    tensor_variables,
     where_defined,
 )
 from opwright.model.derivatives import node_prefix
@@ -30,6 +30,7 @@ from opwright.model.operator_library import (
     is_tensor_list,
 )
 from opwright.schema.function import Argument, SchemaKind
+from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
@@ -54,7 +55,7 @@ def _packages(job: Job) -> Sequence[_Gradients]:
 
 
 def registered_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]:
-    """What a package registers under Autograd: formulas, and the writes of all operators that have none."""
+    """What a package registers under Autograd: formulas, and what operators without formulas return or write."""
     if not library.is_stable:
         return ()
     own = {gradient.function: gradient for gradient in library.derivatives.python}
@@ -62,9 +63,18 @@ def registered_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]
         [
             own.get(function) or PythonGradient(function)
             for function in library.catalog.functions
-            if function in own or (function.arguments.writes and not function.has_composite_implicit)
+            if function in own or _has_history(function)
         ]
     )
+
+
+def _has_history(function: NativeFunction) -> bool:
+    """Whether Python records calls of a function without a formula: it is not made of functions that are recorded."""
+    fields, arguments = function.library_fields, function.arguments
+    if function.has_composite_implicit or fields.returned_from is not None or has_own_kernel(function, "Autograd"):
+        return False
+    takes = any(is_seen_by_dispatcher(argument.type) for argument in arguments.all)
+    return bool(arguments.writes) or (takes and any(holds_tensors(result.type) for result in function.schema.returns))
 
 
 _OPENING: Final = '''\
@@ -81,6 +91,7 @@ import torch.autograd.forward_ad as _forward_mode
 from torch import _C
 from torch.autograd.function import _SingleLevelFunction as _Function
 from torch._functorch.utils import enable_single_level_autograd_function as _single_level
+from torch.utils._pytree import tree_flatten as _flatten, tree_unflatten as _unflatten
 
 _library = _torch.library.Library("{namespace}", "IMPL")
 _after_autograd = _C._after_autograd_keyset - _C.DispatchKeySet(_C.DispatchKey.ADInplaceOrView)
@@ -149,6 +160,68 @@ def _quotient(dividend, divisor):
 
 def _not_implemented(name, reason=""):
     raise NotImplementedError(f"the derivative for '{{name}}' is not implemented. {{reason}}")
+
+
+def _is_nested(results):
+    """Whether results have lists in lists, into which `torch.func` does not look."""
+    one_by_one = results if isinstance(results, tuple) else (results,)
+    return any(isinstance(item, list) for result in one_by_one if isinstance(result, list) for item in result)
+
+
+class _Call:
+    """A call of an operator without a formula: what calls it, what it writes to, and what it returned."""
+
+    def __init__(self, name, run, written):
+        self.name, self.run, self.written = name, run, written
+        self.leaves, self.tree, self.places = [], None, {{}}
+
+
+class _NotImplemented(_Function):
+    """The node of what an operator without a formula returns and writes."""
+
+    @staticmethod
+    def forward(_ctx, _call, *_tensors):
+        with _below_record():
+            results = _call.run()
+        if _C._are_functorch_transforms_active() and _is_nested(results):
+            reason = "torch.func passes on no tensors of nested lists"
+            raise NotImplementedError(f"derivative for {{_call.name}} is not implemented: {{reason}}")
+        _call.leaves, _call.tree = _flatten(results)
+        _ctx.operator = _call.name
+        # This also counts what is written as changed.
+        _ctx.mark_dirty(*_call.written)
+        outputs = {{id(item): item for item in (*_call.written, *_call.leaves) if isinstance(item, _torch.Tensor)}}
+        _call.places = {{key: place for place, key in enumerate(outputs)}}
+        return tuple(outputs.values())
+
+    @staticmethod
+    def backward(_ctx, *_grads):
+        raise RuntimeError(f"derivative for {{_ctx.operator}} is not implemented")
+
+    @staticmethod
+    def jvp(_ctx, *_tangents):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {{_ctx.operator}} that does not support it because it has not been "
+            "implemented yet."
+        )
+
+
+_record_unknown = _recorder(_NotImplemented)
+
+
+def _without_formula(name, run, arguments, written=()):
+    """The results of an operator without a formula, which raise in the backward pass; so does what it writes to."""
+    tensors = [item for item in _flatten(arguments)[0] if isinstance(item, _torch.Tensor)]
+    changed = {{id(item): item for item in _flatten(written)[0] if isinstance(item, _torch.Tensor)}}.values()
+    if _C.is_grad_enabled():
+        for one in changed:
+            base, kind = (one._base, "a view of a leaf") if one._is_view() else (one, "a leaf")
+            if base.is_leaf and base.requires_grad:
+                raise RuntimeError(f"{{kind}} Variable that requires grad is being used in an in-place operation.")
+    call = _Call(name, run, tuple(changed))
+    outputs = _record_unknown(call, *tensors)
+    leaves = [outputs[call.places[id(leaf)]] if id(leaf) in call.places else leaf for leaf in call.leaves]
+    return _unflatten(leaves, call.tree)
 '''
 
 
@@ -188,9 +261,8 @@ def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: P
 def _kernel_body(gradient: PythonGradient, copied: PythonGradient | None) -> Iterator[str]:
     """The statements of the kernel. An in-place operator is recorded as a copy of what the functional form gives."""
     function = gradient.function
-    tensors = tensor_variables(function)
     if gradient.formulas:
-        yield f"    if _is_recorded({', '.join(tensors)}):"
+        yield f"    if _is_recorded({_tensors_of(function)}):"
         plain, lists = _divided(function)
         passed = ["_keyset", *[variable_name(argument.name) for argument in plain]]
         items = [variable_name(argument.name) for argument in lists]
@@ -200,25 +272,44 @@ def _kernel_body(gradient: PythonGradient, copied: PythonGradient | None) -> Ite
         yield f"        return {f'list({called})' if gives_list(function) else called}"
     else:
         written = [variable_name(argument.name) for argument in function.arguments.all if argument.is_write]
-        checked = tensors if function.arguments.out or function.kind is SchemaKind.inplace else written
-        yield f"    if _would_record({', '.join(checked)}):"
-        if copied is not None and function.kind is SchemaKind.inplace:
-            saved = {value.expression for formula in copied.formulas for value in formula.saved}
-            yield f"        return {_copy_of(function, copied.function, cloned=saved.intersection(written))}"
-        else:
-            yield f"        raise RuntimeError({string_literal(_refusal(function))})"
+        yield from _unknown_history(function, written, copied)
         yield from [f"    _changed({name})" for name in written]
     yield "    with _below_autograd():"
     yield f"        return {_redispatch(function, passed_arguments(function))}"
 
 
-def _refusal(function: NativeFunction) -> str:
-    """What a call says that would record a gradient and cannot."""
-    kind = "functions with out=... arguments" if function.arguments.out else "in-place functions of this library"
-    return (
-        f"{function.name.name}(): {kind} don't support automatic differentiation, "
-        "but one of the arguments requires grad."
+def _tensors_of(function: NativeFunction) -> str:
+    """What tells whether an argument requires a gradient: PyTorch looks into lists that have only tensors in them."""
+    arguments = [argument for argument in function.arguments.all if holds_tensors(argument.type)]
+    return ", ".join(
+        [
+            name if argument.type.text in ("Tensor", "Tensor?", "Tensor[]") else f"*_flatten({name})[0]"
+            for argument in arguments
+            for name in [variable_name(argument.name)]
+        ]
     )
+
+
+def _unknown_history(function: NativeFunction, written: Sequence[str], copied: PythonGradient | None) -> Iterator[str]:
+    """The statements for a call that would record a gradient, of an operator that has no formula itself."""
+    tensors = _tensors_of(function)
+    if function.arguments.out:
+        message = (
+            f"{function.name.name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+        yield f"    if _would_record({tensors}):"
+        yield f"        raise RuntimeError({string_literal(message)})"
+    elif copied is not None and function.kind is SchemaKind.inplace:
+        saved = {value.expression for formula in copied.formulas for value in formula.saved}
+        yield f"    if _would_record({tensors}):"
+        yield f"        return {_copy_of(function, copied.function, cloned=saved.intersection(written))}"
+    else:
+        name = string_literal(f"{function.namespace}::{function.name.name}")
+        run = f"lambda: {_redispatch(function, passed_arguments(function))}"
+        passed = [name, run, f"[{tensors}]", *([f"[{', '.join(written)}]"] if written else [])]
+        yield f"    if _is_recorded({tensors}):"
+        yield f"        return _without_formula({', '.join(passed)})"
 
 
 def _redispatch(function: NativeFunction, arguments: Sequence[str]) -> str:
