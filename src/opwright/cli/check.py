@@ -40,7 +40,7 @@ from opwright.run.findings import Findings, find
 from opwright.run.fixing import fix_files, write_changes
 from opwright.source.code_pages import code_names
 from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
-from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_short, render_terminal
 from opwright.source.text import SourceFile
 
@@ -141,7 +141,7 @@ def _run_once(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return _fix(arguments, checker, files)
     findings = checker.check(files)
     _print_report(arguments, findings.diagnostics)
-    _say_summary(findings)
+    _say_summary(findings, files)
     return _status(arguments, settings, findings.diagnostics)
 
 
@@ -249,8 +249,8 @@ def _report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) ->
             return render_terminal(diagnostics, color=colored)
 
 
-def _say_summary(findings: Findings, fixed: int = 0) -> None:
-    """Say on standard error how many findings there are, and how many of them have a fix."""
+def _say_summary(findings: Findings, files: CheckedFiles, fixed: int = 0) -> None:
+    """Say on standard error how many findings there are, and how many of them have a fix in the files."""
     kinds = [diagnostic.severity.value for diagnostic in findings.diagnostics]
     counts = [_count(kinds.count(kind), kind) for kind in ("error", "warning", "note") if kind in kinds]
     parts = [f"{', '.join(counts) or 'no findings'} in {_count(len(findings.paths), 'file')}{_places(findings.paths)}"]
@@ -260,12 +260,16 @@ def _say_summary(findings: Findings, fixed: int = 0) -> None:
         parts.append(f"{findings.suppressed} suppressed")
     if findings.left_out:
         parts.append(f"{findings.left_out} about PyTorch's other files left out")
-    fixable = sum(bool(diagnostic.edits) for diagnostic in findings.diagnostics)
+    edits = [own.edits for own in findings.diagnostics if own.edits]
+    fixable = _changing(edits, files)
     if fixable and not fixed:
         parts.append(f"--fix fixes {fixable}")
-    suggested = sum(bool(suggestion(diagnostic)) for diagnostic in findings.diagnostics)
-    if suggested:
+    suggestions = [taken for own in findings.diagnostics if (taken := suggestion(own))]
+    if suggested := _changing(suggestions, files):
         parts.append(f"--fix --unsafe-fixes takes {_count(suggested, 'suggested name')}")
+    others = {edit.span.file.path for own in (*edits, *suggestions) for edit in own}.difference(files.all_paths)
+    if others:
+        parts.append(f"--fix changes only files that are named; it could also change {', '.join(sorted(others))}")
     say(f"{'; '.join(parts)}\n")
 
 
@@ -279,6 +283,11 @@ def _places(paths: Sequence[str]) -> str:
         return f" ({', '.join(paths)})" if paths else ""
     common = os.path.commonpath([os.path.splitdrive(os.path.abspath(path))[1] for path in paths])
     return f" (below {path_below(os.getcwd(), common) or common})"
+
+
+def _changing(fixes: Sequence[Sequence[Edit]], files: CheckedFiles) -> int:
+    """How many fixes change a file that the user names; others are left as they are."""
+    return sum(all(edit.span.file.path in files.all_paths for edit in edits) for edits in fixes)
 
 
 def _count(number: int, noun: str) -> str:
@@ -300,5 +309,5 @@ def _fix(arguments: argparse.Namespace, checker: _Checker, files: CheckedFiles) 
         return console.FAULTS if text else console.SUCCESS
     write_changes(outcome)
     _print_report(arguments, outcome.findings.diagnostics)
-    _say_summary(outcome.findings, outcome.fix_count)
+    _say_summary(outcome.findings, files, outcome.fix_count)
     return _status(arguments, checker.settings, outcome.findings.diagnostics)
