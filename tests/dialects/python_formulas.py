@@ -17,6 +17,7 @@ SCHEMA = (
     "f(Tensor self, Tensor? bias, Tensor[] items, float k, int n, bool flag, int[] dims, Scalar s, str mode, "
     "ScalarType? dtype, float? p) -> (Tensor a, Tensor b)"
 )
+OTHERS = "  bias, items: non_differentiable\n"
 LIBRARY = f"""\
 namespace: acme
 abi: stable
@@ -32,7 +33,7 @@ operators:
 
 def translation(formula: str) -> Iterator[str]:
     """The translation with the values that it keeps and the gradients that it reads, or why there is none."""
-    libraries, sink = loaded(f"- name: {SCHEMA}\n  self: {json.dumps(formula)}\n", LIBRARY)
+    libraries, sink = loaded(f"- name: {SCHEMA}\n  self: {json.dumps(formula)}\n{OTHERS}", LIBRARY)
     for diagnostic in sink.sorted():
         span = diagnostic.span
         assert span is not None

@@ -29,6 +29,8 @@ operators:
     dispatch: {CPU: scale}
   - func: taught(Tensor self) -> Tensor
     dispatch: {CPU: taught, AutogradCPU: taught_autograd}
+  - func: chosen(Tensor self, Tensor index, Tensor? weight=None) -> Tensor
+    dispatch: {CPU: chosen}
 """
 
 

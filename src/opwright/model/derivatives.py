@@ -195,6 +195,20 @@ class DifferentiabilityInfo(Copyable):
         return all(derivative.is_not_implemented for derivative in self.derivatives)
 
     @property
+    def left_out(self) -> tuple[Argument, ...]:
+        """The tensors that no formula is for, and that nothing calls not differentiable: they may need no gradients."""
+        named = {name for derivative in self.derivatives for name in derivative.var_names}.union(
+            self.non_differentiable
+        )
+        return tuple(
+            [
+                argument
+                for argument in self.function.arguments.non_out
+                if argument.type.is_tensor_like and argument.name not in named
+            ]
+        )
+
+    @property
     def has_derivatives(self) -> bool:
         """Whether any argument has a backward formula."""
         return bool(self.differentiable_arguments)

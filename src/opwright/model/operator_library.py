@@ -67,6 +67,8 @@ class PythonForward(NamedTuple):
 class PythonGradient(NamedTuple):
     """The formulas of an operator, and whether each of its results is differentiable.
 
+    Arguments that are `left_out` have no formula, and may require no gradients.
+
     Without formulas, what the operator returns and writes to raises in the backward pass.
     """
 
@@ -74,6 +76,7 @@ class PythonGradient(NamedTuple):
     formulas: tuple[PythonFormula, ...] = ()
     differentiable: tuple[bool, ...] = ()
     forward: tuple[PythonForward, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def is_tensor_list(argument: Argument) -> bool:

@@ -18,6 +18,7 @@ from opwright.dialects.native_functions.loader import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.aten.c_shim import check_names
+from opwright.emit.autograd.variable_type import check_kernels
 from opwright.emit.emitter import Job, Lazy, Options
 from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, build_folders, checks_of, dialects_of
@@ -139,6 +140,9 @@ class _Check:
             load_late_dialects(job, run_request, self._sink, later=False)
             if SHIM_TABLES.inputs[0] in request.inputs.names() and job.catalog.is_sound:
                 self._check_shims(job)
+            # A catalog without some entries is not what derivatives are for.
+            if "autograd" in families and job.catalog.is_sound and not self._sink.has_errors:
+                self._attempt(partial(check_kernels, job, self._sink))
             self._lint_pytorch(job)
         tags = TAGS.files(request.inputs)[0]
         catalog = load_libraries(job.catalog, request.operator_files, tags, self._sink, self._rules)

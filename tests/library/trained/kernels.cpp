@@ -181,6 +181,8 @@ std::tuple<Tensor, Tensor> fused_backward(const Tensor& grad, const Tensor& self
   return {multiply(grad, other, false), multiply(grad, self, false)};
 }
 
+Tensor weighted(const Tensor& self, const std::optional<Tensor>& weight) { return multiply(self, *weight, false); }
+
 std::optional<Tensor> maybe(const Tensor& self) { return scale(self, 2); }
 
 using SomeTensors = std::vector<std::optional<Tensor>>;

@@ -252,7 +252,7 @@ def test_fused_backward_functions(
     assert torch.autograd.gradcheck(operators.fused, matrices)
     first = torch.autograd.grad(operators.fused(*matrices).square().sum(), matrices, create_graph=True)
     torch.testing.assert_close(first[0], 2 * matrices[0] * matrices[1] ** 2)
-    with pytest.raises(RuntimeError, match=rf"derivative for \w+::fused_backward is not implemented"):
+    with pytest.raises(RuntimeError, match=r"derivative for \w+::fused_backward is not implemented"):
         first[1].sum().backward()
 
 
@@ -300,8 +300,24 @@ def test_operators_without_formulas_say_so(
     assert not any(item.requires_grad for item in unrecorded)
     with pytest.raises(RuntimeError, match=message):
         torch.func.grad(lambda x: leaves(call(operators, x, y))[-1].sum() + x.sum())(x.detach())
-    with pytest.raises(NotImplementedError, match=rf"forward AD with \w+::{name}"):
+    with pytest.raises(NotImplementedError, match=rf"(forward AD with|derivative for) \w+::{name}"):
         torch.func.jvp(lambda x: leaves(call(operators, x, y))[-1], (x.detach(),), (y,))
+
+
+@pytest.mark.parametrize("abi", ["stable", "native"])
+def test_arguments_without_formula_need_no_gradient(
+    stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], abi: str
+) -> None:
+    """In both builds, an argument that no formula names may not require a gradient, if gradients are recorded."""
+    operators, (x, weight) = {"stable": stable, "native": native}[abi], matrices
+    message = "The function 'weighted' is not differentiable with respect to argument 'weight'"
+    for self in (x, x.detach()):
+        with pytest.raises(RuntimeError, match=message):
+            operators.weighted(self, weight)
+    with torch.no_grad():
+        assert operators.weighted(x, weight).equal(x * weight)
+    operators.weighted(x, weight.detach()).sum().backward()
+    assert x.grad.equal(weight.detach())
 
 
 @pytest.mark.parametrize("abi", ["stable", "native"])

@@ -72,7 +72,7 @@ MATH_CONSTANTS: Final = {
 }
 _CONSTANTS: Final = frozenset((*MATH_CONSTANTS, "INFINITY", "NAN", "kCudnnDoubleBackwardMsg"))
 
-_CALL_OR_BRACKET: Final = lazy_pattern(r"(?:(?<![\w.:>])(\w+)\s*)?\(|[)\[\]{},]")
+_CALL_OR_BRACKET: Final = lazy_pattern(r"(?:(?<![\w.:>])((?:\w+::)*\w+)\s*)?\(|[)\[\]{},]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
@@ -96,8 +96,8 @@ class FormulaChecker:
     """
 
     __slots__ = (
-        "_apis", "_declarations", "_functions", "_has_noted_parser", "_is_strict", "_known", "_knows_all", "_may_lack",
-        "_sink", "trusts",
+        "_apis", "_declarations", "_declared", "_functions", "_has_noted_parser", "_is_strict", "_known", "_knows_all",
+        "_may_lack", "_sink", "trusts",
     )  # fmt: skip
 
     def __init__(
@@ -110,10 +110,13 @@ class FormulaChecker:
         self._may_lack: Final[Callable[[str], bool]] = (lambda _: False) if catalog is None else catalog.may_lack
         self._functions: Final = operators.union(helpers.names)
         self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
-        # If a helper is named like an operator, the call may mean the operator.
+        # If a helper is named like an operator of PyTorch's, the call may mean the operator.
+        meant = operators if functions and functions[0].library is PYTORCH else ()
         self._declarations: Final = {
-            name: overloads for name, overloads in helpers.declarations.items() if name not in operators
+            name: overloads for name, overloads in helpers.declarations.items() if name not in meant
         }
+        #: The names of what is declared, without namespaces.
+        self._declared: Final = frozenset([name.rpartition("::")[2] for name in self._declarations])
         self._knows_all: Final = helpers.are_all
         self._is_strict: Final = strict
         self._has_noted_parser = False
@@ -146,7 +149,7 @@ class FormulaChecker:
                 return False
         if not is_plain_expression(text):
             return False
-        if self._declarations.keys().isdisjoint(words):
+        if self._declared.isdisjoint(words):
             return True
         return all(self._takes(name, count) for name, count in argument_counts(text) if name in self._declarations)
 
@@ -191,8 +194,8 @@ class FormulaChecker:
         told: set[str] = set()
         for node in _identifiers(root):
             name = text_of(node)
-            if name in self._declarations and name not in scope.names:
-                self._check_arguments(node, name, scalar, source)
+            if name in self._declared and name not in scope.names:
+                self._check_arguments(node, scalar, source)
             if name in told or name in declared:
                 continue
             fault = self._name_fault(node, name, scope)
@@ -205,11 +208,13 @@ class FormulaChecker:
                     continue
                 self._doubt(code, message, scalar.span_of(*range_of(node, source)), help=help)
 
-    def _check_arguments(self, node: Node, name: str, scalar: Scalar, source: bytes) -> None:
-        """Reports a call of a helper whose number of arguments matches no declaration."""
-        call = node.parent
+    def _check_arguments(self, node: Node, scalar: Scalar, source: bytes) -> None:
+        """Reports a call of a declared function whose number of arguments matches no declaration."""
+        is_qualified = node.parent is not None and node.parent.type == "qualified_identifier"
+        node = _whole_name(node) if is_qualified else node
+        name, call = text_of(node), node.parent
         given = call.child_by_field_name("arguments") if call is not None and _is_called(node) else None
-        if given is None:
+        if given is None or name not in self._declarations:
             return
         count = sum(child.type != "comment" for child in given.named_children)
         if self._takes(name, count):

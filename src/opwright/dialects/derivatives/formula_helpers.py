@@ -47,6 +47,8 @@ class HelperDeclaration(NamedTuple):
 class FormulaHelpers(NamedTuple):
     """The names of the helpers of a release, and their declarations if the inputs have the header.
 
+    Declarations can also be those of a library's operators, whose names have their namespace.
+
     With `are_all` false, formulas can also call functions that headers declare which Opwright does not read.
     """
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from opwright.convention import public_api
 from opwright.dialects.derivatives.entry import scope_of
 from opwright.dialects.derivatives.fields import NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
-from opwright.dialects.derivatives.formula_helpers import FormulaHelpers
+from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
 from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.loader import load_entries, read_entries
 from opwright.dialects.derivatives.matching import match_derivatives
@@ -143,7 +144,9 @@ def _load_entries(
     names, catalog = library.library, library.catalog
     functions, includes = callable_from
     helper_names = functions.union(context.rules.formula_helpers, names.api.split("::"))
-    helpers = FormulaHelpers(helper_names, {}, are_all=not includes)
+    # Headers may declare further overloads of the operators' functions.
+    declared = {} if includes else _declared_operators(library, functions)
+    helpers = FormulaHelpers(helper_names, declared, are_all=not includes)
     checker = FormulaChecker(catalog, helpers, own, strict=context.strict)
     index = FunctionIndex(catalog, own=names.namespace, place=f"library `{names.namespace}`")
     derivatives = load_entries(entries, index, checker, own, strict=context.strict)
@@ -151,6 +154,7 @@ def _load_entries(
     _check_kernels(derivatives, own)
     if not includes:
         _check_helpers(derivatives, context.rules.formula_helpers - callable_names - EXPORTED_HELPERS, own)
+    _check_left_out(derivatives, own)
     matched: MatchedDerivatives = NO_DERIVATIVES
     in_python: tuple[PythonGradient, ...] = ()
     if catalog.is_sound and not own.has_errors:
@@ -162,6 +166,23 @@ def _load_entries(
     called = {name for formula, _ in _formulas(derivatives) for name in called_functions(formula)}
     operators = [name for name in called if name.removesuffix("_symint") in callable_names]
     return LibraryDerivatives(matched, includes, tuple(sorted(operators)), in_python)
+
+
+def _declared_operators(library: OperatorLibrary, others: Container[str]) -> dict[str, tuple[HelperDeclaration, ...]]:
+    """The C++ functions of a library's operators, by name; without its namespace only if no other function has it."""
+    declared: dict[str, tuple[HelperDeclaration, ...]] = {}
+    for function in library.catalog.functions:
+        arguments, options = function.arguments.all, function.arguments.options
+        least = sum(argument.default is None for argument in arguments)
+        parameters = ", ".join([argument.text for argument in arguments])
+        # One value can stand for all options of a tensor.
+        least = min(least, len(arguments) - 3) if options is not None else least
+        own = HelperDeclaration(parameters, least, len(arguments), schema_span(function))
+        for ending in ("", "_symint") if function.schema.has_symint else ("",):
+            name = f"{public_api.name(function.schema)}{ending}"
+            for spelt in (f"{library.library.api}::{name}", *([] if name in others else [name])):
+                declared[spelt] = (*declared.get(spelt, ()), own)
+    return declared
 
 
 def called_functions(formula: str) -> list[str]:
@@ -195,6 +216,17 @@ def _check_kernels(derivatives: Derivatives, sink: Diagnostics) -> None:
             span = formulas[0] if formulas else schema_span(function)
             message = f"`{function.name}` has derivatives, and a kernel under `{keys[0]}`, which would hide them"
             sink.error(codes.DERIVATIVE_HIDDEN, message, span, help="remove one of the two")
+
+
+def _check_left_out(derivatives: Derivatives, sink: Diagnostics) -> None:
+    """Report tensors that the derivatives of an operator leave out."""
+    for function, infos in derivatives.infos.items():
+        name = (function.library_fields.written or function.schema).name
+        for info in infos.values():
+            for argument in info.left_out if info.has_derivatives else ():
+                message = f"`{name}` has no formula for `{argument.name}`, and then refuses one that needs a gradient"
+                help = f"add a formula, or `{argument.name}: non_differentiable` if gradients may end there"
+                sink.warning(codes.NO_FORMULA, message, info.derivatives[0].span, help=help)
 
 
 def _check_helpers(derivatives: Derivatives, helpers: frozenset[str], sink: Diagnostics) -> None:
@@ -264,7 +296,8 @@ class _Maker:
         tangents = tuple([formula for formula in forward if formula is not None])
         if len(whole) < len(formulas) or len(tangents) < len(forward):
             return None
-        return PythonGradient(entry.function, whole, differentiable_results(info), tangents)
+        left_out = tuple([argument.name for argument in info.left_out])
+        return PythonGradient(entry.function, whole, differentiable_results(info), tangents, left_out)
 
     def _formula(self, info: DifferentiabilityInfo, derivative: Derivative) -> PythonFormula | None:
         names = FormulaNames(info, _results(info), derivative.var_names)

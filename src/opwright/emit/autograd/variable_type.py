@@ -58,7 +58,8 @@ from opwright.release.operator_names.autograd import (
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType, holds_tensors
 from opwright.source.codes import NEEDS_DISPATCH
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.span import Span
 
 #: The C++ namespace of the kernels.
 NAMESPACE: Final = "VariableType"
@@ -114,12 +115,7 @@ def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if wrapper.function.kind is SchemaKind.out:
         return _refused_outs(wrapper, context)
     name = public_api.name(wrapper.function.schema)
-    not_differentiated = wrapper.info.non_differentiable if wrapper.info is not None else ()
-    refused = [
-        f'check_no_requires_grad({inp.name}, "{inp.name}", "{name}");'
-        for inp in wrapper.inputs
-        if inp not in wrapper.differentiated and inp.name not in not_differentiated and inp.name != "output"
-    ]
+    refused = [f'check_no_requires_grad({refused}, "{refused}", "{name}");' for refused in _refused_inputs(wrapper)]
     saved = input_statements(wrapper)
     if wrapper.loops:
         declared = f"std::vector<{_pointer(wrapper.node, context)}> grad_fns;"
@@ -139,6 +135,12 @@ def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
             ]
     statements = "\n".join(setup)
     return [*refused, declared, f"if (_any_requires_grad) {{\n{indent(statements)}\n}}"]
+
+
+def _refused_inputs(wrapper: Wrapper) -> list[str]:
+    """The inputs that formulas leave out, which must not require gradients; PyTorch takes its own named `output`."""
+    taken = ("output",) if wrapper.function.library is PYTORCH else ()
+    return [inp.name for inp in wrapper.inputs if inp not in wrapper.differentiated and inp.name not in taken]
 
 
 def _nodes_of_items(wrapper: Wrapper, context: FragmentContext) -> str:
@@ -378,6 +380,21 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
         slots[definitions_slot(key)] = (with_blanks(text, context.rules, *_BLANKS),)
         slots[registrations_slot(key)] = (registration(function, NAMESPACE, kernel_wrapper.name),)
     return slots
+
+
+def check_kernels(job: Job, sink: Diagnostics) -> None:
+    """Report what keeps kernels from being made, as generating them would: derivatives that do not fit a function."""
+    told: set[tuple[str, Span | None]] = set()
+    # A fault of an entry is also one of the overloads that take its formulas over.
+    for function in sorted(functions_with_kernels(job), key=lambda own: own.function.kind is not SchemaKind.functional):
+        for key in function.infos:
+            try:
+                wrapper(function, key)
+            except Fault as fault:
+                place = (fault.diagnostic.code, fault.diagnostic.span)
+                if place not in told:
+                    sink.add(fault.diagnostic)
+                told.add(place)
 
 
 def _keys(job: Job) -> list[str]:

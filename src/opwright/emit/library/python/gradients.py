@@ -115,6 +115,15 @@ def _would_record(*arguments):
     return any(item is not None and _forward_mode.unpack_dual(item).tangent is not None for item in items)
 
 
+def _check_left_out(operator, name, value):
+    """Raises if an argument without a formula requires a gradient."""
+    if _C.is_grad_enabled() and _C._any_requires_grad(*_flatten(value)[0]):
+        raise RuntimeError(
+            f"The function '{{operator}}' is not differentiable with respect to argument '{{name}}'. "
+            "This input cannot have requires_grad True."
+        )
+
+
 def _tangent(tangent, tensor):
     """The tangent of an argument, which is zero if the program gives none."""
     return _torch.zeros_like(tensor) if tangent is None and tensor is not None else tangent
@@ -263,6 +272,9 @@ def _kernel_body(gradient: PythonGradient, copied: PythonGradient | None) -> Ite
     function = gradient.function
     if gradient.formulas:
         yield f"    if _is_recorded({_tensors_of(function)}):"
+        for name in gradient.left_out:
+            texts = string_literal(function.name.name), string_literal(name), variable_name(name)
+            yield f"        _check_left_out({', '.join(texts)})"
         plain, lists = _divided(function)
         passed = ["_keyset", *[variable_name(argument.name) for argument in plain]]
         items = [variable_name(argument.name) for argument in lists]
