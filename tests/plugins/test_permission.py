@@ -58,7 +58,11 @@ RUNS: dict[str, list[Sequence[str]]] = {
         ("--library", "l.yaml", "--out", "out", "--describe", "json"),
         ("--help",),
     ],
-    "import": [("ops.cpp", "--out", "imported.yaml"), ("ops.cpp", "--out", "l.yaml", "--check")],
+    "import": [
+        ("ops.cpp", "--out", "imported.yaml"),
+        ("ops.cpp", "--out", "l.yaml", "--check"),
+        ("ops.cpp", "--backend", "--out", "b.yaml", "--check"),
+    ],
     "port": [("ops.cpp", "--check"), ("ops.cpp", "--out", "ported")],
     "new": [("library", "fresh_ops", "fresh")],
     "check": [
@@ -112,7 +116,8 @@ class Stranger:
         for path in ("evil_module.py", "evil_package/__init__.py", "evil_package/part.py"):
             self._write(self._site / path, EVIL)
         self._write(self.folder / "evil_folder" / "part.py", "")
-        self._write(self.folder / "ops.cpp", 'TORCH_LIBRARY(mine, m) { m.def("one(Tensor x) -> Tensor"); }\n')
+        kernels = "TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { m.impl(\"abs\", &mine::abs); }\n"
+        self._write(self.folder / "ops.cpp", f'TORCH_LIBRARY(mine, m) {{ m.def("one(Tensor x) -> Tensor"); }}\n{kernels}')
         self._write(self._site / "sitecustomize.py", AUDIT)
         for name, text in (("l.yaml", LIBRARY), ("b.yaml", BACKEND), ("selection.yaml", "operators: {}\n")):
             self._write(self.folder / name, text)
@@ -314,6 +319,23 @@ def test_trust_lasts_until_the_sources_change(stranger: Stranger, name: str, sou
     assert stranger.run("trust", "--remove", ".").returncode == 0
     assert stranger.run("trust", "--list").stdout == "no plug-in is allowed\n"
     assert stranger.run(*CHECK).returncode == 1
+
+
+def test_trust_is_for_the_file_that_runs(stranger: Stranger) -> None:
+    """If the module of a plug-in is a link, its neighbours are those of the file it leads to, whose sources count."""
+    _one_name(stranger, "./linked")
+    real, linked = stranger.folder / "real", stranger.folder / "linked"
+    for folder in (real, linked):
+        folder.mkdir()
+    (real / "__init__.py").write_text(
+        "from opwright.plugin import Plugin\nfrom .helper import NAME\nplugin = Plugin(NAME, api=1)\n"
+    )
+    (real / "helper.py").write_text("NAME = 'good'\n")
+    (linked / "helper.py").write_text(EVIL + "NAME = 'good'\n")
+    (linked / "__init__.py").symlink_to(real / "__init__.py")
+    assert "allowed for files below" in stranger.run("trust", ".").stdout
+    assert stranger.run(*CHECK).returncode == 0
+    assert stranger.ran == []
 
 
 def test_trust_holds_below_its_folder(stranger: Stranger) -> None:

@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 
-from opwright.cli.streams import say
 from opwright.source.patterns import lazy_pattern
+from opwright.source.terminal import say
 
 # A program declares its arguments before it knows whether there is anything to do. Modules that act on the arguments
 # are imported by the functions that need them.

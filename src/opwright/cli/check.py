@@ -30,7 +30,7 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.named_plugins import add_plugin_argument
-from opwright.cli.streams import print_or_write, say, wants_color
+from opwright.cli.streams import print_or_write, wants_color
 from opwright.files.user_files import finish_killed_runs
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
@@ -42,6 +42,7 @@ from opwright.source.code_pages import code_names
 from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_short, render_terminal
+from opwright.source.terminal import print_rendered, say
 from opwright.source.text import SourceFile
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github")
@@ -305,7 +306,7 @@ def _fix(arguments: argparse.Namespace, checker: _Checker, files: CheckedFiles) 
     outcome = fix_files(files, checker.check, suggestions=arguments.unsafe_fixes)
     if arguments.diff:
         text = "".join([change.diff for change in outcome.changes])
-        sys.stdout.write(text)
+        print_rendered(text)
         return console.FAULTS if text else console.SUCCESS
     write_changes(outcome)
     _print_report(arguments, outcome.findings.diagnostics)

@@ -17,6 +17,7 @@ from typing import Final
 from opwright.cli import console
 from opwright.cli.arguments import Parser
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.terminal import print_rendered
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         from argcomplete.shell_integration import shellcode
     except ImportError:
         return console.report_missing("argcomplete", "completion")
-    print(shellcode(["opwright"], shell=arguments.shell))
+    print_rendered(shellcode(["opwright"], shell=arguments.shell) + "\n")
     return console.SUCCESS
 
 

@@ -44,6 +44,7 @@ from opwright.run.conformance import (
 )
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.terminal import tell
 
 _WIDTH = 100
 #: How many lines of differences are shown without `--all`.
@@ -88,9 +89,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return int(any(results))
     first = _first_different(trees, programs, setting, in_full=arguments.all)
     if first is None:
-        print(f"no file differs in `{trees[-1]}`, the last tree")
+        tell(f"no file differs in `{trees[-1]}`, the last tree")
         return console.SUCCESS
-    print(f"the first tree with differences is `{first}`")
+    tell(f"the first tree with differences is `{first}`")
     return 1
 
 
@@ -137,14 +138,14 @@ def _first_different(trees: Sequence[str], programs: Sequence[str], setting: Set
 
 def _differs(spec: str, programs: Sequence[str], setting: Setting, *, in_full: bool) -> bool:
     """Whether files of a tree differ, which is printed."""
-    print(f"{spec}:", flush=True)
+    tell(f"{spec}:", flush=True)
     differs = False
     with tempfile.TemporaryDirectory(prefix="opwright-conformance-") as folder:
         tree = open_tree(spec, folder)
         for program in programs:
             result = compare_program(tree, program, setting)
             differs = differs or not result.is_identical
-            print("\n".join(_lines_of(result, in_full=in_full)), flush=True)
+            tell(*_lines_of(result, in_full=in_full), flush=True)
     return differs
 
 

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from opwright.cli.streams import AUTO, FAULTS, OUT_OF_MEMORY, say, settle_streams, wants_color
+from opwright.cli.streams import AUTO, FAULTS, OUT_OF_MEMORY, settle_streams, wants_color
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.terminal import say, say_rendered
 
 __all__ = ["BUG", "FAULTS", "SUCCESS", "USAGE", "report", "report_missing", "run"]
 
@@ -31,12 +32,12 @@ def report(diagnostics: Diagnostics, color: str = AUTO) -> None:
         return
     from opwright.source.render import render_report
 
-    say(render_report(diagnostics.sorted(), color=wants_color(color)))
+    say_rendered(render_report(diagnostics.sorted(), color=wants_color(color)))
 
 
 def report_missing(package: str, command: str) -> int:
     """Say that a command needs a package, which the extra with the command's name brings; gives the exit status."""
-    sys.stderr.write(f"opwright {command}: error: it needs the package {package}: pip install 'opwright[{command}]'\n")
+    say(f"opwright {command}: error: it needs the package {package}: pip install 'opwright[{command}]'\n")
     return USAGE
 
 

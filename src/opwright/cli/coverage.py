@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Final
 
 from opwright.cli import console
@@ -36,6 +35,7 @@ from opwright.model.external_backend import Fallback
 from opwright.run.check import load_coverage
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.terminal import say
 from opwright.source.text import SourceFile
 
 _FORMATS: Final = ("text", "json", "csv", "html")
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tuple(arguments.trap),
     )
     if arguments.run_samples and not arguments.runtime:
-        sys.stderr.write("opwright coverage: error: `--run-samples` needs `--runtime`\n")
+        say("opwright coverage: error: `--run-samples` needs `--runtime`\n")
         return console.USAGE
     report = _report(arguments, sink)
     if arguments.run_samples:

@@ -19,6 +19,7 @@ from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.run.request import OutputShard, Request
 from opwright.source.codes import NOT_DESCRIBABLE, NOT_HERMETIC
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.terminal import print_rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -120,7 +121,7 @@ def describe(
     else:
         named = {target or "": _text(arguments.describe, description)}
     if target is None:
-        sys.stdout.write("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
+        print_rendered("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
     else:
         with Writer() as writer:
             for path, text in named.items():

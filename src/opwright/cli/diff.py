@@ -30,6 +30,7 @@ from opwright.diff.records import Audience, Comparison, OperatorChange
 from opwright.release.fetch import Consent
 from opwright.run.diff import LoadedSide, generated_side, load_backend_side, load_side, output_side
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.terminal import say
 
 _FORMATS: Final = ("text", "markdown", "json")
 
@@ -141,7 +142,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def _compare_outputs(arguments: argparse.Namespace) -> int:
     """Compare generated files, and give the exit status."""
     if len(arguments.python) > 2:
-        sys.stderr.write("opwright diff: error: `--python` is given once or twice\n")
+        say("opwright diff: error: `--python` is given once or twice\n")
         return console.USAGE
     interpreters = arguments.python * (1 if len(arguments.python) == 2 else 2) or [sys.executable] * 2
     specs = (arguments.old, arguments.new)

@@ -25,6 +25,7 @@ from opwright.dump.document import dumped_files, parse_dump, render_dump
 from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import DUMP_BYTES
+from opwright.source.terminal import print_rendered, say
 from opwright.source.text import SourceFile
 
 
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.dump is not None:
         return _write_files(arguments)
     if arguments.file is not None:
-        sys.stderr.write("opwright dump: error: `--file` needs `--from`\n")
+        say("opwright dump: error: `--file` needs `--from`\n")
         return console.USAGE
     text = render_dump(_document(arguments, sink))
     if arguments.out is None or _is_stream(arguments.out):
@@ -118,10 +119,10 @@ def _write_files(arguments: argparse.Namespace) -> int:
         files = [by_name[arguments.file]] if arguments.file in by_name else []
     if not files or (len(files) > 1 and arguments.out is None):
         names = ", ".join(by_name)
-        sys.stderr.write(f"opwright dump: error: choose a file with `--file`, or a folder with `--out`: {names}\n")
+        say(f"opwright dump: error: choose a file with `--file`, or a folder with `--out`: {names}\n")
         return console.USAGE
     if arguments.out is None:
-        sys.stdout.write(files[0].yaml)
+        print_rendered(files[0].yaml)
         return console.SUCCESS
     contents = {os.path.join(arguments.out, os.path.basename(dumped.path)): dumped.yaml.encode() for dumped in files}
     write_user_files(contents, force=arguments.force)

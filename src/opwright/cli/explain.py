@@ -27,12 +27,13 @@ from opwright.cli.arguments import add_input_arguments, not_empty, terminal_colu
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.plugin_use import activate_installed
-from opwright.cli.streams import say, wants_color, wants_links
+from opwright.cli.streams import wants_color, wants_links
 from opwright.explain.records import SECTIONS, render_json
 from opwright.plugins.active import active_plugins
 from opwright.schema.function import SchemaKind
 from opwright.source.code_pages import all_codes, code_names, find_code, is_plugin_code
 from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.terminal import print_rendered, say, tell
 from opwright.source.text import SourceFile
 
 # Modules that do the work are imported when the command runs.
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     names = [name for name in arguments.names if name not in codes]
     if not arguments.names:
         for code in all_codes():
-            print(f"{code.code}  {code.title}")
+            tell(f"{code.code}  {code.title}")
     statuses = [_print_code(code) for code in codes]
     if names:
         statuses.append(_explain(names, arguments, sink))
@@ -120,7 +121,7 @@ def _print_code(text: str) -> int:
         hint = str(did_you_mean(text.upper(), code_names()))
         say(f"opwright explain: no code `{text}`{'; ' + hint if hint else ''}\n")
         return console.USAGE
-    print(match.page)
+    print_rendered(f"{match.page}\n")
     return console.SUCCESS
 
 
@@ -157,9 +158,9 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
             records += wanted
             texts += [render(record, painter) for record in wanted]
     if arguments.format == "json":
-        sys.stdout.write(render_json(records))
+        print_rendered(render_json(records))
     else:
-        sys.stdout.write("\n".join(texts))
+        print_rendered("\n".join(texts))
     return status
 
 

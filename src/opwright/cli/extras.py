@@ -18,6 +18,7 @@ from opwright.files.writer import Writer
 from opwright.incremental.identity import Run, dependencies
 from opwright.source.codes import OUTPUT_DIFFERS
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.terminal import print_rendered, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> N
     """Print the path of every output: one per line, or as a CMake list, after which is one of what the run reads."""
     targets = [planned.target for planned in plan.outputs]
     if form == "cmake":
-        print(cmake_list("opwright_outputs", targets))
-        print(cmake_list("opwright_inputs", dependencies(stamps)))
+        print_rendered(cmake_list("opwright_outputs", targets) + "\n")
+        print_rendered(cmake_list("opwright_inputs", dependencies(stamps)) + "\n")
     else:
-        sys.stdout.writelines(f"{target}\n" for target in targets)
+        print_rendered("".join([f"{target}\n" for target in targets]))
 
 
 def list_or_check(arguments: argparse.Namespace, session: Session, generation: Generation, sink: Diagnostics) -> bool:
@@ -216,7 +217,7 @@ def print_stats(session: Session, outcome: Outcome) -> None:
     ]
     totals = [sum(column) for column in zip(*[row[1:] for row in rows], strict=True)] or [0] * (len(_HEAD) - 1)
     _print_table([_HEAD, *[row for row in rows if row[1] or row[3]], ("all emitters", *totals)])
-    print()
+    tell("")
     _print_table([("stage", "seconds"), *[(stage, f"{seconds:.3f}") for stage, seconds in session.seconds.items()]])
 
 
@@ -225,4 +226,4 @@ def _print_table(rows: Iterable[Sequence[object]]) -> None:
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for first, *others in texts:
         cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
-        print("  ".join([first.ljust(widths[0]), *cells]))
+        tell("  ".join([first.ljust(widths[0]), *cells]))

@@ -33,6 +33,7 @@ from opwright.incremental.state import last_families
 from opwright.run.session import Session
 from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.numbers import read_number
+from opwright.source.terminal import tell
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -338,10 +339,10 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
 
 def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int], written: int, started: float) -> None:
     """Print what a run made, by the facts of its manifest, and how many files it wrote."""
-    print(f"PyTorch {facts['version']} from {facts['origin']}")
+    tell(f"PyTorch {facts['version']} from {facts['origin']}")
     files = int(facts["files"])
     noun = "file" if files == 1 else "files"
-    print(
+    tell(
         f"{facts['operators']:,} operators, {files:,} {noun} below {arguments.out}: "
         f"{written:,} written, {files - written:,} unchanged, {time.perf_counter() - started:.2f} s"
     )

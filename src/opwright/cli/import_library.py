@@ -15,6 +15,7 @@ import argparse
 import os
 
 from opwright.cli.arguments import not_empty
+from opwright.source.terminal import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.check:
         comparison = check_import(request, arguments.torch, sink)
         for difference in comparison.differences:
-            print(difference)
-        print(f"{comparison.equal} operators are registered alike, {len(comparison.differences)} differences")
+            tell(difference)
+        tell(f"{comparison.equal} operators are registered alike, {len(comparison.differences)} differences")
         return console.FAULTS if comparison.differences else console.SUCCESS
     _report(arguments.out, write_import(request, force=arguments.force))
     return console.SUCCESS
@@ -111,8 +112,8 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
     if arguments.check:
         equal, differences = compare_backend(imported, SourceFile.read(arguments.out), sink)
         for difference in differences:
-            print(difference)
-        print(f"{equal} kernels are registered alike, {len(differences)} differences")
+            tell(difference)
+        tell(f"{equal} kernels are registered alike, {len(differences)} differences")
         return console.FAULTS if differences else console.SUCCESS
     _report(arguments.out, write_backend(imported, arguments.out, force=arguments.force))
     return console.SUCCESS
@@ -121,8 +122,8 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
 def _report(out: str, written: Written) -> None:
     """Print what stays, what can be deleted, and how many operators the file has."""
     for place, reason in written.left:
-        print(f"stays: {place}: {reason}")
+        tell(f"stays: {place}: {reason}")
     for path, ranges in written.deletable.items():
-        print(f"can be deleted: {os.path.normpath(path)}: {ranges}")
+        tell(f"can be deleted: {os.path.normpath(path)}: {ranges}")
     noun = "operator" if written.operators == 1 else "operators"
-    print(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`")
+    tell(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`")

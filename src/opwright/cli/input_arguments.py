@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from opwright.cli.arguments import not_empty
+from opwright.source.terminal import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | No
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         shown = f" ({size / 1e6:.0f} MB)" if size else ""
-        sys.stderr.write(f"The index cannot send parts of files. Download all of {name}{shown}? [y/N] ")
+        say(f"The index cannot send parts of files. Download all of {name}{shown}? [y/N] ")
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -16,6 +16,7 @@ import shlex
 
 from opwright.cli import console
 from opwright.extension.project import write_project
+from opwright.source.terminal import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     del sink
 
     for path in write_project(arguments.kind, arguments.name, arguments.folder, force=arguments.force):
-        print(os.path.normpath(path))
-    print("\nBuild it and test it:\n")
+        tell(os.path.normpath(path))
+    tell("", "Build it and test it:", "")
     if arguments.folder != ".":
-        print(f"  {shlex.join(['cd', arguments.folder])}")
-    print(_COMMANDS.get(arguments.kind, "  pip install --no-build-isolation -e .\n  pytest"))
+        tell(f"  {shlex.join(['cd', arguments.folder])}")
+    tell(*_COMMANDS.get(arguments.kind, "  pip install --no-build-isolation -e .\n  pytest").split("\n"))
     return console.SUCCESS

@@ -16,12 +16,12 @@ from typing import Final, NoReturn
 
 from opwright.cli import console, streams
 from opwright.cli.named_plugins import is_isolated, settle_plugins
-from opwright.cli.streams import say
 from opwright.plugins.active import ACTIVE, Permission
 from opwright.plugins.settings import head_names, name_span
 from opwright.plugins.use import ensure_active
 from opwright.source.codes import ENDED
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
+from opwright.source.terminal import say
 from opwright.source.text import SourceFile
 
 TYPE_CHECKING = False

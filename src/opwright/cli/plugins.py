@@ -18,6 +18,7 @@ from opwright.plugins.guard import shown_path
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.use import ensure_active
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.terminal import tell
 
 __all__ = ["add_arguments", "run"]
 
@@ -44,18 +45,19 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         package = "" if point.dist is None else f" with {point.dist.name} {point.dist.version}"
         blocks.append(_block(plugin, f"installed{package}"))
     ensure_active(named)
-    print("\n".join(blocks) if blocks else "no plug-in is installed or named", end="" if blocks else "\n")
+    divided = [line for block in blocks for line in ("", *block)]
+    tell(*divided[1:] or ["no plug-in is installed or named"])
     return console.SUCCESS
 
 
-def _block(plugin: Plugin, how: str) -> str:
+def _block(plugin: Plugin, how: str) -> list[str]:
     """The lines about a plug-in."""
     version = f" {plugin.version}" if plugin.version else ""
     lines = [f"{plugin.name}{version} ({how})", f"  file: {shown_path(plugin.file)}"]
     for title, names in _contents(plugin):
         if names:
             lines.append(f"  {title}: {', '.join(names)}")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _contents(plugin: Plugin) -> list[tuple[str, list[str]]]:

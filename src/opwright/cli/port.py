@@ -17,6 +17,7 @@ import os
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.source.patterns import lazy_pattern
+from opwright.source.terminal import print_rendered, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     request = PortRequest(tuple(arguments.sources), arguments.out, arguments.header, arguments.target, pytorch)
     ported = port_sources(request)
     if arguments.diff:
-        print(ported.difference(), end="")
+        print_rendered(ported.difference())
     elif not arguments.check:
         write_port(ported, force=arguments.force)
     _tell(ported)
@@ -83,11 +84,11 @@ def _tell(ported: Ported) -> None:
     """Print what stays, and how many lines are done."""
     for file in ported.files:
         for code in file.left:
-            print(f"stays: {os.path.normpath(file.path)}:{code.line}: {code}")
+            tell(f"stays: {os.path.normpath(file.path)}:{code.line}: {code}")
     for path in ported.unnamed:
-        print(f"needs the same: {os.path.normpath(path)}: the sources include it; name it too")
+        tell(f"needs the same: {os.path.normpath(path)}: the sources include it; name it too")
     done = sum([len(file.done) for file in ported.files])
     needed = sum([len(file.needed) for file in ported.files])
     share = f", {100 * done // needed}%" if needed else ""
     files = "1 file" if len(ported.files) == 1 else f"{len(ported.files)} files"
-    print(f"{files}: {done} of {needed} lines that need a change are changed{share}")
+    tell(f"{files}: {done} of {needed} lines that need a change are changed{share}")

@@ -24,6 +24,7 @@ from opwright.release.version import NEWEST, OLDEST, Version, check_supported, p
 from opwright.source.codes import BAD_RELEASE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.snippet import readable
+from opwright.source.terminal import print_rendered, tell
 
 _WIDTH = 100
 
@@ -47,17 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the list, or the rules of the releases that are named."""
     if arguments.stable_headers is not None:
-        print(stable_headers(arguments.stable_headers))
+        print_rendered(f"{stable_headers(arguments.stable_headers)}\n")
         return console.SUCCESS
     chosen = [check_supported(text, sink) for text in arguments.releases]
     if len(chosen) > 2:
         raise Fault.at(BAD_RELEASE, f"{len(chosen)} releases are named", help="name one, or two to compare")
     if not chosen:
-        print("\n".join(_listing(arguments.offline)))
+        tell(*_listing(arguments.offline))
     elif len(chosen) == 1:
-        print("\n".join(_rules_of(chosen[0])))
+        tell(*_rules_of(chosen[0]))
     else:
-        print("\n".join(_differences(*chosen)))
+        tell(*_differences(*chosen))
     return console.SUCCESS
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from opwright.cli.streams import AUTO, say, wants_color
+from opwright.cli.streams import AUTO, wants_color
 from opwright.incremental.identity import Run
 from opwright.run.session import Session, shim_headers, without_color
+from opwright.source.terminal import say_rendered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def current_manifest(run: Run, color: str = AUTO) -> Manifest | None:
 def repeat_messages(facts: Mapping[str, str | int], color: str) -> None:
     """Print the messages of an earlier run, from the facts in its manifest."""
     if messages := str(facts.get("messages", "")):
-        say(messages if wants_color(color) else without_color(messages))
+        say_rendered(messages if wants_color(color) else without_color(messages))
 
 
 def write_edit(

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
-from opwright.cli.streams import say
 from opwright.run.session import Session
 from opwright.source.codes import NOT_KEPT
+from opwright.source.terminal import print_rendered, say
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -104,7 +103,7 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
     manifest = current_manifest(_run(arguments), arguments.color)
     if manifest is None:
         return False
-    sys.stdout.write(str(manifest.facts["printed"]))
+    print_rendered(str(manifest.facts["printed"]))
     return True
 
 
@@ -182,7 +181,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
         printed = f"{left:,} overloads kept, {dropped:,} dropped: {arguments.out}\n"
         outputs[arguments.out] = write_selection(outcome.selection)
         session.write_texts(outputs, sink, {"printed": printed})
-    sys.stdout.write(printed)
+    print_rendered(printed)
 
 
 def _explain(arguments: argparse.Namespace, outcome: SelectionOutcome, sink: Diagnostics) -> None:
@@ -202,4 +201,4 @@ def _explain(arguments: argparse.Namespace, outcome: SelectionOutcome, sink: Dia
             help = did_you_mean(name, outcome.selection.operators)
             sink.error(NOT_KEPT, f"`{name}` is not kept", help=help)
     text = render_json(outcome.report, selectors) if arguments.format == "json" else "".join(texts)
-    sys.stdout.write(text)
+    print_rendered(text)

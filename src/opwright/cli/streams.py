@@ -6,6 +6,8 @@ import contextlib
 import os
 import sys
 
+from opwright.source.terminal import print_rendered, say
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +24,6 @@ __all__ = [
     "confirm_to",
     "leave",
     "print_or_write",
-    "say",
     "settle_streams",
     "wants_color",
     "wants_links",
@@ -53,17 +54,10 @@ def settle_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def say(text: str) -> None:
-    """Write to standard error at once. Text that cannot be written is lost, and the run goes on."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
 def print_or_write(text: str, path: str | None) -> None:
     """Print a report at once, or write it to the file that is asked for."""
     if path is None:
-        sys.stdout.write(text)
+        print_rendered(text)
         sys.stdout.flush()
         return
     from opwright.files.writer import write_report

@@ -29,6 +29,7 @@ from opwright.run.generation import Generation
 from opwright.run.request import Request
 from opwright.run.session import Session, run_facts
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.terminal import tell
 from opwright.source.text import SourceFile
 
 _PROGRAM: Final = "stubs"
@@ -109,7 +110,7 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
 def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int], written: int, started: float) -> None:
     """Print what a run made, by the facts of its manifest, and how many files it wrote."""
     files = int(facts["files"])
-    print(
+    tell(
         f"{facts['operators']:,} overloads of {facts['namespaces']}: {files} files below {arguments.out}, "
         f"{written} written, {files - written} unchanged, {time.perf_counter() - started:.2f} s"
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 
 from opwright.cli import console
@@ -26,6 +25,7 @@ from opwright.run.file_kinds import expand_folders
 from opwright.source.codes import UNKNOWN_PLUGIN
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.project_file import PROJECT_FILE
+from opwright.source.terminal import say, tell
 from opwright.source.text import SourceFile
 
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     if arguments.folder is None or not (arguments.remove or os.path.isdir(arguments.folder)):
         what = "name a folder" if arguments.folder is None else f"`{arguments.folder}` is no folder"
-        sys.stderr.write(f"opwright trust: error: {what}\n")
+        say(f"opwright trust: error: {what}\n")
         return console.USAGE
     folder = os.path.realpath(arguments.folder)
     if arguments.remove:
@@ -67,13 +67,13 @@ def _trust(folder: str, sink: Diagnostics) -> int:
         fingerprints[name.identity] = sources.fingerprint()
         count = len(sources.files)
         files = f"{count} file{'' if count == 1 else 's'}"
-        lines.setdefault(file, f"  {shown_path(file)} ({files}), which {shown_path(name.file)} names\n")
+        lines.setdefault(file, f"  {shown_path(file)} ({files}), which {shown_path(name.file)} names")
     sink.raise_if_errors()
     if not fingerprints:
-        print(f"no file below {folder} names a plug-in")
+        tell(f"no file below {folder} names a plug-in")
         return console.SUCCESS
     _save({**trust, folder: fingerprints})
-    print(f"allowed for files below {folder}:\n{''.join(lines.values())}", end="")
+    tell(f"allowed for files below {folder}:", *lines.values())
     return console.SUCCESS
 
 
@@ -98,11 +98,11 @@ def _remove(folder: str) -> int:
     """Forget what the user trusts in a folder, which may be gone."""
     trust = load_trust()
     if folder not in trust:
-        sys.stderr.write(f"opwright trust: nothing is allowed for {folder}; `opwright trust --list` lists what is\n")
+        say(f"opwright trust: nothing is allowed for {folder}; `opwright trust --list` lists what is\n")
         return console.FAULTS
     del trust[folder]
     _save(trust)
-    print(f"no plug-in is allowed for files below {folder}")
+    tell(f"no plug-in is allowed for files below {folder}")
     return console.SUCCESS
 
 
@@ -116,10 +116,10 @@ def _print_trust() -> None:
     """Print what the user trusts, and which plug-ins changed since."""
     trust = load_trust()
     if not trust:
-        print("no plug-in is allowed")
+        tell("no plug-in is allowed")
     for folder, plugins in sorted(trust.items()):
-        print(f"files below {folder}")
+        tell(f"files below {folder}")
         for identity, fingerprint in sorted(plugins.items()):
             file = find_module(PluginName(identity))
             changed = file is None or static_sources(file).fingerprint() != fingerprint
-            print(f"  {identity}{' (changed since, not allowed)' if changed else ''}")
+            tell(f"  {identity}{' (changed since, not allowed)' if changed else ''}")

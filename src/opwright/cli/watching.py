@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from opwright.cli import console
-from opwright.cli.streams import say
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.incremental.identity import InputStamps
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.terminal import say, tell
 
 if TYPE_CHECKING:
     from opwright.run.session import Session
@@ -67,7 +67,7 @@ def watch(arguments: argparse.Namespace, generate: Generate, stamps: InputStamps
         return console.USAGE
     fingerprints, stamps = _run_once(arguments, generate, {}, stamps)
     folders = filter(os.path.isdir, sorted({*map(os.path.dirname, stamps.files), *stamps.folders}))
-    print(f"watching {len(stamps.files)} inputs; stop with Ctrl-C", flush=True)
+    tell(f"watching {len(stamps.files)} inputs; stop with Ctrl-C", flush=True)
     # The watcher has threads of its own, beside which this process must not be copied.
     arguments = argparse.Namespace(**{**vars(arguments), "jobs": 1})
     # Changes before the watch began, and on file systems that do not report them, show when the stamps are compared.
@@ -103,7 +103,7 @@ def _generate(
         now = _fingerprints(session, before)
         if before:
             for line in changed_operators(before, now):
-                print(f"  {line}")
+                tell(f"  {line}")
         state = now, session.stamps or stamps
     except (Fault, FaultsFound) as raised:
         sink.take(raised)

@@ -18,7 +18,6 @@ from typing import Final, TypeAlias
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments
 from opwright.cli.input_arguments import open_named_inputs
-from opwright.cli.streams import say
 from opwright.files.plain_files import read_below, read_plain_file, stays_below
 from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
@@ -26,6 +25,7 @@ from opwright.run.provenance import FileOrigin, LineOrigin
 from opwright.source.codes import NO_PROVENANCE, NO_SUCH_LINE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.numbers import read_number
+from opwright.source.terminal import say, tell
 
 __all__ = ["add_arguments", "run"]
 
@@ -76,7 +76,7 @@ def _print_entries(names: Sequence[str], arguments: argparse.Namespace, sink: Di
         elif not matches:
             say(f"opwright where: {unknown_name(name, request)}\n")
         for function, _ in matches:
-            print(f"{function.entry.file.path}:{function.entry.line}: {qualified_name(function)}")
+            tell(f"{function.entry.file.path}:{function.entry.line}: {qualified_name(function)}")
     return console.SUCCESS if all(named.values()) else console.FAULTS
 
 
@@ -156,16 +156,16 @@ def _print_origin(path: str, line: int, origin: _Origin | None, elsewhere: str |
         how = f"name the file: `--provenance {elsewhere}`" if elsewhere else "generate with `--provenance FILE`"
         raise Fault.at(NO_PROVENANCE, f"no provenance file covers `{path}`", help=how)
     emitter, ranges = origin
-    print(f"{path}:{line} comes from the emitter `{emitter}`")
+    tell(f"{path}:{line} comes from the emitter `{emitter}`")
     makers = [lines for lines in ranges if lines[0] <= line <= lines[1]]
     for first, last, entry, entry_line, operator in makers[:_MOST_ENTRIES]:
-        print(f"  from `{operator}`, lines {first} to {last}")
-        print(f"  --> {entry}:{entry_line}")
+        tell(f"  from `{operator}`, lines {first} to {last}")
+        tell(f"  --> {entry}:{entry_line}")
     more = len(makers) - _MOST_ENTRIES
     if more > 0:
-        print(f"  and from {more} more {'entry' if more == 1 else 'entries'}")
+        tell(f"  and from {more} more {'entry' if more == 1 else 'entries'}")
     if not makers:
-        print("  from its template, or from text that all entries share")
+        tell("  from its template, or from text that all entries share")
     return console.SUCCESS
 
 

@@ -19,6 +19,7 @@ from opwright.extension.toolchain import Toolchain
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import InputStamps
 from opwright.release.user_cache import cache_folder
+from opwright.source.terminal import tell
 from opwright.syntax.build_files import ninja_path, ninja_value
 
 __all__ = ["BuildStep", "StepFailed", "compile_objects", "run_steps"]
@@ -44,7 +45,7 @@ def run_steps(steps: Sequence[BuildStep], folder: str, *, verbose: bool) -> None
     missing = [step for step in steps if not os.path.exists(step.output)]
     if verbose:
         for step in missing:
-            print(shlex.join(step.command))
+            tell(shlex.join(step.command))
     ninja = shutil.which("ninja")
     if ninja is not None:
         _run_by_ninja(ninja, missing, folder)

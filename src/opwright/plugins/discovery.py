@@ -99,7 +99,8 @@ def installed_plugins() -> dict[str, EntryPoint]:
 def _key_of(name: PluginName) -> tuple[str, str]:
     """The file or the module of a plug-in, and its attribute."""
     if is_path(name.text):
-        return module_path(os.path.abspath(name.text)), _ATTRIBUTE
+        # What runs is the file whose fingerprint the user allowed: links are followed once, for both.
+        return name.identity, _ATTRIBUTE
     point = installed_plugins().get(name.text)
     module, _, attribute = (point.value if point is not None else name.text).partition(":")
     return module, attribute or _ATTRIBUTE

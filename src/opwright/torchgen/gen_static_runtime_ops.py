@@ -17,6 +17,7 @@ from opwright.incremental.identity import Run
 from opwright.run.session import Session
 from opwright.source.codes import FORMATTER_FAILED, NO_FORMATTER
 from opwright.source.diagnostic import Fault
+from opwright.source.terminal import tell
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -141,7 +142,7 @@ def _explain(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.run.loading import load
 
     for line in explanations(load(source_path=arguments.source_path), arguments.why, sink):
-        print(line)
+        tell(line)
     return console.SUCCESS
 
 

@@ -14,6 +14,7 @@ from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.files.writer import write_file
 from opwright.source.diagnostic import Fault
+from opwright.source.terminal import tell
 from opwright.torchgen.forwarding import MARK, PACKAGE, module_file, offered_modules
 
 _FRONT = "opwright_torchgen"
@@ -72,13 +73,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"there is no folder `{site}`")
     if arguments.remove:
         removed = _remove(site)
-        print("\n".join(f"removed {path}" for path in removed) or f"nothing to remove in {site}")
+        tell(*[f"removed {path}" for path in removed] or [f"nothing to remove in {site}"])
         return 0
     if os.path.exists(package) and not _is_own(package) and not arguments.in_front:
         parser.error(f"`{package}` belongs to an installed PyTorch; say --in-front to come before it")
     try:
         _remove(site)
-        print(f"wrote {_write(site, in_front=arguments.in_front)}")
+        tell(f"wrote {_write(site, in_front=arguments.in_front)}")
     except Fault as fault:
         parser.error(str(fault))
     return 0

@@ -6,11 +6,10 @@ suffice, again with the reports of all mistakes.
 
 from __future__ import annotations
 
-import sys
-
 from opwright.cli.plain_words import read_words
 from opwright.selective.files import QuickFiles
 from opwright.source.named_tuple import NamedTuple
+from opwright.source.terminal import print_rendered, say_rendered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +76,6 @@ def _finish(result: Result) -> None:
     if result.outputs:
         write_outputs(result.outputs)
     if result.standard_error:
-        sys.stderr.write(result.standard_error)
+        say_rendered(result.standard_error)
     if result.standard_output:
-        sys.stdout.write(result.standard_output)
+        print_rendered(result.standard_output)

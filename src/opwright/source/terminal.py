@@ -1,0 +1,71 @@
+"""What programs print: the only functions that write to standard output and standard error.
+
+Names of files, sources and plug-ins may have characters that control a terminal: that move the cursor, hide lines or
+change the direction of text. Texts are printed with these characters made visible. A rendered report is printed as it
+is: what renders it has done the same with all that it quotes, and has added colours and links. Also of such a report, a
+terminal gets only these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+__all__ = ["print_rendered", "say", "say_rendered", "tell", "visible"]
+
+
+def visible(text: str) -> str:
+    """A text with its line breaks, and with other characters that control a terminal made visible.
+
+    >>> visible("a.py\\x1b[2K\\nb.py")
+    'a.py␛[2K\\nb.py'
+    """
+    return text if text.isprintable() else "\n".join(map(_printable, text.split("\n")))
+
+
+def _printable(line: str) -> str:
+    if line.isprintable():
+        return line
+    # Programs that print plain lines need no reports.
+    from opwright.source.snippet import printable
+
+    # A byte of a name that is not UTF-8 has a form that tells which one it is.
+    return "".join([f"\\u{ord(own):04x}" if "\ud800" <= own <= "\udfff" else printable(own) for own in line])
+
+
+def tell(*lines: str, flush: bool = False) -> None:
+    """Print lines to standard output; a line break inside of one is made visible too: names of files may have some."""
+    sys.stdout.write("".join([f"{_printable(line)}\n" for line in lines]))
+    if flush:
+        sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Write a text to standard error at once. Text that cannot be written is lost, and the run goes on."""
+    say_rendered(visible(text))
+
+
+def print_rendered(text: str) -> None:
+    """Print a report or a document, which programs may read, to standard output."""
+    sys.stdout.write(_for_stream(text, sys.stdout))
+
+
+def say_rendered(text: str) -> None:
+    """Write a report to standard error at once. Text that cannot be written is lost, and the run goes on."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(_for_stream(text, sys.stderr))
+        sys.stderr.flush()
+
+
+def _for_stream(text: str, stream: TextIO) -> str:
+    """A rendered text for a stream. A terminal gets only colours and links of it."""
+    if text.replace("\n", "").isprintable() or not stream.isatty():
+        return text
+    import re
+
+    parts = re.split(r"(\x1b\[[0-9;]*m|\x1b\]8;[^\x00-\x1f\x7f-\x9f]*(?:\x1b\\|\x07))", text)
+    return "".join([visible(part) if number % 2 == 0 else part for number, part in enumerate(parts)])

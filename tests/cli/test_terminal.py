@@ -1,0 +1,97 @@
+"""What strangers say reaches a terminal without control characters."""
+
+from __future__ import annotations
+
+import ast
+import io
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.source.terminal import print_rendered, say, tell
+
+SOURCES = Path(__file__).parents[2] / "src" / "opwright"
+#: The functions that print, and what runs before anything can be imported.
+PRINTING = {"source/terminal.py", "__init__.py"}
+#: Characters that erase a line, move the cursor, set the title, change the direction, and end a line.
+CONTROLS = "\x1b[2K\r\x1b[1A\x9b1m\x1b]0;x\x07\u202e\x7f\x08\u2028"
+EVIL = f"evil{CONTROLS}\nlies"
+
+
+def prints(tree: ast.Module) -> list[int]:
+    """The lines of a module that write to standard output or standard error."""
+    streams = ("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__")
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (
+            ast.unparse(node.func) == "print"
+            or (
+                isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("write", "writelines")
+                and ast.unparse(node.func.value).removesuffix(".buffer") in streams
+            )
+        )
+    ]
+
+
+def test_only_one_module_prints() -> None:
+    """All other modules print by its functions, which make control characters visible."""
+    assert prints(ast.parse("print(1)\nimport sys\nsys.stderr.write('')\nsys.stdout.buffer.write(b'')")) == [1, 3, 4]
+    found = [
+        f"{path}:{line}"
+        for path in SOURCES.rglob("*.py")
+        if path.relative_to(SOURCES).as_posix() not in PRINTING
+        for line in prints(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not found
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+def test_control_characters_are_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines have none; of a report, a terminal gets colours and links, and a pipe all of it."""
+    out, error = Terminal(), Terminal()
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", error)
+    tell(EVIL, "second")
+    say(f"{EVIL}\n")
+    link = "\x1b]8;;file:///a\x1b\\a\x1b]8;;\x1b\\"
+    print_rendered(f"\x1b[1;31mred\x1b[0m {link} {CONTROLS}\n")
+    first, second, report = out.getvalue().splitlines()
+    assert (second, first.isprintable()) == ("second", True)
+    assert all(line.isprintable() for line in error.getvalue().split("\n"))
+    assert report.startswith(f"\x1b[1;31mred\x1b[0m {link} ")
+    assert report.removeprefix(f"\x1b[1;31mred\x1b[0m {link} ").isprintable()
+    pipe = io.StringIO()
+    monkeypatch.setattr("sys.stdout", pipe)
+    print_rendered(CONTROLS)
+    assert pipe.getvalue() == CONTROLS
+
+
+def test_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A source whose name erases lines is shown with its name, by commands that list places of sources."""
+    monkeypatch.chdir(tmp_path)
+    name = f"{EVIL}.cpp"
+    Path(name).write_text(
+        'TORCH_LIBRARY(acme, m) { m.def("f(Tensor a) -> Tensor"); m.impl("f", [] {}); m.fallback(g); }\n'
+        "at::Tensor f(at::Tensor a) { return a.unknown(); }\n"
+    )
+    for words in (
+        ["import", name, "--out", "o.yaml"],
+        ["port", name, "--check"],
+    ):
+        main(words)
+        printed = capsys.readouterr()
+        assert "evil" in printed.out
+        for line in (printed.out + printed.err).split("\n"):
+            assert line.isprintable()
+            assert not line.startswith("lies")
