@@ -52,9 +52,9 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
 
     left_out = 0
     for request in requests:
-        found = check(request._replace(codes=codes, read_file=read_file))
-        own = [diagnostic for diagnostic in found if _path(diagnostic) not in request.assumed]
-        left_out += len(found) - len(own)
+        diagnostics = check(request._replace(codes=codes, read_file=read_file))
+        own = [diagnostic for diagnostic in diagnostics if _path(diagnostic) not in request.assumed]
+        left_out += len(diagnostics) - len(own)
         sink.extend(own)
     if codes.shows(LAYOUT.code, by_default=LAYOUT.for_others):
         sink.extend(_layout_findings(files))
