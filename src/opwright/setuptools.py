@@ -15,8 +15,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
 from opwright.extension.generated import GeneratedCode, entry_of_line, update_backend_code, update_code
+from opwright.extension.installed import BuildRecord
 from opwright.extension.requirements import is_torch_installed, served_releases, stable_target, with_torch_releases
 from opwright.extension.toolchain import DEFINITIONS, first_error, import_torch, include_folder, remembered_output
 from opwright.release.fetch import stable_headers
@@ -90,6 +91,10 @@ class OperatorExtension(Extension):
         for path in paths:
             folder, name = os.path.split(path)
             yield path, name if len(folders) == 1 else os.path.join(os.path.basename(folder), name)
+
+    def files_by_name(self) -> dict[str, str]:
+        """The paths of the same files, by those below the package."""
+        return {inner: path for path, inner in self.installed_files()}
 
 
 def _cmake_package(header: str, include: str) -> str:
@@ -208,12 +213,15 @@ class BuildOperators(build_ext):
         )
         vars(command).update({name: value for name, value in vars(self).items() if name != "force"})
         _leave_out_python(command)
-        # Ninja knows better what is up to date.
-        command.force = self.force or command.use_ninja
+        # Ninja knows better what is up to date. Without it, nobody knows which headers a source includes.
+        command.force = self.force or command.use_ninja or bool(operators)
+        for extension in operators:
+            self._forget_other_link(extension)
         _compile(command, operators)
         for extension in operators:
-            for path, inner in extension.installed_files():
-                self._copy(path, os.path.join(self.build_lib, *extension.package.split("."), inner))
+            # Files beside the sources are copied with the package.
+            folder = os.path.join(self.build_lib, *extension.package.split("."))
+            self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")
 
     def _generate(self, extension: OperatorExtension) -> None:
         """Bring the generated code of an extension up to date, and add to the extension what compiles it."""
@@ -233,12 +241,31 @@ class BuildOperators(build_ext):
     def copy_extensions_to_source(self) -> None:
         """Copy the shared objects and the generated files into the packages of the sources."""
         super().copy_extensions_to_source()
-        for regular, inplace in self._generated_mapping():
-            self._copy(regular, inplace)
+        packages = self.get_finalized_command("build_py")
         for extension in self.extensions:
-            if isinstance(extension, OperatorExtension) and extension.tests is not None and extension.code is not None:
-                for path in extension.code.tests:
-                    self._copy(path, os.path.join(extension.tests, os.path.basename(path)))
+            if isinstance(extension, OperatorExtension):
+                folder = packages.get_package_dir(extension.package)
+                self._install(extension, "in place", folder, extension.files_by_name())
+                if extension.tests is not None and extension.code is not None:
+                    tests = {os.path.basename(path): path for path in extension.code.tests}
+                    self._install(extension, "tests", extension.tests, tests)
+
+    def _record(self, extension: OperatorExtension) -> BuildRecord:
+        return BuildRecord(os.path.join(self.build_temp, "opwright", f"{extension.name}.record"))
+
+    def _install(
+        self, extension: OperatorExtension, place: str, folder: str, files: Mapping[str, str], copied_from: str = ""
+    ) -> None:
+        """Put generated files into a folder, and remove those that are no longer generated."""
+        with _reported_mistakes(f"the files of {extension.name} cannot be installed"):
+            self._record(extension).install(place, folder, files, copied_from=copied_from)
+
+    def _forget_other_link(self, extension: OperatorExtension) -> None:
+        """Remove a shared object that was linked from others: one from more objects would not be older than these."""
+        words = [*extension.sources, *extension.libraries, *extension.library_dirs, *(extension.extra_link_args or ())]
+        if not self._record(extension).note("linked", words):
+            with suppress(FileNotFoundError):
+                os.remove(self.get_ext_fullpath(extension.name))
 
     def _generated_mapping(self) -> Iterator[tuple[str, str]]:
         """The generated files in the build folder that are installed, with their paths beside the sources."""
@@ -267,10 +294,6 @@ class BuildOperators(build_ext):
     def get_output_mapping(self) -> dict[str, str]:
         """The files in the build folder, with their paths beside the sources."""
         return {**super().get_output_mapping(), **(dict(self._generated_mapping()) if self.inplace else {})}
-
-    def _copy(self, path: str, target: str) -> None:
-        self.mkpath(os.path.dirname(target))
-        self.copy_file(path, target, level=self.verbose)
 
 
 @contextmanager

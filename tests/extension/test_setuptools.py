@@ -76,6 +76,7 @@ class Project:
     def __init__(self, folder: Path, compiler: FakeCompiler) -> None:
         self.folder = folder
         self.compiler = compiler
+        self.path = os.environ.get("PATH", os.defpath)
         texts = {"acme.yaml": YAML, "setup.py": SETUP, "pyproject.toml": PROJECT, "python/acme_ops/__init__.py": ""}
         for name, text in {**texts, "csrc/kernels.cpp": "#include <acme/kernels.h>\n"}.items():
             self.write(name, text)
@@ -91,6 +92,7 @@ class Project:
         program = str(self.compiler.path)
         environment = {
             **os.environ,
+            "PATH": self.path,
             "CXX": program,
             "LDCXXSHARED": f"{program} -shared",
             "LDSHARED": f"{program} -shared",
@@ -155,6 +157,69 @@ def test_wheel_has_library_and_modules(project: Project) -> None:
         "acme_ops/include/acme/ops.h",
         "acme_ops/py.typed",
     }
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    """The files of the package in a wheel."""
+    with ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name.startswith("acme_ops/")}
+
+
+WITH_DERIVATIVES = STABLE + YAML.replace("operators:", "derivatives: derivatives.yaml\noperators:")
+
+
+def test_wheels_are_those_of_fresh_builds(project: Project, tmp_path: Path) -> None:
+    """What is no longer generated leaves the build and the sources; what someone edited in them is restored."""
+    fresh = Project(tmp_path / "fresh", project.compiler)
+    derivative = "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n"
+    project.write("derivatives.yaml", derivative)
+    project.write("acme.yaml", WITH_DERIVATIVES)
+    assert "acme_ops/_autograd.py" in contents(project.package("wheel"))
+    fresh.write("acme.yaml", STABLE + YAML)
+    wanted = contents(fresh.package("wheel"))
+    for path in [*project.folder.glob("build/**/_ops.py"), *project.folder.glob("build/**/stable_ops.h")]:
+        path.write_text("edited\n")
+    project.write("acme.yaml", STABLE + YAML)
+    assert contents(project.package("wheel")) == wanted
+    # A build in place leaves generated files beside the sources, which other builds copy.
+    source = project.folder / "python/acme_ops/_autograd.py"
+    for finish in ("editable", "wheel"):
+        project.write("acme.yaml", WITH_DERIVATIVES)
+        project.package("editable")
+        assert source.exists()
+        project.write("acme.yaml", STABLE + YAML)
+        result = project.package(finish)
+        assert finish == "editable" or contents(result) == wanted
+        assert source.exists() == (finish == "wheel")
+    # What a user puts there is the user's.
+    source.write_text("mine = True\n")
+    project.package("editable")
+    source.write_text("mine = True\n")
+    project.package("editable")
+    assert source.read_text() == "mine = True\n"
+
+
+def test_shared_object_is_linked_again_without_a_source(project: Project) -> None:
+    """A source that leaves the project leaves the shared object too."""
+    project.write("csrc/more.cpp", "int more;\n")
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"', '"csrc/kernels.cpp", "csrc/more.cpp"'))
+    project.build()
+    project.write("setup.py", SETUP)
+    assert project.build() == [".so"]
+    assert project.build() == []
+
+
+@pytest.mark.parametrize("ninja", [True, False])
+def test_edits_of_included_headers_compile(project: Project, tmp_path: Path, ninja: bool) -> None:
+    """A header that a source includes is seen, with Ninja and without."""
+    project.write("csrc/acme_more.h", "")
+    project.write("csrc/kernels.cpp", "#include <acme/kernels.h>\n#include <acme_more.h>\n")
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"]', '"csrc/kernels.cpp"], include_dirs=["csrc"]'))
+    if not ninja:
+        project.path = str(tmp_path / "no programs")
+    assert project.build() == [".so", "kernels.o", "register_0.o"]
+    project.write("csrc/acme_more.h", "int x;\n")
+    assert {".so", "kernels.o"} <= set(project.build())
 
 
 def required(distribution: Path) -> list[str]:

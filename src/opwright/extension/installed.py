@@ -1,0 +1,59 @@
+"""What builds of a package put where, so that the next build takes away what is no longer generated."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from opwright.files.plain_files import read_plain_file, real_path, remove_below
+from opwright.files.staging import replace_state
+from opwright.files.writer import write_file
+
+__all__ = ["BuildRecord"]
+
+
+class BuildRecord:
+    """The names of the files that builds of an extension put into each place, in a file of the build folder."""
+
+    __slots__ = ("_names", "_path")
+
+    def __init__(self, path: str) -> None:
+        self._path: Final = path
+        self._names: Final[dict[str, list[str]]] = _read(path)
+
+    def install(self, place: str, folder: str, files: Mapping[str, str], *, copied_from: str = "") -> None:
+        """Put files, by name, into the folder of a place, and remove from it what earlier builds put there besides.
+
+        Files with the same bytes are left alone, and others replaced: nobody edits generated files. `copied_from` is a
+        place whose files another command copies into this one. Raises Fault for a file that cannot be written.
+        """
+        earlier = {*self._names.get(place, ()), *self._names.get(copied_from, ())}
+        gone = [name.replace(os.sep, "/") for name in earlier.difference(files)]
+        remove_below(os.path.realpath(folder), gone)
+        for name, path in files.items():
+            with open(path, "rb") as stream:
+                write_file(real_path(os.path.join(folder, name)), stream.read())
+        self.note(place, files)
+
+    def note(self, subject: str, names: Collection[str]) -> bool:
+        """Note names about a subject, and tell whether they are those that the last build noted."""
+        is_same = self._names.get(subject) == sorted(names)
+        if not is_same:
+            self._names[subject] = sorted(names)
+            replace_state(self._path, json.dumps(self._names).encode())
+        return is_same
+
+
+def _read(path: str) -> dict[str, list[str]]:
+    """The names in a record; none if it is missing or damaged."""
+    try:
+        names = json.loads(read_plain_file(path))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(names, dict):
+        return {}
+    return {
+        place: [name for name in own if isinstance(name, str)] for place, own in names.items() if isinstance(own, list)
+    }
