@@ -25,7 +25,13 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
-from opwright.extension.generated import GeneratedCode, entry_of_line, update_backend_code, update_code
+from opwright.extension.generated import (
+    GeneratedCode,
+    check_kernels,
+    entry_of_line,
+    update_backend_code,
+    update_code,
+)
 from opwright.extension.installed import BuildRecord
 from opwright.extension.requirements import is_torch_installed, served_releases, stable_target, with_torch_releases
 from opwright.extension.toolchain import DEFINITIONS, first_error, import_torch, include_folder, remembered_output
@@ -229,6 +235,7 @@ class BuildOperators(build_ext):
         with _reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
             torch = import_torch()
             extension.code = code = _generated_code(extension, self.build_temp, sink)
+            _check_kernels(extension)
             target = stable_target(() if extension.backends else list(map(SourceFile.read, extension.yaml)))
         if len(sink):
             self.warn(_report(sink))
@@ -351,6 +358,15 @@ def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics
         backends = [SourceFile.read(path) for path in extension.backends]
         return update_backend_code(backends, out, libraries=files, sink=sink)
     return update_code(files, out, sink=sink)
+
+
+def _check_kernels(extension: OperatorExtension) -> None:
+    """Compare kernels with the sources, unless other objects may define them. Raises FaultsFound for those that differ.
+
+    The message has both places, where the linker would show a mangled name.
+    """
+    if not (extension.backends or extension.libraries or extension.extra_objects):
+        check_kernels(list(map(SourceFile.read, extension.yaml)), list(map(SourceFile.read, extension.sources)))
 
 
 def _report(sink: Diagnostics) -> str:

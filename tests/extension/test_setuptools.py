@@ -313,6 +313,22 @@ def test_mistakes_are_reported(project: Project) -> None:
     assert project.compiler.calls() == []
 
 
+def test_kernels_of_other_types_are_reported(project: Project) -> None:
+    """A source that defines a kernel with other types than its schema ends the build before anything is compiled."""
+    other = "namespace acme::native { at::Tensor scale(const at::Tensor& self, double factor, bool twice) {} }\n"
+    project.write("csrc/kernels.cpp", f"#include <acme/kernels.h>\n{other}")
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "error[E1210]: `acme::native::scale` is wanted as `at::Tensor (const at::Tensor &, double)`" in done.stderr
+    assert "--> acme.yaml:6:12" in done.stderr
+    assert "::: csrc/kernels.cpp:2:26" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert project.compiler.calls() == []
+    # A library that is linked may define the kernel as well.
+    project.write("setup.py", SETUP.replace("sources=", 'libraries=["m"], sources='))
+    assert "register_0.o" in project.build()
+
+
 def test_backend_is_built(project: Project) -> None:
     """A package with a backend is built from its backend file, and from library files if there are any."""
     project.write("setup.py", BACKEND_SETUP)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from opwright.emit.registry import build_folders, chosen_families
+from opwright.extension.kernel_types import check_kernel_types
 from opwright.incremental.identity import InputStamps
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import load_plugin
@@ -22,7 +23,7 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import scalar
 
-__all__ = ["GeneratedCode", "entry_of_line", "update_backend_code", "update_code", "write_code"]
+__all__ = ["GeneratedCode", "check_kernels", "entry_of_line", "update_backend_code", "update_code", "write_code"]
 
 _FAMILIES: Final = ("library",)
 _BACKEND_FAMILIES: Final = chosen_families(["backend"])
@@ -124,6 +125,16 @@ def update_backend_code(
         plugins=_named_plugins([*libraries, *files]) if loads_plugins else (),
     )
     return _code(out, generate(request, out, jobs=1, sink=sink))
+
+
+def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], *, torch: str = "auto") -> None:
+    """Compare the kernels of library files with the C++ sources of the author, before a compiler does.
+
+    Raises FaultsFound if a source certainly defines one with other types.
+    """
+    sink = Diagnostics()
+    check_kernel_types(Generation(_request(files, "", torch)).job.libraries, sources, sink)
+    sink.raise_if_errors()
 
 
 def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -> str:

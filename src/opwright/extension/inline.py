@@ -13,7 +13,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from opwright.extension.generated import GeneratedCode, write_code
+from opwright.extension.generated import GeneratedCode, check_kernels, write_code
 from opwright.extension.kept import KeptResult, find_kept, keep, short_hash
 from opwright.extension.steps import BuildStep, StepFailed, compile_objects, run_steps
 from opwright.extension.toolchain import Toolchain, find_toolchain, import_torch
@@ -134,8 +134,10 @@ def _build(texts: _Texts, toolchain: Toolchain, top: str, key: str, *, verbose: 
     os.makedirs(top, exist_ok=True)
     derivatives = None if texts.derivatives is None else SourceFile(DERIVATIVES_NAME, texts.derivatives)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=top) as work:
-        code = write_code(SourceFile(YAML_NAME, texts.yaml), derivatives, work)
+        yaml = SourceFile(YAML_NAME, texts.yaml)
+        code = write_code(yaml, derivatives, work)
         namespace = _only_namespace(code.namespaces)
+        check_kernels([yaml], [SourceFile(CPP_NAME, texts.cpp)])
         result = os.path.join(work, "result")
         os.mkdir(result)
         kernels = _write_kernels(texts.cpp, code, work)

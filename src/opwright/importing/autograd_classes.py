@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.importing.cpp_functions import parameters_of, statements
 from opwright.importing.registration import SourcePlace
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp_functions import parameters_of, statements
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 

@@ -17,7 +17,6 @@ from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind
 from opwright.dialects.names import AUTOCAST_POLICIES
 from opwright.explain.resolution import Entries, resolve
 from opwright.extension.generated import update_backend_code
-from opwright.importing.cpp_functions import function_of, statements
 from opwright.importing.cpp_reader import read_cpp_sources
 from opwright.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
@@ -29,6 +28,7 @@ from opwright.source.diagnostic import Diagnostics, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import comment, flow_scalar, scalar
+from opwright.syntax.cpp_functions import function_of, statements
 from opwright.syntax.cpp_source import parse_cpp, read_cpp
 from opwright.syntax.cpp_tokens import Macro
 

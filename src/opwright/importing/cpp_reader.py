@@ -6,19 +6,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from opwright.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
-from opwright.importing.cpp_functions import (
-    CppFunction,
-    Statement,
-    forwarded_to,
-    function_of,
-    inferred_schema,
-    statements,
-)
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.runtime_keys import runtime_keys
@@ -28,7 +19,22 @@ from opwright.source.limits import SOURCE_REGISTRATIONS
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp_source import CppSource, parse_cpp, read_cpp, registering_macros, with_registrations
+from opwright.syntax.cpp_functions import (
+    CppFunction,
+    Statement,
+    forwarded_to,
+    function_of,
+    inferred_schema,
+    statements,
+)
+from opwright.syntax.cpp_source import (
+    CppSource,
+    included_headers,
+    parse_cpp,
+    read_cpp,
+    registering_macros,
+    with_registrations,
+)
 from opwright.syntax.cpp_tokens import Macro, Token, arguments, closing_index, cpp_tokens, text_of
 
 __all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "files_with_registrations", "read_cpp_sources"]
@@ -58,7 +64,6 @@ _OWN_SIGNATURE: Final = re.compile(r"::opwright::own_signature<&((?:::)?[A-Za-z_
 _DECLARED_KERNEL: Final = re.compile(r"&::opwright::declared_kernel<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?")
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
-_MOST_HEADERS: Final = 2000
 #: Declarations of one name that are remembered.
 _MOST_OVERLOADS: Final = 200
 _WORD: Final = re.compile(r"\w+")
@@ -128,37 +133,10 @@ def read_cpp_sources(
     `headers` are read if they may declare a kernel that no other declares.
     """
     parsed = [parse_cpp(file.path, file.text) for file in files]
-    count, parsed = len(parsed), [*parsed, *_headers_of(parsed)]
+    count, parsed = len(parsed), [*parsed, *included_headers(parsed)]
     shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
     expanded = [with_registrations(source, {**lists, **shared}) for source in parsed]
     return _Reader(expanded[:count], expanded, macros, headers).read()
-
-
-def _headers_of(sources: Sequence[CppSource]) -> Iterator[CppSource]:
-    """The headers that sources include, and those that these include."""
-    seen = {os.path.realpath(source.path) for source in sources}
-    waiting = [path for source in sources for path in _included_files(source)]
-    while waiting and len(seen) < _MOST_HEADERS:
-        path = os.path.realpath(waiting.pop(0))
-        if path not in seen:
-            seen.add(path)
-            try:
-                text = SourceFile.read_plain(path).text
-            except Fault:
-                continue
-            header = parse_cpp(path, text)
-            yield header
-            waiting += _included_files(header)
-
-
-def _included_files(source: CppSource) -> Iterator[str]:
-    """The headers that a source includes by a path from its folder, or from the nearest one above that has the path."""
-    folder = os.path.dirname(os.path.realpath(source.path))
-    for name in source.includes:
-        # Compilers are told from which folders above; a name alone is that of many headers.
-        levels = [folder, *map(str, Path(folder).parents)] if "/" in name else [folder]
-        candidates = (os.path.join(level, name) for level in levels)
-        yield from [path for path in candidates if os.path.isfile(path)][:1]
 
 
 class _Reader:

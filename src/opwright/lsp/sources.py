@@ -14,7 +14,6 @@ from typing import Final
 
 from opwright.dialects.derivatives.formula_helpers import declared_helpers
 from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
-from opwright.importing.cpp_functions import function_of, statements
 from opwright.importing.cpp_reader import CPP_SUFFIXES
 from opwright.lsp.formulas import declarations_of
 from opwright.lsp.operators import entries_of
@@ -24,6 +23,7 @@ from opwright.source.diagnostic import Fault
 from opwright.source.project_file import files_below, folders_above
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_functions import function_of, statements
 from opwright.syntax.cpp_source import read_cpp
 
 __all__ = ["cpp_functions", "entries_of_function", "function_names", "helper_functions", "python_functions"]

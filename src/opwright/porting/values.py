@@ -7,8 +7,8 @@ from collections.abc import Collection
 from typing import Final
 
 from opwright.dialects.library.callable_operators import conversion_cost
-from opwright.importing.cpp_functions import divide_template, plain_cpp_type
 from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp_functions import divide_template, plain_cpp_type
 
 __all__ = ["OTHER", "UNKNOWN", "CppValue", "OptionTexts", "Scopes", "cpp_cost", "items_of_tuple", "value_type"]
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from opwright.source.diagnostic import Fault
 from opwright.source.limits import CPP_DEPTH, SCALAR_CHARACTERS
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText
+from opwright.source.text import SourceFile
 from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, cpp_tokens, macro_of, text_of
 
-__all__ = ["CppSource", "parse_cpp", "read_cpp", "registering_macros", "with_registrations"]
+__all__ = ["CppSource", "included_headers", "parse_cpp", "read_cpp", "registering_macros", "with_registrations"]
 
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: What a macro stands for that registers something, or opens a block that does.
 _REGISTERS: Final = re.compile(r"\bTORCH_LIBRARY|\bSTABLE_TORCH_LIBRARY|\.\s*(?:def|impl)\s*\(|\bKERNEL(?:_[A-Z_]+)?\(")
 _OF_PYTORCH: Final = re.compile(r"(?:STABLE_)?TORCH_LIBRARY")
+_MOST_HEADERS: Final = 2000
 _INCLUDE: Final = re.compile(r'"([^"\n]+)"')
 
 
@@ -97,6 +102,33 @@ def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSou
     tokens = MacroExpander(macros, budget).expanded(source.tokens)
     budget.check_depth(tokens)
     return source._replace(tokens=tokens)
+
+
+def included_headers(sources: Sequence[CppSource]) -> Iterator[CppSource]:
+    """The headers that sources include, and those that these include."""
+    seen = {os.path.realpath(source.path) for source in sources}
+    waiting = [path for source in sources for path in _included_files(source)]
+    while waiting and len(seen) < _MOST_HEADERS:
+        path = os.path.realpath(waiting.pop(0))
+        if path not in seen:
+            seen.add(path)
+            try:
+                text = SourceFile.read_plain(path).text
+            except Fault:
+                continue
+            header = parse_cpp(path, text)
+            yield header
+            waiting += _included_files(header)
+
+
+def _included_files(source: CppSource) -> Iterator[str]:
+    """The headers that a source includes by a path from its folder, or from the nearest one above that has the path."""
+    folder = os.path.dirname(os.path.realpath(source.path))
+    for name in source.includes:
+        # Compilers are told from which folders above; a name alone is that of many headers.
+        levels = [folder, *map(str, Path(folder).parents)] if "/" in name else [folder]
+        candidates = (os.path.join(level, name) for level in levels)
+        yield from [path for path in candidates if os.path.isfile(path)][:1]
 
 
 def _directive(piece: str) -> tuple[str, str]:

@@ -106,6 +106,8 @@ def divide_template(text: str) -> list[str]:
 _MACRO: Final = lazy_pattern(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*|__\w+")
 #: The tokens of a name of a function, with blanks between them: no declaration of a variable is one.
 _NAME: Final = lazy_pattern(r"(?:::\s)?\w+(?:\s::\s\w+)*")
+#: Words of fundamental types, which no parameter is called.
+_FUNDAMENTAL: Final = frozenset(("bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned"))
 _CLASSES: Final = frozenset(("class", "struct", "union", "enum"))
 
 
@@ -246,4 +248,5 @@ def _type_of(parameter: Sequence[Token]) -> str:
     if "=" in texts:
         parameter = parameter[: texts.index("=")]
     is_named = len(parameter) > 1 and parameter[-1].kind == "name" and parameter[-2].text not in ("::", "const")
+    is_named = is_named and parameter[-1].text not in _FUNDAMENTAL
     return text_of(parameter[:-1] if is_named else parameter)
