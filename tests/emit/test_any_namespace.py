@@ -183,7 +183,7 @@ def test_kernels_of_one_function_may_be_in_several_namespaces() -> None:
     [
         ("smudge(Tensor(a!) self, Tensor by) -> ()", []),
         ("smudge(Tensor(a!) self, Tensor by) -> Tensor", []),
-        ("smudge_(Tensor(a!) self, Tensor by) -> Tensor(a!)", ["W0470"]),
+        ("smudge_(Tensor(a!) self, Tensor(b!) by) -> Tensor(a!)", ["W0470"]),
     ],
 )
 def test_operators_that_pytorch_functionalizes(schema: str, faults: list[str]) -> None:

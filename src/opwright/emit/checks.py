@@ -215,10 +215,19 @@ def _report_not_functional(function: NativeFunction, job: Job, index: OverloadIn
         sink.error(codes.NOT_FUNCTIONAL, message, at, help=help or _form_help(function), also=also)
     else:
         message = (
-            f"`torch.compile` fails at `{function.name}`: it returns what it writes, and has no functional overload"
+            f"`torch.compile` fails at `{function.name}`: {_unfit_result(function)}, and has no functional overload"
         )
         help = help or "return nothing, or add an entry that returns new tensors in place of those that are written"
         sink.warning(codes.NOT_COMPILED, message, at, help=help, also=also)
+
+
+def _unfit_result(function: NativeFunction) -> str:
+    """Why PyTorch cannot functionalize a function that writes, as a sentence without its end."""
+    returns = function.schema.returns
+    if any(result.is_write for result in returns):
+        return "it returns what it writes"
+    unfit = next(result for result in returns if result.type is not TENSOR or result.annotation is not None)
+    return f"it writes to arguments and returns `{unfit.text}`"
 
 
 def _form_help(function: NativeFunction) -> str:
@@ -240,6 +249,8 @@ def _is_left_alone(function: NativeFunction, job: Job) -> bool:
     if function.has_composite_implicit or not function.arguments.writes:
         return False
     if function.library is not PYTORCH:
+        if any(key.name == "Functionalize" for key in function.kernels):
+            return False
         return (
             not is_functionalized_by_pytorch(function)
             and functional_form(function, job.by_root[function.root_name]) is None

@@ -314,13 +314,17 @@ class UnlinkedFunction:
     def is_factory(self) -> bool:
         """Whether the function has tensor options, and does not take unspecified options from a tensor.
 
+        Names of PyTorch's own operators tell which do. Those of libraries say nothing.
+
         >>> import opwright
         >>> catalog = opwright.load()
         >>> [name for name in ("zeros", "zeros_like", "new_zeros") if catalog[name].is_factory]
         ['zeros']
         """
+        if self.arguments.options is None:
+            return False
         name = self.name.name
-        return self.arguments.options is not None and not name.endswith("_like") and not name.startswith("new_")
+        return self.library is not PYTORCH or not (name.endswith("_like") or name.startswith("new_"))
 
     @property
     def has_composite_implicit(self) -> bool:

@@ -55,13 +55,15 @@ class PythonForm(NamedTuple):
 class CShimForm(NamedTuple):
     """A type in C shims: the C type, the C++ type, and the C++ expression of a C value.
 
-    `result` is the C value of a C++ result that is not one already.
+    `result` is the C value of a C++ result that is not one already. `is_exact` says that the C value has all that the
+    C++ value has; libraries have no shim otherwise.
     """
 
     c: str
     cpp: str
     expression: str = "{}"
     result: str = "{}"
+    is_exact: bool = True
 
 
 class InterpreterForm(NamedTuple):
@@ -221,7 +223,8 @@ BASE_TYPE_ROWS: Final = (
         executorch="std::string_view",
         stable="::std::string_view",
         stable_result="::std::string",
-        c_shim=CShimForm("const char*", "::std::string_view"),
+        # A text ends at its first zero, and AOTInductor writes it without escapes.
+        c_shim=CShimForm("const char*", "::std::string_view", is_exact=False),
         interpreter=InterpreterForm("toStringView", "c10::string_view", "str", '"floor"'),
     ),
     BaseTypeRow(
@@ -283,7 +286,8 @@ BASE_TYPE_ROWS: Final = (
         cpp="at::Scalar",
         python=PythonForm("Scalar", "Number | _complex", "scalar", "ScalarList", "scalarlist"),
         stub="_Number",
-        c_shim=CShimForm("double", "c10::Scalar", result="{}.toDouble()"),
+        # A double has no complex numbers, no truth values, and not all integers.
+        c_shim=CShimForm("double", "c10::Scalar", result="{}.toDouble()", is_exact=False),
         interpreter=InterpreterForm("toScalar", "at::Scalar", "int", "2"),
     ),
     BaseTypeRow(

@@ -276,15 +276,21 @@ class FunctionSchema:
         returns: tuple[Return, ...],
         *,
         is_regular: bool = True,
+        is_strict: bool = True,
         written: str = "",
     ) -> None:
-        """`written` is the text from which the schema was parsed, if it is not the normal form."""
+        """`written` is the text from which the schema was parsed, if it is not the normal form.
+
+        `is_strict` says that the schema follows PyTorch's own files, where one that writes only `self` is functional.
+        """
         self.name: Final = name
         self.arguments: Final = arguments
         self.returns: Final = returns
         self.is_regular: Final = is_regular
         if is_regular:
-            self.kind: SchemaKind = _kind(name, arguments)
+            self.kind: SchemaKind = _kind(
+                name, arguments, arguments.writes_after_self if is_strict else arguments.writes
+            )
         else:
             self.kind = SchemaKind.mutable if arguments.writes else SchemaKind.functional
         self._text: str | None = None
@@ -320,10 +326,10 @@ class FunctionSchema:
         return f"<schema {self}>"
 
 
-def _kind(name: OperatorName, arguments: Arguments) -> SchemaKind:
+def _kind(name: OperatorName, arguments: Arguments, is_mutable: bool) -> SchemaKind:
     if name.inplace:
         return SchemaKind.inplace
     if arguments.out:
         scratch = any(argument.name.startswith("_scratch_") for argument in arguments.out)
         return SchemaKind.scratch if scratch else SchemaKind.out
-    return SchemaKind.mutable if arguments.writes_after_self else SchemaKind.functional
+    return SchemaKind.mutable if is_mutable else SchemaKind.functional

@@ -16,6 +16,7 @@ from opwright.schema.function import (
     Arguments,
     FunctionSchema,
     Return,
+    SchemaKind,
     argument_list,
     make_argument,
     make_return,
@@ -110,7 +111,7 @@ def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER
     except SchemaFault as fault:
         raise form.given_fault(fault) from None
     written = text[start:].strip()
-    schema = FunctionSchema(name, arguments, returns, written=written)
+    schema = FunctionSchema(name, arguments, returns, is_strict=False, written=written)
     if _is_regular(schema, form.text):
         return schema
     whole = whole_operator_name(name.name, name.overload)
@@ -119,8 +120,19 @@ def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER
 
 
 def _is_regular(schema: FunctionSchema, text: str) -> bool:
-    """Whether a schema keeps the rules of PyTorch's own files, where a result that aliases makes a view."""
+    """Whether a schema keeps the rules of PyTorch's own files, where a result that aliases makes a view.
+
+    What is written in place or to an out argument is always there, and no other written argument is returned.
+    """
     arguments = schema.arguments
+    written = [argument for argument in arguments.all if argument.is_write]
+    if schema.kind is SchemaKind.mutable:
+        if not {argument.annotation for argument in written}.isdisjoint(
+            [result.annotation for result in schema.returns]
+        ):
+            return False
+    elif schema.kind is SchemaKind.scratch or any(argument.type.is_nullable for argument in written):
+        return False
     if any(argument.is_write for argument in arguments.keyword_only):
         return False
     viewed = [result.annotation for result in schema.returns if result.annotation and not result.is_write]

@@ -27,7 +27,21 @@ class Model(torch.nn.Module):  # type: ignore[misc]
         """Results of every kind."""
         low, high = torch.ops.acme.blend(x, y, [3, 4], weight=0.25, device="cpu")
         alone = torch.ops.acme.blend(x.relu(), None, [])
-        return low, high, *alone, torch.ops.acme.scale(high.sin(), 3.0, [x.shape[0], 2, 2]), torch.ops.acme.abs(x)
+        scaled = torch.ops.acme.scale(high.sin(), 3.0, [x.shape[0], 2, 2])
+        return low, high, *alone, scaled, torch.ops.acme.abs(x), *_values_of_all_types(x)
+
+
+def _values_of_all_types(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Results that differ if an argument is not passed exactly: C has no type for all values of some."""
+    large, whole = 2**53 + 1, x.to(torch.int64)
+    named = {"layout": torch.strided, "format": torch.channels_last}
+    first = torch.ops.acme.exact(
+        x, -large, x.shape[0] * 2**40, 1e300, True, torch.int8, [large, -(2**63)], [0.1, 5e-324], [True, False]
+    )
+    second = torch.ops.acme.exact(x, 0, 1, -0.5, False, torch.bool, [], [], [False, True], large, 0.1, **named)
+    shifted = torch.ops.acme.shift(whole, large) + 1, torch.ops.acme.shift(whole, 1, large)
+    turned = torch.ops.acme.shift(x, 1 + 2j).imag + 0
+    return *first, *second, *shifted, turned, torch.ops.acme.shift(x > 0, True), torch.ops.acme.worded(x, "a\\nb")
 
 
 def _inputs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -47,5 +61,6 @@ for count in (3, 5):
 with ZipFile(package) as archive:
     text = "".join(archive.read(name).decode() for name in archive.namelist() if name.endswith(".wrapper.cpp"))
 print("aoti_torch_cpu_blend", text.count("AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_blend("))
+print("aoti_torch_cpu_exact", text.count("AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_exact("))
 print("aoti_torch_cpu_scale", text.count("AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_scale("))
 print("proxy executor", text.count("aoti_torch_proxy_executor_call_function(proxy_executor"))

@@ -34,12 +34,15 @@ def test_operators_with_a_shim(generated: Path) -> None:
     assert [head.partition("(")[0] for head in heads] == [
         "AOTITorchError aoti_torch_cpu_blend",
         "AOTITorchError aoti_torch_cpu_scale",
+        "AOTITorchError aoti_torch_cpu_exact",
     ]
     assert heads[1].endswith(
         "(AtenTensorHandle self, double factor, const int64_t* shape, int64_t shape_len_, AtenTensorHandle* ret0)"
     )
     source = (generated / "src" / "acme" / "c_shim.cpp").read_text(encoding="utf-8")
-    assert re.findall(r"auto tmp_result = (.*)\(", source) == ["acme::_ops::blend::call", "acme::_ops::scale::call"]
+    assert re.findall(r"auto tmp_result = (.*)\(", source) == [
+        f"acme::_ops::{name}::call" for name in ("blend", "scale", "exact")
+    ]
 
 
 def test_settings_of_aotinductor(generated: Path) -> None:
@@ -48,7 +51,7 @@ def test_settings_of_aotinductor(generated: Path) -> None:
     values: dict[str, dict[tuple[str, str], list[str]]] = {}
     text = (generated / "python" / "acme" / "_aoti.py").read_text(encoding="utf-8")
     exec(text[text.index("_DECLARATIONS") : text.index("def c_shims")], values)
-    assert values["_DECLARATIONS"].keys() == {("blend", "default"), ("scale", "default")}
+    assert values["_DECLARATIONS"].keys() == {(name, "default") for name in ("blend", "scale", "exact")}
     for heads in values["_DECLARATIONS"].values():
         assert all(f"AOTI_TORCH_EXPORT {head};" in declared for head in heads)
 
@@ -61,7 +64,7 @@ def test_shims_are_made_where_the_head_asks_for_them(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["generate", "--library", str(library), "--out", str(out)]) == 0
     declared = (out / "include" / "acme" / "c_shim.h").read_text(encoding="utf-8")
-    names = ["cuda_blend", "cpu_blend", "cuda_scale", "cpu_scale"]
+    names = ["cuda_blend", "cpu_blend", "cuda_scale", "cpu_scale", "cuda_exact", "cpu_exact"]
     assert re.findall(r"aoti_torch_(\w+)\(", declared) == names
     library.write_text(text.replace("c_shims: [cpu]\n", ""), encoding="utf-8")
     assert main(["generate", "--library", str(library), "--out", str(out)]) == 0
@@ -79,4 +82,5 @@ def test_compiled_models_call_shims(program: str, generated: Path, tmp_path: Pat
     command = [sys.executable, str(HERE / "runtime_shims.py"), str(shared_object), str(generated / "python")]
     ran = subprocess.run([*command, str(tmp_path / "model")], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines() == ["aoti_torch_cpu_blend 2", "aoti_torch_cpu_scale 1", "proxy executor 1"]
+    counts = ["aoti_torch_cpu_blend 2", "aoti_torch_cpu_exact 2", "aoti_torch_cpu_scale 1", "proxy executor 6"]
+    assert ran.stdout.splitlines() == counts

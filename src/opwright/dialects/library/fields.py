@@ -123,8 +123,6 @@ def _batch_misfit(schema: FunctionSchema) -> str:
         return "vmap refuses out arguments"
     if schema.returns and any(writes[1:]):
         return "it returns a result and writes to other arguments than the first"
-    if schema.kind is SchemaKind.functional and any(writes):
-        return "it writes to an argument, and is not named as an in-place operator"
     if not any(argument.type.is_tensor_like for argument in arguments):
         return "it takes no tensor"
     if not all(result.type.is_tensor_like for result in schema.returns):

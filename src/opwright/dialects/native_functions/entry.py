@@ -17,8 +17,10 @@ from opwright.dialects.native_functions.rules import check_entry
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, UnlinkedFunction
 from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema
 from opwright.schema.names import OperatorName
 from opwright.schema.parser import read_namespace, read_operator_name, read_schema, read_written_schema
+from opwright.schema.tag_rules import fits_inplace
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys
@@ -88,7 +90,7 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
     kernels = build_kernels(builder, schema)
     if builder.ufunc:
         add_ufunc_kernels(kernels, builder, schema)
-    tags = _build_tags(builder, schema.is_out, schema.name.inplace)
+    tags = _build_tags(builder, schema)
     check_entry(builder, schema, kernels, tags)
     if builder.failed:
         return None
@@ -121,18 +123,21 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
     )
 
 
-def _build_tags(builder: EntryBuilder, is_out: bool, inplace: bool) -> frozenset[str]:
-    """The tags of the entry, and those that follow from its name and kind if the release defines them.
+def _build_tags(builder: EntryBuilder, schema: FunctionSchema) -> frozenset[str]:
+    """The tags of the entry, and those that follow from its schema if the release defines them.
 
-    Out overloads of libraries have no tag `out`: Inductor would call them in place of the functional overload, which
+    In-place operators of PyTorch have names that say so; those of libraries are what its tracing takes for one. Out
+    overloads of libraries have no tag `out`: Inductor would call them in place of the functional overload, which
     fails in PyTorch 2.13 if sizes are symbols.
     """
     context = builder.context
+    is_out = schema.is_out and context.library is PYTORCH
+    inplace = schema.name.inplace if context.library is PYTORCH else fits_inplace(schema)
     key = (builder.tags, builder.namespace == "aten", is_out, inplace)
     tags = context.tag_sets.get(key)
     if tags is None:
         more = ["pt2_compliant_tag"] if builder.namespace == "aten" else []
-        more += ["out"] if is_out and context.library is PYTORCH else []
+        more += ["out"] if is_out else []
         more += ["inplace"] if inplace else []
         tags = frozenset(builder.tags).union(tag for tag in more if tag in context.tags)
         context.tag_sets[key] = tags

@@ -23,6 +23,7 @@ from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_
 from opwright.schema.base_types import BASE_TYPE_ROWS, LEARNED_TYPES, row_help
 from opwright.schema.defaults import DTYPES, is_default
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
+from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import SCALAR, SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
@@ -235,6 +236,8 @@ def check_entry(
 ) -> None:
     """Reports each rule between fields that the entry breaks."""
     check_types(builder, schema)
+    if builder.context.library is not PYTORCH:
+        _check_tags(builder, schema)
     if schema.arguments.out:
         _check_out(builder)
     elif schema.name.overload.endswith("out"):
@@ -270,6 +273,15 @@ def check_entry(
         builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
     if _SEEDED not in tags and _draws_numbers(schema, by_name=builder.context.library is PYTORCH):
         _report_seed(builder, schema)
+
+
+def _check_tags(builder: EntryBuilder, schema: FunctionSchema) -> None:
+    """Checks that PyTorch's tracing takes the operator for what its tags say."""
+    for tag in builder.tags:
+        fits, meaning = TAG_RULES.get(tag, (None, ""))
+        if fits is not None and not fits(schema):
+            message = f"`{schema.name}` cannot have the tag `{tag}`: such an operator {meaning}"
+            builder.fault(codes.TAG_MISFIT, message, item_span(builder.node, "tags", tag), help="remove the tag")
 
 
 def _check_out(builder: EntryBuilder) -> None:

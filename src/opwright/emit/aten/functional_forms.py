@@ -9,6 +9,8 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key, unreturned_writes
+from opwright.schema.tag_rules import TAG_RULES
+from opwright.schema.types import TENSOR
 
 __all__ = ["by_root", "functional_form", "is_functionalized_by_pytorch", "written_results"]
 
@@ -16,13 +18,18 @@ __all__ = ["by_root", "functional_form", "is_functionalized_by_pytorch", "writte
 def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
     """Whether `torch.compile` functionalizes an operator that has no group without a kernel for it.
 
-    PyTorch does so for operators outside `aten` that write to arguments and return none of them.
+    PyTorch does so for operators outside `aten` that write to arguments and return new tensors or nothing, and for
+    those with the tag `inplace` or `out`.
 
     >>> import opwright
     >>> is_functionalized_by_pytorch(opwright.load(torch="auto")["record_stream"])
     False
     """
-    return function.library is not PYTORCH and all(result.annotation is None for result in function.schema.returns)
+    if function.library is PYTORCH:
+        return False
+    if not function.tags.isdisjoint(TAG_RULES):
+        return True
+    return all(result.type is TENSOR and result.annotation is None for result in function.schema.returns)
 
 
 def functional_form(function: NativeFunction, functions: Iterable[NativeFunction]) -> NativeFunction | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from opwright.convention import native
-from opwright.emit.aten.functional_forms import is_functionalized_by_pytorch
 from opwright.emit.aten.functionalized_views import inplace_view_definition, view_definition, view_kernel
 from opwright.emit.aten.functionalized_writes import write_definition, write_kernel
 from opwright.emit.aten.units import kernel_argument, shard_count, with_own_headers
@@ -64,7 +63,7 @@ def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeF
     if unit.has_composite_implicit or not _writes(unit):
         return []
     if unit.library is not PYTORCH:
-        return [] if is_functionalized_by_pytorch(unit) else [unit]
+        return [] if all(result.annotation is None for result in unit.schema.returns) else [unit]
     return [] if unit.name.text in NOT_FUNCTIONALIZED.in_release(rules) else [unit]
 
 

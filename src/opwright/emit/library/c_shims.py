@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from json import dumps
+from typing import Final
 
 from opwright.convention.c_shim import NoCForm, ShimFunction, passed_arguments, shim_function
 from opwright.emit.aten.c_shim import laid_out_definition, shim_declaration
@@ -18,6 +19,7 @@ from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimOperator
+from opwright.schema.base_types import forms_of
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard
@@ -73,6 +75,10 @@ def _can_have(function: NativeFunction) -> bool:
     return not any(result.annotation is not None for result in schema.returns) and not shim_refusal(function)
 
 
+#: The types of which the C type holds only some values, with that type.
+_INEXACT: Final = forms_of(lambda row: row.c_shim.c if row.c_shim is not None and not row.c_shim.is_exact else None)
+
+
 def shim_refusal(function: NativeFunction) -> str:
     """Which argument or return has a type that keeps an operator from having a shim; empty if none does."""
     for result in function.schema.returns:
@@ -89,6 +95,9 @@ def shim_refusal(function: NativeFunction) -> str:
             or ("?[" in type and type[:8] != "Tensor?[")
         ):
             return f"argument `{argument.name}` of type `{type}` has no form in C"
+        if argument.type.innermost.text in _INEXACT:
+            c = _INEXACT[argument.type.innermost.text]
+            return f"argument `{argument.name}` of type `{type}` would be a `{c}`, which cannot hold all its values"
     try:
         shim_function("", "", function.schema)
     except NoCForm as refusal:

@@ -190,6 +190,12 @@ def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Dia
         return
     for feature in _features(function):
         _report_field(function, feature, sink)
+    for key in function.kernels:
+        # The stable API has no names for the dtypes of quantized tensors, and raises an error when asked for one.
+        if key.name.startswith("Quantized"):
+            message = f"a kernel for `{key.name}` cannot read its tensors through the stable C++ API"
+            help = "write `abi: native`, or take the integers as a tensor of their own"
+            sink.error(STABLE_FIELD, message, word_span(function, key.name), help=help)
     _check_release(function, oldest, sink)
 
 
@@ -367,10 +373,10 @@ def _lacks_fake(function: NativeFunction) -> bool:
 def _lacks_shapes(function: NativeFunction) -> bool:
     if function.is_synthesized or function.in_structured_group or function.has_composite_kernel:
         return False
-    # In-place overloads without a kernel for Meta return the argument that they write.
-    if META in function.kernels or has_meta_kernel(function) or function.kind is SchemaKind.inplace:
+    if META in function.kernels or has_meta_kernel(function) or function.declared_outputs:
         return False
-    if function.declared_outputs:
+    # PyTorch knows what such operators return.
+    if "out" in function.tags or (function.arguments.writes and not function.schema.returns):
         return False
     types = [argument.type for argument in function.arguments.all]
     types += [result.type for result in function.schema.returns]

@@ -29,8 +29,8 @@ def is_shape_declared(group: NativeFunctionsGroup) -> bool:
 def has_meta_kernel(function: NativeFunction) -> bool:
     """Whether the function's kernel for Meta is generated here.
 
-    It is if the function has declared outputs whose sizes do not depend on values, or if it is mutable and returns
-    nothing new.
+    It is if the function has declared outputs whose sizes do not depend on values, or if it writes to other arguments
+    than out arguments and returns nothing new.
     """
     if function.is_synthesized or function.has_composite_implicit or META in function.kernels:
         return False
@@ -39,8 +39,10 @@ def has_meta_kernel(function: NativeFunction) -> bool:
 
 
 def writes_only(function: NativeFunction) -> bool:
-    """Whether a mutable function returns nothing but arguments, so that meta tensors stay as they are."""
-    if function.kind is not SchemaKind.mutable or function.is_view or function.has_composite_kernel:
+    """Whether a function that writes returns nothing but arguments, so that meta tensors stay as they are."""
+    if function.kind not in (SchemaKind.mutable, SchemaKind.inplace) or function.is_view:
+        return False
+    if function.has_composite_kernel or function.in_structured_group:
         return False
     return dispatcher.returns_arguments(function.schema)
 
@@ -77,7 +79,7 @@ def _kernel(function: NativeFunction) -> str:
     """A dispatcher function that makes new results as meta tensors, and checks arguments that take results."""
     outputs = function.declared_outputs
     lines = [overlap_check(function)] if checks_overlap(function) else []
-    if function.kind is SchemaKind.inplace:
+    if function.kind is SchemaKind.inplace and outputs:
         lines.append(inplace_check(outputs[0], meta=True))
     elif function.kind is SchemaKind.out:
         outs = function.arguments.out
