@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +13,8 @@ import yaml
 from opwright.cli.main import main
 from opwright.importing.cpp_reader import read_cpp_sources
 from opwright.importing.python_reader import function_schema
+from opwright.importing.stable_types import type_notes
+from opwright.schema import parse_schema
 from opwright.source.text import SourceFile
 from tests.importing.library import BINDINGS, EXPECTED, HEADER, PYTHON, STABLE
 
@@ -325,6 +328,23 @@ def test_declared_kernels_of_stable_libraries_are_equal(library: Path, capsys: p
     assert imported("narrow.cpp", "--check") == 0
     assert "1 operators are registered alike, 0 differences" in capsys.readouterr().out
     text = Path("acme.yaml").read_text()
+    assert "# narrow.cpp:6: the kernel takes `scale` as `float`, which generated code converts" in text
     Path("acme.yaml").write_text(text.replace("dispatch: CPU", "dispatch: {CPU: g}"))
     assert imported("narrow.cpp", "--check") == 1
     assert "`acme::f` differs in its kernels" in capsys.readouterr().out
+
+
+def test_types_of_stable_kernels_are_told() -> None:
+    """Notes say what is converted, and what does not compile, and nothing of types that are read as they are."""
+    schema = parse_schema("f(Tensor x, float a, int? b, int[] c, str d, bool e, Tensor? g, ScalarType h) -> Tensor")
+    same = ["Tensor", "double", "std::optional<int64_t>", "std::vector<int64_t>", "std::string_view", "bool"]
+    same += ["const std::optional<torch::stable::Tensor>&", "Dtype"]
+    assert [*type_notes(schema, same)] == []
+    other = ["const Tensor&", "float", "std::optional<short>", "const std::vector<int>&", "const std::string&"]
+    other += ["int", "Tensor", "int64_t"]
+    told = [
+        re.sub(r"^the kernel takes `(\w)` as .*(converts|compile).*", r"\1 \2", note)
+        for note in type_notes(schema, other)
+    ]
+    assert told == ["a converts", "b converts", "c converts", "e compile", "g compile", "h compile"]
+    assert [*type_notes(schema, other[:2])] == ["the kernel takes 2 arguments, and does not compile: the schema has 8"]

@@ -10,6 +10,7 @@ from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
 from opwright.emit.library.passing_checks import is_passed
 from opwright.importing.registration import RegistrationStatement, SourcePlace
+from opwright.importing.stable_types import type_notes
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
@@ -145,10 +146,17 @@ class _Operator:
         first = definitions[0]
         conditions = _either([row.conditions for row in definitions])
         notes = [(row.place, note) for row in statements for note in row.notes]
+        parsed = read_written_schema(first.schema)
+        notes += [
+            (row.place, note)
+            for row in statements
+            if row.is_stable and row.parameters
+            for note in type_notes(parsed, row.parameters)
+        ]
         by_hand = [row for row in statements if row.keys and (row.by_hand or not _KEYS.issuperset(row.keys))]
         by_hand += [row for row in statements if any(map(condition_fault, row.conditions))]
         by_hand += [row for row in statements if row.is_stable is not first.is_stable]
-        hidden = _hidden_argument(read_written_schema(first.schema))
+        hidden = _hidden_argument(parsed)
         by_hand += [row for row in statements if hidden and {*row.keys} - {COMPOSITE_IMPLICIT.name}]
         kernels: dict[str, list[RegistrationStatement]] = {}
         for row in statements:
@@ -176,7 +184,7 @@ class _Operator:
                 self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand"))
         self.operator = ImportedOperator(
             first.namespace,
-            read_written_schema(first.schema),
+            parsed,
             first.schema,
             tuple(dict.fromkeys(tag for row in definitions for tag in row.tags)),
             joined_conditions(conditions),
