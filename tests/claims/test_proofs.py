@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 POISON = "\nraise SystemExit('POISON ' + __name__)\n"
 
@@ -80,6 +83,8 @@ def poisoned_tree(folder: Path) -> Path:
 def test_no_file_of_a_tree_runs(tmp_path: Path) -> None:
     """Tables of C shims and the generator of a tree are read, as the dependencies say, and none of them runs."""
     tree = poisoned_tree(tmp_path / "tree")
+    with pytest.raises(SystemExit, match="POISON"):
+        runpy.run_path(str(tree / "torchgen/aoti/fallback_ops.py"))
     printed = run(tree, "generate", "--source-path", str(tree / "aten/src/ATen"), "--out", "out", "--depfile", "d")
     assert "POISON" not in printed
     read = (tree / "d").read_text(encoding="utf-8")
