@@ -52,7 +52,7 @@ def test_the_document_fits_its_schema(source: Path) -> None:
     [
         (("--torch", "auto"), "cannot read the installed PyTorch"),
         (("--torch", "2.13.0"), "cannot read PyTorch 2.13.0 from the package index"),
-        (("--source-path", ".", "--depfile", "inputs.d"), "cannot have `--depfile`"),
+        (("--source-path", ".", "--stamp", "done"), "cannot have `--stamp`"),
     ],
 )
 def test_runs_that_cannot_be_hermetic(source: Path, words: tuple[str, ...], message: str) -> None:

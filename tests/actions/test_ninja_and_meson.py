@@ -21,7 +21,7 @@ ENVIRONMENT = {**os.environ, "PATH": PATH, "PYTHONPATH": str(Path(package.__file
 
 #: Stands for a compiler: a copy of one generated file.
 NINJA = """\
-opwright = {python} -m opwright
+opwright = env PYTHONPATH={packages} {python} -m opwright
 opwright_out = gen
 opwright_torch = {torch}
 include operators.ninja
@@ -77,7 +77,8 @@ def test_ninja(source: Path, plain: dict[str, bytes], reference_inputs: Path) ->
     """Ninja runs each action once; a file that stays the same makes nothing else run."""
     words = ("--library", "acme.yaml", "--out", "gen", "--actions", 2)
     opwright("generate", *words, "--describe", "ninja", "--describe-to", "operators.ninja", cwd=source)
-    text = NINJA.format(python=sys.executable, torch=reference_inputs.parents[2])
+    own = shutil.copytree(Path(package.__file__).parent, source / "new/opwright")
+    text = NINJA.format(packages=own.parent, python=sys.executable, torch=reference_inputs.parents[2])
     (source / "build.ninja").write_text(text)
     assert run(source, "ninja", "-v").count(" generate ") == 2
     assert files_of(source / "gen") == plain
@@ -91,6 +92,10 @@ def test_ninja(source: Path, plain: dict[str, bytes], reference_inputs: Path) ->
     assert "no work to do" in run(source, "ninja", "-v")
     replace_once(yaml, "Raises brightness values", "Raises all brightness values")
     assert "cp " in run(source, "ninja", "-v")
+    assert "no work to do" in run(source, "ninja", "-v")
+    replace_once(own / "emit/library/templates/kernels.h", "#pragma once", "#pragma once // of another Opwright")
+    assert run(source, "ninja", "-v").count(" generate ") == 2
+    assert "of another Opwright" in (source / "gen/include/acme/kernels.h").read_text()
     assert "no work to do" in run(source, "ninja", "-v")
 
 

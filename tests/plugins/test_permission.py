@@ -116,8 +116,10 @@ class Stranger:
         for path in ("evil_module.py", "evil_package/__init__.py", "evil_package/part.py"):
             self._write(self._site / path, EVIL)
         self._write(self.folder / "evil_folder" / "part.py", "")
-        kernels = "TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { m.impl(\"abs\", &mine::abs); }\n"
-        self._write(self.folder / "ops.cpp", f'TORCH_LIBRARY(mine, m) {{ m.def("one(Tensor x) -> Tensor"); }}\n{kernels}')
+        kernels = 'TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { m.impl("abs", &mine::abs); }\n'
+        self._write(
+            self.folder / "ops.cpp", f'TORCH_LIBRARY(mine, m) {{ m.def("one(Tensor x) -> Tensor"); }}\n{kernels}'
+        )
         self._write(self._site / "sitecustomize.py", AUDIT)
         for name, text in (("l.yaml", LIBRARY), ("b.yaml", BACKEND), ("selection.yaml", "operators: {}\n")):
             self._write(self.folder / name, text)

@@ -75,11 +75,14 @@ def _target(action: Action, folder: str) -> list[str]:
     inputs = [f"opwright_source / {meson_string(path)}" for path in action.files]
     inputs += [f"opwright_torch / {meson_string(path)}" for path in action.torch_files]
     command = ["opwright", "'generate'", "'--out'", "opwright_out", *map(_argument, action.words)]
+    # The dependency file has Opwright's own files.
+    command += ["'--depfile'", "'@DEPFILE@'"]
     return [
         f"{_variable(folder)} = custom_target(",
         f"  {meson_string(_variable(folder).replace('_', '-'))},",
         *_list("output", [meson_string(posixpath.basename(path)) for path in action.outputs]),
         *_list("depend_files", inputs),
+        f"  depfile: {meson_string(_variable(folder) + '.d')},",
         *_list("command", command),
         ")",
     ]

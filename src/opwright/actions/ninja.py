@@ -17,14 +17,16 @@ __all__ = ["ninja_text"]
 def ninja_text(description: Description) -> str:
     """Rules and edges of Ninja. The file that includes them sets `opwright`, `opwright_out` and `opwright_torch`.
 
-    A file that a run leaves alone does not make anything else run.
+    A file that a run leaves alone does not make anything else run. The dependency file has Opwright's own files.
     """
     lines = [
         hash_comment(description.comment),
         "# Set before you include this file: `opwright` is the command, `opwright_out` the output folder, and",
         "# `opwright_torch` the folder with PyTorch's inputs.",
         "rule opwright_generate",
-        "  command = $opwright generate --out $opwright_out $arguments",
+        "  command = $opwright generate --out $opwright_out $arguments --depfile $opwright_out/opwright_$part.d",
+        "  depfile = $opwright_out/opwright_$part.d",
+        "  deps = gcc",
         "  description = Generating from operators, part $part",
         "  restat = 1",
     ]

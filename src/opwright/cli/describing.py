@@ -82,9 +82,10 @@ _FOLDERS: Final = "-folders"
 def check_hermetic(arguments: argparse.Namespace) -> None:
     """Check that a run can be hermetic.
 
-    Raises Fault (E0616) unless its inputs are in a folder or in a wheel that is named, and if it writes files about it.
+    Raises Fault (E0616) unless its inputs are in a folder or in a wheel that is named, and if it writes files about it
+    besides a dependency file.
     """
-    for name in ("depfile", "provenance", "stamp", "watch"):
+    for name in ("provenance", "stamp", "watch"):
         if getattr(arguments, name):
             raise Fault.at(
                 NOT_HERMETIC,

@@ -89,7 +89,7 @@ def _write_extras(
     generation: Generation,
     outcome: Outcome,
     stamps: InputStamps | None,
-    journal: Journal,
+    journal: Journal | None,
 ) -> dict[str, Status]:
     """Write the dependency file and the provenance that the arguments ask for, and give the status of each."""
     with Writer(journal) as writer:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from opwright.source.items import ChosenItems
     from opwright.source.text import SourceFile
 
-    WriteExtras = Callable[[Outcome, Journal], Mapping[str, Status]]
+    WriteExtras = Callable[[Outcome, Journal | None], Mapping[str, Status]]
 
 __all__ = ["Session", "generate", "headers_to_compare", "run_facts", "shim_headers", "without_color"]
 
@@ -344,6 +344,8 @@ class Session:
         run = self.run
         if not self.keeps_state:
             outcome = generation.write_after(None, report, usable_processes(self.jobs))
+            if write_extras is not None:
+                write_extras(outcome, None)
             self.facts = run_facts(generation, outcome)
             return outcome
         with self.turn() as journal:
