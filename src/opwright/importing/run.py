@@ -196,8 +196,8 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Regis
 
 def _without_lines(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> list[SourcePlace]:
     """The places without a line that stays. A line may have several statements, some of which stay."""
-    kept = _lines(staying)
-    return [place for place in places if kept.get(place.path, set()).isdisjoint(_line_numbers(place))]
+    staying_lines = _lines(staying)
+    return [place for place in places if staying_lines.get(place.path, set()).isdisjoint(_line_numbers(place))]
 
 
 def _lines(places: Iterable[SourcePlace]) -> dict[str, set[int]]:
