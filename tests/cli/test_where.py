@@ -159,3 +159,21 @@ def test_origins_of_a_folder(output: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(Fault) as raised:
         folder_origins(str(top), lambda path, line: True)
     assert raised.value.diagnostic.message == f"`{top}` has no provenance"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[]', '1', '{"entries": [[]], "files": {}}', '{"entries": [], "files": []}', '{"entries": {}, "files": "x"}',
+        '{"entries": [["in/ops.yaml", 10, "add"]], "files": {"/dev/zero": [[], [[1, 2, 0]]]}}',
+        '{"entries": [["in/ops.yaml", 10, "add"]], "files": {"a": ["functions", {"abc": 1}]}}',
+        '{"entries": ' + "[" * 5000,
+    ],
+)  # fmt: skip
+def test_forged_provenance(output: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Provenance of another shape says nothing, and is no reason for a traceback."""
+    (output.parent / "lines.json").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(where_command, "manifest_paths", lambda folder: [""])
+    monkeypatch.setattr(where_command, "manifest_facts", lambda path: {"provenance": "lines.json"})
+    assert folder_origins(str(output.parent), lambda path, line: True) == {}
+    assert where(output, ":2") == 1

@@ -59,6 +59,7 @@ from tests.fuzz.backends import BACKENDS, EXTENSIONS, LAZY_BACKENDS
 from tests.fuzz.checks import FILES, check_settings, check_text
 from tests.fuzz.libraries import LIBRARIES
 from tests.fuzz.modules import MEMBERS, MODULES, SETTINGS, TEMPLATES
+from tests.fuzz.sources import READERS
 from tests.upgraders.test_cases import FOLDER as UPGRADER_CASES
 
 MOST_ENTRIES = 6
@@ -320,4 +321,5 @@ def targets() -> list[Target]:
         docstrings_target(context.inputs),
         Target("check.yaml", FILES, check_text, most=1),
         Target("pyproject.toml", SETTINGS, check_settings, most=1, is_yaml=False),
+        *[Target(name, texts, load, most=1, is_yaml=False) for name, (texts, load) in READERS.items()],
     ]

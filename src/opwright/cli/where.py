@@ -136,9 +136,13 @@ def _file_origin(provenance: bytes, target: str) -> _Origin | None:
         emitter, ranges = data["files"][target]
         entries = dict(enumerate(data["entries"]))
         lines = [_line_range(first, last, *entries[number]) for first, last, number in ranges]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except DAMAGED:
         return None
     return (emitter, lines) if isinstance(emitter, str) else None
+
+
+#: What Python raises for a provenance file that is damaged, or that somebody forged.
+DAMAGED: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def _line_range(first: object, last: object, entry: object, line: object, operator: object) -> _LineRange:
@@ -192,7 +196,7 @@ def folder_origins(folder: str, is_wanted: Callable[[str, int], bool]) -> dict[s
         raise Fault.at(NO_PROVENANCE, f"`{folder}` has no provenance", help=help)
     origins: dict[str, FileOrigin] = {}
     for text in texts:
-        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        with contextlib.suppress(*DAMAGED):
             origins |= _origins_of_entries(text, is_wanted)
     return origins
 
@@ -208,6 +212,6 @@ def _origins_of_entries(provenance: bytes, is_wanted: Callable[[str, int], bool]
             for first, last, number in ranges
             if number in entries
         ]
-        if lines:
+        if lines and isinstance(emitter, str):
             origins[target] = FileOrigin(emitter, tuple(lines))
     return origins

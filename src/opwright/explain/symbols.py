@@ -28,6 +28,8 @@ from opwright.run.provenance import (
     unit_owners,
 )
 from opwright.schema.function import SchemaKind
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
 
 __all__ = ["defined_symbols", "is_of_unit", "planned_symbols", "written_symbols"]
 
@@ -190,8 +192,11 @@ def written_symbols(function: NativeFunction, origins: Mapping[str, FileOrigin])
         ranges = [line for line in origin.lines if (line.path, line.line) == entry and _is_of(function, line.operator)]
         if not ranges or is_everything(path):
             continue
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            lines = stream.read().split("\n")
+        try:
+            lines = SourceFile.read_plain(path).text.split("\n")
+        except Fault:
+            # The provenance may be older than the files, or forged.
+            continue
         names: dict[str, int] = {}
         for first, last, *_ in ranges:
             for index, name in defined_symbols(lines[first - 1 : last]):
