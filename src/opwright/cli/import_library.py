@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
-    from opwright.importing.run import ImportRequest, check_import, write_import
+    from opwright.importing.run import COMPARED, ImportRequest, check_import, write_import
 
     macros = dict(word.partition("=")[::2] for word in arguments.define)
     if arguments.backend:
@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         comparison = check_import(request, arguments.torch, sink)
         for difference in comparison.differences:
             tell(difference)
-        tell(f"{comparison.equal} operators are registered alike, {len(comparison.differences)} differences")
+        count = f"{len(comparison.differences)} differences in {', '.join(COMPARED)}"
+        tell(f"{comparison.equal} operators are registered alike, {count}")
         return console.FAULTS if comparison.differences else console.SUCCESS
     _report(arguments.out, write_import(request, force=arguments.force))
     return console.SUCCESS
@@ -113,7 +114,7 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
         equal, differences = compare_backend(imported, SourceFile.read(arguments.out), sink)
         for difference in differences:
             tell(difference)
-        tell(f"{equal} kernels are registered alike, {len(differences)} differences")
+        tell(f"{equal} kernels are registered alike, {len(differences)} differences in operators and keys")
         return console.FAULTS if differences else console.SUCCESS
     _report(arguments.out, write_backend(imported, arguments.out, force=arguments.force))
     return console.SUCCESS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.extension.generated import update_code
@@ -29,6 +29,7 @@ from opwright.source.text import SourceFile
 from opwright.syntax.cpp import joined_conditions
 
 __all__ = [
+    "COMPARED",
     "ImportRequest",
     "ReadOperators",
     "RegistrationComparison",
@@ -278,17 +279,26 @@ def compare_registrations(
     return RegistrationComparison(equal, tuple(differences))
 
 
-def _facts(operator: ImportedOperator) -> Mapping[str, object]:
+def _kernels(operator: ImportedOperator) -> dict[str, tuple[str, ...]]:
+    """The names of kernels, with their conditions, by key."""
     kernels = {
         kernel.key: (kernel.name, *_parts(joined_conditions((operator.condition, kernel.condition))))
         for kernel in operator.kernels
     }
-    return {
-        "schema": str(operator.schema),
-        "tags": sorted({*operator.tags} - _IMPLIED_TAGS),
-        "condition": _parts(operator.condition),
-        "kernels": dict(sorted(kernels.items())),
-    }
+    return dict(sorted(kernels.items()))
+
+
+#: What is compared of an operator.
+COMPARED: Final[Mapping[str, Callable[[ImportedOperator], object]]] = {
+    "schema": lambda operator: str(operator.schema),
+    "tags": lambda operator: sorted({*operator.tags} - _IMPLIED_TAGS),
+    "condition": lambda operator: _parts(operator.condition),
+    "kernels": _kernels,
+}
+
+
+def _facts(operator: ImportedOperator) -> Mapping[str, object]:
+    return {name: fact(operator) for name, fact in COMPARED.items()}
 
 
 def _parts(condition: str) -> list[str]:
