@@ -306,11 +306,14 @@ kills: COUNT ?= 500
 kills: $(REFERENCE)
 	$(VENV)/bin/python -m tests.kills --count $(COUNT)
 
-# COUNT random edits of PyTorch's inputs, each followed by a run and a fresh run that must agree; SEED chooses others.
+# COUNT random edits of PyTorch's inputs and FILES of files of users, all pairs of flags and FLAGS random sets of them, each
+# followed by a run and a fresh run that must agree; SEED chooses others.
 edits: COUNT ?= 2000
+edits: FILES ?= 5000
+edits: FLAGS ?= 500
 edits: SEED ?= 0
 edits: $(REFERENCE)
-	$(VENV)/bin/python -m tests.edits --count $(COUNT) --seed $(SEED)
+	$(VENV)/bin/python -m tests.edits --count $(COUNT) --files $(FILES) --flags $(FLAGS) --seed $(SEED)
 
 # COUNT changes of single places of the package, each with the tests of its room alone, which should fail; ONLY chooses
 # rooms or modules or MODULE:LINE, ROOMS=5 draws so many parts of rooms, SEED draws others, and AGAIN=1 takes those that
