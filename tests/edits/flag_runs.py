@@ -32,7 +32,8 @@ FLAGS: Final[Sequence[tuple[str, ...]]] = (
     ("--release", "2.12"),
 )
 
-#: Operators with kernels for the devices that flags add, some with no other: without the flag they are composite.
+#: Operators with kernels for the devices that flags add. Without the flag, the last one has composite kernels alone,
+#: so that autograd treats it otherwise.
 _ENTRIES: Final = """
 - func: only_{device}(Tensor self, int by=1) -> Tensor
   variants: function, method
@@ -44,6 +45,11 @@ _ENTRIES: Final = """
     CPU: also_cpu
     {key}: also_{device}
   autogen: also_{device}.out
+
+- func: apart_{device}(Tensor self) -> Tensor
+  dispatch:
+    CompositeImplicitAutograd: apart
+    {key}: apart_{device}
 """
 
 
