@@ -108,6 +108,7 @@ def test_wrong_names(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: s
 REFUSED = {
     "in YAML": ("null", "yes", "off", "Null"),
     "a module of Python": ("os", "json", "Random", "errno"),
+    "a device of Windows": ("con", "nul", "aux", "com1", "LPT9", "prn"),
     "a word of C++": ("double", "co_await"),
     "a macro of C++": ("linux", "unix", "stdout", "EOF"),
     "declared by headers of C++": ("index", "log", "gamma", "FILE"),

@@ -16,7 +16,6 @@ from opwright.cli import where
 from opwright.dump.document import dumped_files, parse_dump
 from opwright.importing.autograd_classes import autograd_classes
 from opwright.importing.backend_import import import_backend
-from opwright.importing.cpp_functions import function_of, statements
 from opwright.importing.library_file import library_text
 from opwright.importing.run import ImportRequest, read_operators
 from opwright.porting.run import PortRequest, port_sources
@@ -25,6 +24,7 @@ from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.syntax.cpp_functions import function_of, statements
 from opwright.syntax.cpp_source import read_cpp
 from tests.importing.library import BINDINGS, PYTHON, STABLE
 

@@ -57,6 +57,7 @@ reinforce saddmm save seed serialization shape shared solve special spmm storage
 type typename uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8 unique utils version vmap wait
 windows
 """
+_WINDOWS_DEVICE: Final = re.compile(r"con|prn|aux|nul|conin|conout|(?:com|lpt)[0-9]", re.IGNORECASE)
 _ATTRIBUTES: Final = frozenset(_ATTRIBUTE_WORDS.split())
 
 #: Devices of PyTorch without dispatch keys of their own.
@@ -115,6 +116,8 @@ def _use_in_languages(name: str) -> str:
         return "a word of Python"
     if name.lower() in sys.stdlib_module_names:
         return "a module of Python"
+    if _WINDOWS_DEVICE.fullmatch(name) is not None:
+        return "a device of Windows, which can have no folder of that name"
     value = load_yaml(SourceFile("NAME", name))
     if not isinstance(value, Scalar) or value.kind != "str":
         return f"{value.description} in YAML"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -28,6 +29,8 @@ __all__ = ["PortRequest", "Ported", "PortedFile", "port_sources", "with_includes
 _QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_HEADERS: Final = 2000
+#: Lines of a text that is compared line by line.
+_LONG: Final = 2000
 
 
 class PortRequest(NamedTuple):
@@ -149,20 +152,29 @@ def _ported_file(path: str, target: str, source: bytes, state: FileState, header
     lines = [source.count(b"\n", 0, span.start) + 1 for span in blocks]
     left = state.left_lines()
     before_lines, after_lines = source.split(b"\n"), after.split(b"\n")
-    matcher = difflib.SequenceMatcher(None, before_lines, after_lines, autojunk=False)
-    changed = {
-        line + 1
-        for operation, first, last, _, _ in matcher.get_opcodes()
-        if operation != "equal"
-        for line in range(first, last)
-        if before_lines[line].strip()
-    }
+    changed = {line + 1 for line in _changed_lines(before_lines, after_lines) if before_lines[line].strip()}
     staying = {code.line for code in left}
     registered = [
         LeftCode(line, source.split(b"\n")[line - 1].decode("utf-8", "replace").strip(), _OF_IMPORT) for line in lines
     ]
     unique = tuple(sorted(dict.fromkeys([*left, *registered]), key=lambda code: code.line))
     return PortedFile(path, target, source, after, unique, frozenset(changed | staying), frozenset(changed - staying))
+
+
+def _changed_lines(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[int]:
+    """The indices of lines that another text has no longer.
+
+    A comparison of two texts takes the square of their lines at worst, so the lines of a long one are only counted.
+    """
+    if len(before) > _LONG:
+        others = Counter(after)
+        for index, line in enumerate(before):
+            others[line] -= 1
+            if others[line] < 0:
+                yield index
+        return
+    for operation, first, last, _, _ in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        yield from range(first, last) if operation != "equal" else ()
 
 
 _OF_IMPORT: Final = "`opwright import` moves registrations to a library file"
