@@ -323,7 +323,7 @@ supported:
     assert backend is not None
     assert [*sink] == []
     assert entry_of(backend, "supported", "fill").function.schema.arguments.all[2].type.text == "Dimname"
-    newer, sink = loaded(text, release="2.13.0")
+    _, sink = loaded(text, release="2.13.0")
     assert [diagnostic.code for diagnostic in sink] == ["E0202"]
 
 
