@@ -96,6 +96,7 @@ bench-calls: example-library
 	for abi in native stable; do (cd $(EXAMPLE)/$$abi && $(CURDIR)/$(VENV)/bin/python $(CURDIR)/bench/library/calls.py); done
 	$(VENV)/bin/python -m bench.library.contracts
 	$(VENV)/bin/python -m bench.library.planned
+	$(VENV)/bin/python -m bench.library.overlap
 
 # The example of a backend, likewise.
 BACKEND := build/example-backend

@@ -80,6 +80,8 @@ def test_only_what_holds_is_compiled(
     filled = torch.zeros(2)
     operators.fill(filled, 7.0)
     assert filled.tolist() == [7, 7]
+    with pytest.raises(RuntimeError, match="guarded::fill writes to `out`, elements of which share memory"):
+        operators.fill(torch.zeros(1).expand(2), 7.0)
     assert not hasattr(operators, "nothing")
     assert not torch._C._dispatch_has_kernel_for_dispatch_key("guarded::scale", "CUDA")
     tests = (out / "tests/test_guarded.py").read_text().replace("import guarded\n", "")

@@ -39,10 +39,11 @@ void reverse_into(const Tensor& src, Tensor& dst) {
 
 void accumulate(Tensor& total, const Tensor& other) {
 #ifdef STABLE
-  opwright::call<Tensor>("aten::hypot_", "", total, other);
-  opwright::call<Tensor>("aten::hypot_", "", total, other);
+  opwright::call<Tensor>("aten::maximum", "out", total, other, total);
+  opwright::call<Tensor>("aten::minimum", "out", other, total, total);
 #else
-  total.hypot_(other).hypot_(other);
+  at::maximum_out(total, total, other);
+  at::minimum_out(total, other, total);
 #endif
 }
 

@@ -59,7 +59,8 @@ def _call(draw: random.Random, operators: ModuleType, count: int) -> Callable[[S
         lambda have: operators.negate(have[a], have[b]),
         lambda have: operators.negate_(have[a]),
         lambda have: operators.shift_into(have[a], have[b]),
-        lambda have: have[a].add_(1),
+        # PyTorch's own operators refuse written tensors with internal overlap in eager mode alone.
+        lambda have: have[0].add_(1),
     ]
     call = draw.choice(calls)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import itertools
+import operator
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -97,3 +100,110 @@ def test_compiled_programs_do_what_eager_ones_do(
     assert not different, "\n".join(different)
     assert ran
     assert len(seeds) < 10 or raised
+
+
+def strided(draw: random.Random, memory: Tensor) -> Tensor:
+    """A tensor with three dimensions of any strides, in some memory."""
+    sizes = [draw.randint(0 if draw.random() < 0.1 else 1, 4) for _ in range(3)]
+    strides = [draw.choice([0, 1, 2, 3, 4, 6, 8, 12]) for _ in range(3)]
+    return memory.as_strided(sizes, strides, draw.randrange(20))
+
+
+def places(tensor: Tensor) -> list[int]:
+    """Where the elements of a tensor are."""
+    indices = itertools.product(*map(range, tensor.shape))
+    strides = tensor.stride()
+    return [tensor.storage_offset() + sum(map(operator.mul, index, strides)) for index in indices]
+
+
+def test_the_check_is_exact(torch: ModuleType, operators: ModuleType) -> None:
+    """A call raises if and only if some element has two places, or a place that another argument has too."""
+    draw, memory = random.Random(3), torch.zeros(120)
+    outcomes = set()
+    for _ in range(2000):
+        src, low, high = (strided(draw, memory) for _ in range(3))
+        # The kernel reads as many elements as it writes.
+        src, high = src.new_zeros(low.shape) if src.shape != low.shape else src, high.new_zeros(low.shape)
+        written, read = places(low), places(src)
+        apart = src.untyped_storage().data_ptr() != memory.untyped_storage().data_ptr()
+        is_shared = len(set(written)) < len(written) or (not apart and not set(written).isdisjoint(read))
+        try:
+            operators.split_into(src, low, high)
+            raised = False
+        except RuntimeError:
+            raised = True
+        assert raised == is_shared, (src.shape, src.stride(), src.storage_offset(), low.stride(), low.storage_offset())
+        outcomes.add((raised, apart))
+    assert len(outcomes) == 4
+
+
+def test_other_dtypes_of_the_same_memory(torch: ModuleType, operators: ModuleType) -> None:
+    """Elements of different sizes share bytes."""
+    memory = torch.zeros(8)
+    halves = memory.view(torch.float16)
+    with pytest.raises(RuntimeError, match="shares memory with `src`"):
+        operators.reverse_into(halves[4:8], memory[2:6])
+    operators.reverse_into(halves[8:12].view(torch.float32), memory[0:2])
+
+
+def test_a_kernel_of_an_in_place_overload_gets_its_result(torch: ModuleType, operators: ModuleType) -> None:
+    """With the contract `inplace`, the result may be exactly what is read, and nothing between that and another."""
+    x = torch.arange(6.0)
+    assert operators.negate_(x).tolist() == [0, -1, -2, -3, -4, -5]
+    operators.negate(x, x)
+    operators.negate.out(x[1:3], out=x[1:3])
+    assert x.tolist() == [0, -1, -2, 3, 4, 5]
+    with pytest.raises(RuntimeError, match="negate writes to `result`, which shares memory with `self`"):
+        operators.negate(x[:3], x[1:4])
+    with pytest.raises(RuntimeError, match=r"rotate.* writes to `.*`, which shares memory with `src`"):
+        operators.rotate.out(x, out=x)
+
+
+def test_allowed_overlap(torch: ModuleType, operators: ModuleType) -> None:
+    """An operator with `overlap: allowed` has no check; tensors without memory pass those of others."""
+    x = torch.arange(6.0)
+    operators.shift_into(x[:5], x[1:])
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
+    operators.spread(None, [x])
+    assert operators.split_into(torch.zeros(0), torch.zeros(0), torch.zeros(0)) is None
+
+
+@pytest.mark.thorough
+def test_inductor_keeps_copies_that_are_read(torch: ModuleType, operators: ModuleType) -> None:
+    """Inductor removes the clone, and lets the operator write in place; the program copies what it reads again."""
+
+    def run(x: Tensor) -> Tensor:
+        operators.reverse_into(x.clone(), x)
+        operators.rotate(x, x[:] * 1)
+        return x * 2
+
+    eager, compiled = torch.arange(8.0), torch.arange(8.0)
+    torch._dynamo.reset()
+    assert run(eager).equal(torch.compile(run)(compiled))
+    assert eager.equal(compiled)
+
+
+def test_exports_raise(torch: ModuleType, operators: ModuleType) -> None:
+    """`torch.export` raises where eager calls do, and takes other programs, also of any size."""
+
+    class Module(torch.nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Tensor:
+            out = y.clone()
+            operators.reverse_into(x[:, :2], x[:, 2:4])
+            operators.reverse_into(x, out)
+            return out
+
+    class Overlapping(torch.nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            operators.reverse_into(x[:, :3], x[:, 2:5])
+            return x * 2
+
+    x, y = torch.arange(18.0).view(3, 6), torch.zeros(3, 6)
+    rows = torch.export.Dim("rows", min=2)
+    program = torch.export.export(Module(), (x.clone(), y), dynamic_shapes=({0: rows}, {0: rows}))
+    larger = torch.arange(30.0).view(5, 6)
+    wanted = Module()(larger.clone(), torch.zeros(5, 6))
+    assert program.module()(larger.clone(), torch.zeros(5, 6)).equal(wanted)
+    assert program.run_decompositions().module()(larger.clone(), torch.zeros(5, 6)).equal(wanted)
+    with pytest.raises(Exception, match="shares memory with `src`"):
+        torch.export.export(Overlapping(), (x.clone(),))

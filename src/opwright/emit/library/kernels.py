@@ -56,6 +56,8 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
             text = _key_text(part, backend, wrapped, context)
             is_boxed = part.has_own_signatures and not _has_structured(wrapped)
             headers = [_OWN_SIGNATURE] if is_boxed else _includes(backend, wrapped, context)
+            if any(function in backend.checks for _, kinds in wrapped for function, _ in kinds):
+                headers.append(OVERLAP_HEADER)
             conditions = {_condition(function, backend) for _, kinds in wrapped for function, _ in kinds}
             condition = conditions.pop() if len(conditions) == 1 else ""
             if condition:
@@ -148,8 +150,6 @@ def _includes(backend: Backend, wrapped: list[WrappedUnit], context: FragmentCon
     ]
     if any(_handles_devices(function, backend) for _, kinds in wrapped for function, _ in kinds):
         headers += ["ATen/DeviceGuard.h", "ATen/core/op_registration/adaption.h"]
-    if any(function in backend.checks for _, kinds in wrapped for function, _ in kinds):
-        headers.append(OVERLAP_HEADER)
     if not _has_structured(wrapped):
         return headers
     allocation = allocation_of(backend)
@@ -229,8 +229,7 @@ def _registered_function(
     Registrations of pointers compile faster than those of functions, for functions of one type share their code.
     """
     if kind is WrapperKind.kernel and has_own_signatures:
-        kernel = backend.kernels[function]
-        return _Registered(function, f"::opwright::own_signature<&{qualified_name(kernel.namespace, kernel.name)}>()")
+        return _registered_as_declared(function, backend)
     if kind is WrapperKind.kernel and not _needs_wrapper(function, backend):
         if function in backend.callees:
             return _Registered(function, f"{backend.callees[function]}.pointer")
@@ -239,6 +238,24 @@ def _registered_function(
         return _Registered(function, f"static_cast<{pointer}>(&{kernel.namespace}::{kernel.name})")
     wrapper = plain.plain_wrapper(function, kind, backend)
     return _Registered(function, f"&{wrapper.name}", plain.definition(wrapper, backend))
+
+
+def _registered_as_declared(function: NativeFunction, backend: Backend) -> _Registered:
+    """A kernel with a signature of its own, after the check of its arguments, if they are checked, on the stack."""
+    kernel = backend.kernels[function]
+    name = qualified_name(kernel.namespace, kernel.name)
+    check = backend.checks.get(function)
+    if check is None:
+        return _Registered(function, f"::opwright::own_signature<&{name}>()")
+    arguments = function.arguments.all
+    values = [
+        f"  const c10::IValue& {argument.name} = torch::jit::peek(stack, {place}, {len(arguments)});"
+        for place, argument in enumerate(arguments)
+        if argument.type.is_tensor_like
+    ]
+    checking = f"check_{function.name.unambiguous}"
+    definition = "\n".join([f"void {checking}(const torch::jit::Stack& stack) {{", *values, f"  {check}", "}"])
+    return _Registered(function, f"::opwright::checked_own_signature<&{name}, &{checking}>()", definition)
 
 
 def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:

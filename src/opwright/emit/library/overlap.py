@@ -63,10 +63,10 @@ def is_checked_under(key: DispatchKey) -> bool:
     return key.is_composite or (key.device is not None and not key.name.startswith("Autograd")) or key is META
 
 
-def overlap_check(function: NativeFunction) -> str:
-    """The statement that checks the arguments of a call."""
+def overlap_check(function: NativeFunction, more: str = "") -> str:
+    """The statement that checks the arguments of a call; `more` is what the operands are made from beside the name."""
     name = string_literal(f"{function.namespace}::{function.name.text}")
-    text = f"::opwright::Operands({name})"
+    text = f"::opwright::Operands({name}{more})"
     for argument in function.arguments.all:
         if argument.type.is_tensor_like:
             access = "writes" if argument.is_write else "reads"

@@ -146,9 +146,10 @@ def _checked_kernels(unit: StableLibrary) -> str:
         if _is_checked(unit, function, kernel.key):
             signature = stable.signature(function)
             passed = ", ".join([binding.name for binding in signature.bindings])
+            more = "" if kernel.key.is_dense else ", /*is_dense=*/false"
             definition = (
                 f"{signature.definition(_checked_name(function, kernel))} {{\n"
-                f"  {overlap_check(function)}\n"
+                f"  {overlap_check(function, more)}\n"
                 f"  return {qualified_name(kernel.namespace, kernel.name)}({passed});\n}}"
             )
             texts.append(guard(_condition(function, kernel), definition))

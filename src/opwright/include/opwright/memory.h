@@ -29,9 +29,10 @@ struct Step {
 // Sums of steps of different strides, with the largest stride first.
 class Steps {
  public:
-  void add(std::int64_t stride, std::int64_t lowest, std::int64_t highest) {
-    if (lowest == highest && lowest == 0) {
-      return;
+  // Adds a step, and says whether there was one with its stride, whose limits are now those of both.
+  bool add(std::int64_t stride, std::int64_t lowest, std::int64_t highest) {
+    if (lowest == 0 && highest == 0) {
+      return false;
     }
     std::size_t place = 0;
     while (place < count_ && steps_[place].stride > stride) {
@@ -40,13 +41,16 @@ class Steps {
     if (place < count_ && steps_[place].stride == stride) {
       steps_[place].lowest += lowest;
       steps_[place].highest += highest;
-    } else if (count_ < steps_.size()) {
+      return true;
+    }
+    if (count_ < steps_.size()) {
       std::copy_backward(steps_.begin() + place, steps_.begin() + count_, steps_.begin() + count_ + 1);
       steps_[place] = {stride, lowest, highest};
       ++count_;
     } else {
       is_full_ = true;
     }
+    return false;
   }
 
   // Whether some sum is `distance`; with `excludes_none` one in which a step is not zero. Sums that take too long to
@@ -151,7 +155,10 @@ inline bool overlaps_itself(const Elements& elements) {
   }
   Steps steps;
   for (std::size_t dim = 0; dim < elements.dims; ++dim) {
-    steps.add(elements.strides[dim], 1 - elements.sizes[dim], elements.sizes[dim] - 1);
+    if (steps.add(elements.strides[dim], 1 - elements.sizes[dim], elements.sizes[dim] - 1)) {
+      // A step in one dimension and a step back in the other.
+      return true;
+    }
   }
   return steps.reach(0, /*excludes_none=*/true);
 }

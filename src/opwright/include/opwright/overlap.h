@@ -4,6 +4,7 @@
 #include <ATen/core/IListRef.h>
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 #include <c10/core/impl/COW.h>
 #include <c10/util/SmallVector.h>
 
@@ -92,6 +93,19 @@ class Operands {
   Operands& add(const Operand& operand, const c10::List<std::optional<at::Tensor>>& tensors) {
     for (const std::optional<at::Tensor> tensor : tensors) {
       add(operand, tensor);
+    }
+    return *this;
+  }
+
+  // An argument of the dispatcher's stack: a tensor, a list of tensors, or none.
+  Operands& add(const Operand& operand, const c10::IValue& value) {
+    if (value.isTensor()) {
+      return add(operand, value.toTensor());
+    }
+    if (value.isList()) {
+      for (const c10::IValue& item : value.toListRef()) {
+        add(operand, item);
+      }
     }
     return *this;
   }

@@ -30,10 +30,22 @@ void call_boxed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   c10::impl::make_boxed_from_unboxed_functor<functor, false>::call(&kernel, op, keys, stack);
 }
 
+// The same after a check of the arguments on the stack.
+template <auto Kernel, void (*Check)(const torch::jit::Stack&)>
+void check_and_call_boxed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  Check(*stack);
+  call_boxed<Kernel>(op, keys, stack);
+}
+
 // The kernel for `m.impl`.
 template <auto Kernel>
 torch::CppFunction own_signature() {
   return torch::CppFunction::makeFromBoxedFunction<&call_boxed<Kernel>>();
+}
+
+template <auto Kernel, void (*Check)(const torch::jit::Stack&)>
+torch::CppFunction checked_own_signature() {
+  return torch::CppFunction::makeFromBoxedFunction<&check_and_call_boxed<Kernel, Check>>();
 }
 
 } // namespace opwright

@@ -19,7 +19,9 @@ namespace opwright {
 // The tensors of a call: `Operands("acme::f").reads("self", self).writes("out", out).check()`.
 class Operands {
  public:
-  explicit Operands(const char* operator_name) : operator_name_(operator_name) {}
+  // Kernels of other keys than those of dense tensors may get tensors that are not strided.
+  explicit Operands(const char* operator_name, bool is_dense = true)
+      : operator_name_(operator_name), is_dense_(is_dense) {}
 
   template <class Argument>
   Operands& writes(const char* name, const Argument& argument) {
@@ -82,9 +84,11 @@ class Operands {
     if (numel == 0) {
       return *this;
     }
-    TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(handle, &layout));
-    if (layout != strided()) {
-      return *this;
+    if (!is_dense_) {
+      TORCH_ERROR_CODE_CHECK(aoti_torch_get_layout(handle, &layout));
+      if (layout != strided()) {
+        return *this;
+      }
     }
     TORCH_ERROR_CODE_CHECK(torch_get_const_data_ptr(handle, &data));
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(handle, &bytes));
@@ -176,6 +180,7 @@ class Operands {
   }
 
   const char* operator_name_;
+  bool is_dense_;
   std::array<Operand, 8> first_;
   std::vector<Operand> rest_;
   size_t count_ = 0;

@@ -76,8 +76,10 @@ class _Tensor:
     def overlaps_itself(self):
         if self.is_empty or not self.is_known:
             return False
-        steps = [(stride, 1 - size, size - 1) for size, stride in zip(self.sizes, self.strides)]
-        return _reaches(steps, 0, excludes_none=True)
+        steps = [(stride, 1 - size, size - 1) for size, stride in zip(self.sizes, self.strides) if size > 1]
+        # With two steps of one stride, a step in one dimension and a step back in the other.
+        is_twice = len({stride for stride, _, _ in steps}) < len(steps)
+        return is_twice or _reaches(steps, 0, excludes_none=True)
 
 
 def _storage(tensor):
@@ -187,7 +189,7 @@ def _add_checks(function, copying_name, signature, also_written=()):
     _torch.library.register_fake(f"{_library.ns}::{copying_name}", copying, lib=_library)
     of_copies = getattr(getattr(_torch.ops, _library.ns), copying_name).default
 
-    def functionalize(mode, function, types, args=(), kwargs=None):
+    def check(mode, function, types, args=(), kwargs=None):
         _check(name, _conflicts(function, also_written, args, kwargs or {}))
         return mode.__torch_dispatch__(function, types, args, kwargs or {})
 
@@ -199,7 +201,8 @@ def _add_checks(function, copying_name, signature, also_written=()):
             _check(name, conflicts)
         return mode.__torch_dispatch__(function, types, args, kwargs or {})
 
-    _torch.library.register_torch_dispatch(name, _FunctionalTensorMode, functionalize, lib=_library)
+    _torch.library.register_torch_dispatch(name, _FakeTensorMode, check, lib=_library)
+    _torch.library.register_torch_dispatch(name, _FunctionalTensorMode, check, lib=_library)
     _torch.library.register_torch_dispatch(name, _ProxyTorchDispatchMode, trace, lib=_library)
 '''
 
