@@ -56,6 +56,14 @@ def _save_count(ctx: object, inputs: tuple[list[Tensor]], output: Tensor) -> Non
     setattr(ctx, "count", len(inputs[0]))  # noqa: B010
 
 
+def _positive(x: Tensor) -> Tensor:
+    return x[x > 0].clone()
+
+
+def _positive_fake(x: Tensor) -> Tensor:
+    return x.new_empty(torch.library.get_ctx().new_dynamic_size())
+
+
 def _noise(x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
     return x + torch.randn(x.shape, generator=generator)
 
@@ -69,6 +77,8 @@ _define(f"blend.out(Tensor self, Tensor other, Tensor? weight=None, {_OUTS}", _b
 _define("total(Tensor[] parts) -> Tensor", _total, "CPU")
 _define("count(Tensor self, Tensor(a!) seen) -> ()", _count, "CPU")
 _define("noise(Tensor self, *, Generator? generator=None) -> Tensor", _noise, "CPU")
+_define("positive(Tensor self) -> Tensor", _positive, "CPU")
+torch.library.register_fake("acme::positive", _positive_fake, lib=_library)
 torch.library.register_fake("acme::total", _total_fake, lib=_library)
 torch.library.register_fake("acme::noise", lambda x, **_: torch.empty_like(x), lib=_library)
 torch.library.register_fake("acme::count", lambda *_: None, lib=_library)

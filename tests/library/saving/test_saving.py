@@ -36,7 +36,7 @@ def saving(program: str, torch: ModuleType, generated: Path, tmp_path_factory: p
 def test_callers_see_what_is_returned(generated: Path) -> None:
     """The Python function, and that of C++, return the results without the saved ones."""
     module = (generated / "python/saving/_ops.py").read_text()
-    assert "def segment_mean(self: Tensor, index: Tensor, size: int | torch.SymInt) -> Tensor:" in module
+    assert "def segment_mean(self: Tensor, index: Tensor, size: IntLike) -> Tensor:" in module
     assert "saved" not in module
     header = (generated / "include/saving/ops.h").read_text()
     assert "at::Tensor segment_mean(const at::Tensor & self, const at::Tensor & index, int64_t size) {" in header

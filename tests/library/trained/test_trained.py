@@ -372,6 +372,21 @@ def test_tangents_are_not_lost(stable: ModuleType, torch: ModuleType, matrices: 
         torch.func.jvp(lambda x: stable.biased(x, y), (x,), (y,))
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+def test_functions_with_symbolic_integers_can_be_scripted(
+    stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
+) -> None:
+    """TorchScript compiles a generated function that takes a symbolic integer, and calls of it."""
+    first = importlib.import_module("steadily._ops").first
+
+    def program(x: Tensor) -> Tensor:
+        return first(x[0], 2)
+
+    x = matrices[0].detach()
+    for function, arguments in ((first, (x[0], 2)), (program, (x,))):
+        assert torch.jit.script(function)(*arguments).equal(x[0, :2])
+
+
 def test_autocast(stable: ModuleType, torch: ModuleType) -> None:
     """Policies cast what PyTorch's own operators cast, and gradients go through."""
     x = torch.ones(2, 2, requires_grad=True)

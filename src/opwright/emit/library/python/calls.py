@@ -24,6 +24,7 @@ _SOURCES: Final = {
     "Any": "typing",
     "NamedTuple": "typing",
     "overload": "typing",
+    "TYPE_CHECKING": "typing",
     "TypeAlias": "typing",
     "Sequence": "collections.abc",
     "Tensor": "torch",
@@ -36,6 +37,8 @@ _NUMBERS: Final = ("int", "float", "complex", "SymInt", "SymFloat", "SymBool")
 _UNIONS: Final = {"Storage": ("TypedStorage", "UntypedStorage")}
 
 _ALIAS: Final = re.compile(r"\b_(\w+)")
+#: The annotation of a symbolic integer.
+_INTEGERS: Final = "_int | _SymInt"
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -60,12 +63,16 @@ class ModuleNames:
         self._taken: Final = taken
         self._imports: Final[dict[str, dict[str, str]]] = {}
         self._numbers = ""
+        self._integers = ""
 
     def of(self, name: str) -> str:
         """How the module writes the name of a type or of a function that it calls, which is imported."""
         if name == "Number":
             self._numbers = free_name("Number", self._taken)
             return self._numbers
+        if name == "IntLike":
+            self._integers = free_name("IntLike", self._taken)
+            return self._integers
         if name in _UNIONS:
             return " | ".join(map(self.of, _UNIONS[name]))
         if name in _SOURCES:
@@ -85,7 +92,7 @@ class ModuleNames:
         >>> ModuleNames({"int"}).annotation("_int | _Sequence[_dtype]")
         '_int | Sequence[torch.dtype]'
         """
-        return _ALIAS.sub(lambda alias: self.of(alias[1]), aliases)
+        return _ALIAS.sub(lambda alias: self.of(alias[1]), aliases.replace(_INTEGERS, "_IntLike"))
 
     def opening(self) -> list[str]:
         """The lines that import and define the names that were asked for."""
@@ -93,6 +100,12 @@ class ModuleNames:
         if self._numbers:
             numbers = " | ".join(map(self.of, _NUMBERS))
             lines = ["", f"{self._numbers}: {self.of('TypeAlias')} = {numbers}"]
+        if self._integers:
+            union = _ALIAS.sub(lambda alias: self.of(alias[1]), _INTEGERS)
+            # TorchScript reads annotations, has one type for both, and fails at unions of equal types.
+            lines += ["", f"if {self.of('TYPE_CHECKING')}:"]
+            lines += [f"    {self._integers}: {self.of('TypeAlias')} = {union}"]
+            lines += ["else:", f"    {self._integers} = {self.of('int')}"]
         return [*self._import_lines(), *lines]
 
     def _import(self, module: str, name: str) -> str:

@@ -209,13 +209,13 @@ def _passed(overload: NativeFunction) -> list[str]:
 
 
 #: The types of schemas whose annotations mean the same to `torch.jit.script`, also if they are optional.
-_SCRIPTABLE: Final = frozenset(("Tensor", "int", "float", "bool", "str"))
+_SCRIPTABLE: Final = frozenset(("Tensor", "int", "SymInt", "float", "bool", "str"))
 
 
 def is_scriptable(overload: NativeFunction) -> bool:
     """Whether `torch.jit.script` takes a function that calls an overload and has its parameters.
 
-    It knows no symbolic integers, no sequences, and no parameters by name with defaults. Named tuples are left out.
+    It knows no sequences, and no parameters by name with defaults. Named tuples are left out.
     """
     returns = overload.schema.returns
     types = [argument.type for argument in overload.arguments.all] + [result.type for result in returns]
