@@ -370,31 +370,37 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
     function = differentiable_function.function
     if kernel := boxed_kernel(differentiable_function):
         return {registrations_slot(DEFAULT_KEY): (f'm.impl("{function.name.text}", {kernel});\n',)}
-    if not function.needs_derivative:
-        message = f"`{function.name}` has derivatives, but is made of differentiable functions"
-        raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
     slots: dict[str, tuple[str, ...]] = {}
-    for key in differentiable_function.infos or (DEFAULT_KEY,):
-        kernel_wrapper = wrapper(differentiable_function, key)
+    for kernel_wrapper in _wrappers(differentiable_function):
+        key = kernel_wrapper.key
         text = spelled(definition(kernel_wrapper, context), context.rules.autograd_has_std_optional, *OPTIONALS)
         slots[definitions_slot(key)] = (with_blanks(text, context.rules, *_BLANKS),)
         slots[registrations_slot(key)] = (registration(function, NAMESPACE, kernel_wrapper.name),)
     return slots
 
 
+def _wrappers(differentiable_function: DifferentiableFunction) -> list[Wrapper]:
+    """The decisions for a function under each dispatch key. Raises Fault where its derivatives do not fit it."""
+    function = differentiable_function.function
+    if not function.needs_derivative:
+        message = f"`{function.name}` has derivatives, but is made of differentiable functions"
+        raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
+    return [wrapper(differentiable_function, key) for key in differentiable_function.infos or (DEFAULT_KEY,)]
+
+
 def check_kernels(job: Job, sink: Diagnostics) -> None:
     """Report what keeps kernels from being made, as generating them would: derivatives that do not fit a function."""
     told: set[tuple[str, Span | None]] = set()
     # A fault of an entry is also one of the overloads that take its formulas over.
-    for function in sorted(functions_with_kernels(job), key=lambda own: own.function.kind is not SchemaKind.functional):
-        for key in function.infos:
-            try:
-                wrapper(function, key)
-            except Fault as fault:
-                place = (fault.diagnostic.code, fault.diagnostic.span)
-                if place not in told:
-                    sink.add(fault.diagnostic)
-                told.add(place)
+    functions = [function for function in functions_with_kernels(job) if function.infos]
+    for function in sorted(functions, key=lambda own: own.function.kind is not SchemaKind.functional):
+        try:
+            _wrappers(function)
+        except Fault as fault:
+            place = (fault.diagnostic.code, fault.diagnostic.span)
+            if place not in told:
+                sink.add(fault.diagnostic)
+            told.add(place)
 
 
 def _keys(job: Job) -> list[str]:
