@@ -28,8 +28,8 @@ KEYS_OF_DEVICES = {"CPU", "CUDA", "MPS", "MTIA", "PrivateUse1", "XPU"}
 def test_runs_with_flags(tmp_path: Path, reference_inputs: Path) -> None:
     """Devices that a flag adds change what operators are, and with them files without a word of these devices."""
     runs = FlagRuns(tmp_path.resolve(), reference_inputs)
-    devices = [(), (("--mps",),), (), (("--xpu",), ("--mtia",)), (("--mps",),), (("--lean",), ("--mps",)), ()]
-    assert list(runs.check([*devices, *random_pairs(4, seed=0)])) == []
+    sets = [(), (("--mps",),), (), (("--xpu",), ("--mtia",)), (("--lean",), ("--mps",))]
+    assert list(runs.check(sets)) == []
 
 
 @pytest.mark.thorough

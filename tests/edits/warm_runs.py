@@ -13,7 +13,7 @@ from typing import Final
 from opwright.cli.main import main
 from tests.engine.project import files_of
 
-__all__ = ["WarmRuns"]
+__all__ = ["WarmRuns", "inside"]
 
 
 #: What runs write into the folder of sources, from which no later run removes a file.
@@ -35,7 +35,7 @@ class WarmRuns:
     def _run(self, out: str, words: Sequence[str]) -> dict[str, bytes] | None:
         """The files after a run; None if it refuses its inputs. What earlier runs made for others is among them."""
         printed = io.StringIO()
-        with _inside(self.folder), redirect_stdout(printed), redirect_stderr(printed):
+        with inside(self.folder), redirect_stdout(printed), redirect_stderr(printed):
             status = main(["generate", *words, *self.words, "--out", str(self.folder / out)])
         self.report = printed.getvalue()
         if status:
@@ -63,7 +63,8 @@ class WarmRuns:
 
 
 @contextmanager
-def _inside(folder: Path) -> Iterator[None]:
+def inside(folder: Path) -> Iterator[None]:
+    """Make a folder the current one."""
     before = os.getcwd()
     os.chdir(folder)
     try:
