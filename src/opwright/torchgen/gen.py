@@ -171,7 +171,7 @@ def _has_folders(arguments: argparse.Namespace) -> bool:
     return all(map(os.path.isdir, _folders(arguments).values()))
 
 
-def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal) -> dict[str, Status]:
+def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal | None) -> dict[str, Status]:
     """Write the requested lists of output files, and give the status of each."""
     from opwright.files.depfile import write_dependency_lists
 

@@ -231,7 +231,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     return console.SUCCESS
 
 
-def _write_list(arguments: argparse.Namespace, generation: Generation, journal: Journal) -> dict[str, Status]:
+def _write_list(arguments: argparse.Namespace, generation: Generation, journal: Journal | None) -> dict[str, Status]:
     """Write the requested list of output files, and give its status."""
     path = arguments.output_dependencies
     if not path:
