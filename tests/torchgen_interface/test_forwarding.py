@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.torchgen import install
 from opwright.torchgen.forwarding import offered_modules
 from tests.torchgen_interface.symbols import resolves, symbols
 
@@ -102,6 +104,54 @@ def test_a_package_in_front(program: Path, tmp_path: Path) -> None:
     assert run(*install, "--remove").returncode == 0
     assert [path.name for path in site.iterdir()] == ["torchgen"]
     assert original.read_text() == "print('original')\n"
+
+
+def test_an_installation_is_whole_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever step fails for lack of room, the folder is as it was, and nothing is left beside it."""
+    site = tmp_path / "site"
+    site.mkdir()
+    words = ["--target", str(site)]
+    assert install.main([*words, "--in-front"]) == 0
+    (site / "opwright_torchgen" / "__pycache__").mkdir()
+    (site / "opwright_torchgen" / "torchgen" / "__pycache__").mkdir()
+    before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    rename = os.rename
+    for failing in (1, 2, 3):
+        calls: list[str] = []
+
+        def fail(source: str, target: str, *, _calls: list[str] = calls, _failing: int = failing) -> None:
+            _calls.append(target)
+            if len(_calls) == _failing:
+                raise OSError(errno.ENOSPC, "No space left on device", target)
+            rename(source, target)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "rename", fail)
+            with pytest.raises(SystemExit):
+                install.main(words)
+        assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+        assert sorted(path.name for path in site.iterdir()) == ["opwright_torchgen", "opwright_torchgen.pth"]
+    assert install.main(words) == 0
+    assert [path.name for path in site.iterdir()] == ["torchgen"]
+    assert install.main([*words, "--remove"]) == 0
+    assert not list(site.iterdir())
+
+
+def test_links_and_missing_parts_of_an_installation(tmp_path: Path) -> None:
+    """A linked package is somebody else's, and what is missing already does not stop `--remove`."""
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    site.mkdir()
+    elsewhere.mkdir()
+    assert install.main(["--target", str(elsewhere)]) == 0
+    (site / "torchgen").symlink_to(elsewhere / "torchgen")
+    with pytest.raises(SystemExit):
+        install.main(["--target", str(site)])
+    assert install.main(["--target", str(site), "--remove"]) == 0
+    assert (elsewhere / "torchgen" / "__init__.py").exists()
+    assert install.main(["--target", str(site), "--in-front"]) == 0
+    (site / "opwright_torchgen.pth").unlink()
+    assert install.main(["--target", str(site), "--remove"]) == 0
+    assert [path.name for path in site.iterdir()] == ["torchgen"]
 
 
 def test_programs_end_as_without_the_hook(tmp_path: Path) -> None:

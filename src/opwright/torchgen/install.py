@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
-from opwright.files.writer import write_file
+from opwright.files.staging import staging_name
+from opwright.files.user_files import UserFiles
+from opwright.files.writer import write_fault
 from opwright.source.diagnostic import Fault
 from opwright.source.terminal import tell
 from opwright.torchgen.forwarding import MARK, PACKAGE, module_file, offered_modules
@@ -39,28 +41,61 @@ def _is_own(folder: str) -> bool:
         return False
 
 
-def _remove(site: str) -> list[str]:
-    """Remove what is there, and give its paths."""
+def _own_places(site: str) -> list[str]:
+    """What this program wrote, as far as it is there. A link is somebody else's."""
     front = os.path.join(site, _FRONT)
-    removed = [path for path in (os.path.join(site, PACKAGE), os.path.join(front, PACKAGE)) if _is_own(path)]
-    for path in removed:
-        shutil.rmtree(path)
-    if os.path.join(front, PACKAGE) in removed:
-        os.remove(os.path.join(site, _PATH_FILE))
-        os.rmdir(front)
-    return removed
+    packages = [os.path.join(site, PACKAGE), os.path.join(front, PACKAGE)]
+    own = [path for path in packages if not os.path.islink(path) and not os.path.islink(front) and _is_own(path)]
+    if packages[1] in own:
+        # Python writes a folder of its own beside modules.
+        own[-1:] = [front] if set(os.listdir(front)) <= {PACKAGE, "__pycache__"} else own[-1:]
+        own += [path for path in (os.path.join(site, _PATH_FILE),) if os.path.isfile(path)]
+    return own
 
 
-def _write(site: str, *, in_front: bool) -> str:
-    """Write the package, and give its path."""
-    home = os.path.join(site, _FRONT) if in_front else site
+def _files(*, in_front: bool) -> Iterator[tuple[str, str]]:
+    """The paths of the files of the package below site-packages, with their texts."""
+    home = _FRONT if in_front else ""
     for name, is_package in offered_modules().items():
         path = os.path.join(home, *name.split("."))
-        write_file(os.path.join(path, "__init__.py") if is_package else f"{path}.py", module_file(name).encode())
+        yield os.path.join(path, "__init__.py") if is_package else f"{path}.py", module_file(name)
     if in_front:
-        line = f"import os, sys; sys.path.insert(0, os.path.join(sitedir, {_FRONT!r}))\n"
-        write_file(os.path.join(site, _PATH_FILE), line.encode())
-    return os.path.join(home, PACKAGE)
+        yield _PATH_FILE, f"import os, sys; sys.path.insert(0, os.path.join(sitedir, {_FRONT!r}))\n"
+
+
+def _replace(site: str, old: Sequence[str], files: Iterable[tuple[str, str]]) -> None:
+    """Take away what is there and put files in place, or do neither. Raises Fault.
+
+    The files are written beside first, and the next run removes what a killed one left there.
+    """
+    with UserFiles() as user_files:
+        staging = os.path.join(site, staging_name())
+        user_files.journal.add_staging(staging)
+        moved: list[tuple[str, str]] = []
+        try:
+            os.makedirs(os.path.join(staging, "old"))
+            new = os.path.join(staging, "new")
+            for path, text in files:
+                os.makedirs(os.path.dirname(os.path.join(new, path)), exist_ok=True)
+                with open(os.path.join(new, path), "x", encoding="utf-8", newline="") as stream:
+                    stream.write(text)
+            pairs = [(path, os.path.join(staging, "old", str(number))) for number, path in enumerate(old)]
+            pairs += [(os.path.join(new, name), os.path.join(site, name)) for name in sorted(_entries(new))]
+            for source, target in pairs:
+                os.rename(source, target)
+                moved.append((source, target))
+        except BaseException as error:
+            for source, target in reversed(moved):
+                os.rename(target, source)
+            if isinstance(error, OSError):
+                raise write_fault(error.filename or site, error) from None
+            raise
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _entries(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,18 +106,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     package = os.path.join(site, PACKAGE)
     if not os.path.isdir(site):
         parser.error(f"there is no folder `{site}`")
+    own = _own_places(site)
     if arguments.remove:
-        removed = _remove(site)
+        removed = [path for path in own if not path.endswith(_PATH_FILE)]
+        if own:
+            _run(parser, lambda: _replace(site, own, ()))
         tell(*[f"removed {path}" for path in removed] or [f"nothing to remove in {site}"])
         return 0
-    if os.path.exists(package) and not _is_own(package) and not arguments.in_front:
+    if os.path.lexists(package) and package not in own and not arguments.in_front:
         parser.error(f"`{package}` belongs to an installed PyTorch; say --in-front to come before it")
+    _run(parser, lambda: _replace(site, own, _files(in_front=arguments.in_front)))
+    tell(f"wrote {os.path.join(site, _FRONT, PACKAGE) if arguments.in_front else package}")
+    return 0
+
+
+def _run(parser: Parser, action: Callable[[], None]) -> None:
     try:
-        _remove(site)
-        tell(f"wrote {_write(site, in_front=arguments.in_front)}")
+        action()
     except Fault as fault:
         parser.error(str(fault))
-    return 0
 
 
 if __name__ == "__main__":
