@@ -99,7 +99,7 @@ def _check_yaml(text: str, path: str) -> None:
     text.encode()
 
 
-def import_cpp(text: str, sink: Diagnostics) -> object:
+def import_cpp(text: str, sink: Diagnostics) -> None:
     """Import a C++ source as a library, with derivatives."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ops.cpp"
@@ -114,7 +114,7 @@ def import_npu(text: str, sink: Diagnostics) -> object:
     return imported
 
 
-def import_python(text: str, sink: Diagnostics) -> object:
+def import_python(text: str, sink: Diagnostics) -> None:
     """Import a Python source."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ops.py"
