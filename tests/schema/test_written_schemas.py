@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 
 import pytest
+import torch
 
 import opwright
+from opwright import DefaultValue, NamedConstant
 from opwright.schema import normal_form
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_schema, read_written_schema
-from tests.schema.written_texts import WrittenTexts, difference, texts_of_parts
+from tests.schema.written_texts import DEFAULTS, WrittenTexts, difference, texts_of_parts
 
 #: Schemas with their normal form, their kind, and whether they keep the rules of PyTorch's own files.
 FORMS = [
@@ -107,3 +112,38 @@ def test_a_text_without_parts_is_a_fault(text: str) -> None:
     with pytest.raises(SchemaFault) as caught:
         read_written_schema(f"acme::{text}", len("acme::"))
     assert caught.value.start == len("acme::")
+
+
+def accepted_defaults() -> Iterator[tuple[str, object]]:
+    """Arguments of each type with each default that the dispatcher takes, and the value that it passes then."""
+    types = [row.name for row in BASE_TYPE_ROWS if row.in_dispatcher]
+    for type, suffix, default in itertools.product(types, ("", "?", "[]", "[3]"), DEFAULTS):
+        text = f"{type}{suffix} x={default}"
+        try:
+            (argument,) = torch._C.parse_schema(f"f({text}) -> ()", allow_typevars=False).arguments
+            read_written_schema(f"f({text}) -> ()")
+        except (RuntimeError, ValueError, IndexError, SchemaFault):
+            continue
+        yield text, argument.default_value
+
+
+def _number(value: DefaultValue) -> object:
+    """A value as the dispatcher has it: constants are numbers, and devices are devices."""
+    if isinstance(value, tuple):
+        return [_number(item) for item in value]
+    if not isinstance(value, NamedConstant):
+        return value
+    type = "int" if value.name == "Mean" else "ScalarType"
+    return torch._C.parse_schema(f"f({type} x={value.name}) -> ()").arguments[0].default_value
+
+
+def test_defaults_have_the_values_that_the_dispatcher_passes() -> None:
+    """Each default that the dispatcher takes has its value, be it a value of the type or not."""
+    compared = 0
+    for text, wanted in accepted_defaults():
+        (argument,) = read_written_schema(f"f({text}) -> ()").arguments.all
+        value = _number(argument.default_value)
+        wanted = str(wanted) if isinstance(wanted, torch.device) else wanted
+        assert value == wanted, text
+        compared += 1
+    assert compared > 300

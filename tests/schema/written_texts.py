@@ -35,7 +35,7 @@ _ANNOTATIONS: Final = (
     "!", "!", "(a!)", "(a)", "(b!)", "(a|b)", "(a -> *)", "(*)", "(a! -> a|b)", "(out!)", "( a ! )", "(A)", "()", "(a",
     "(for!)", "(a|a)", "(*|a)",
 )  # fmt: skip
-_DEFAULTS: Final = (
+DEFAULTS: Final = (
     "None", "1", "-1", "0", "007", "- 3", "1.", "1.5", ".5", "1e3", "-2.5e-3", "True", "False", '"a"', "'b, c'", "[]",
     "[1, 2]", "[ 1,2 ]", "[True]", "[1.5]", "[1j]", "1j", "-2.5j", "float", "long", "half", "int32", "Mean", "strided",
     "contiguous_format", "preserve_format", '"cpu"', '"cuda:1"', '"nope"', "{}", "inf", "nan", "true", "x", "",
@@ -97,7 +97,7 @@ class WrittenTexts:
         return f"{name}{annotation}{self._common(_SUFFIXES, 8)}{container}"
 
     def _argument(self) -> str:
-        default = f"{self._one(('=', ' = '))}{self._one(_DEFAULTS)}" if self._random.random() < 0.2 else ""
+        default = f"{self._one(('=', ' = '))}{self._one(DEFAULTS)}" if self._random.random() < 0.2 else ""
         return f"{self._type()} {self._common(_ARGUMENTS, 6)}{self._random.randrange(9)}{default}"
 
     def _schema(self) -> str:
@@ -137,7 +137,7 @@ def texts_of_parts() -> Iterator[str]:
         bare = held.rstrip("[2]?")
         yield f"f({bare}{annotation}{held.removeprefix(bare)} x) -> {bare}{annotation}"
         yield f"f({held}{annotation} x, {held}(a!) y) -> ()"
-    defaults = dict.fromkeys(_DEFAULTS)
+    defaults = dict.fromkeys(DEFAULTS)
     for type, suffix, default in itertools.product(types, ("", "?", "[]", "[2]"), defaults):
         # Of a number that is not complex, the dispatcher takes the last character for `j`.
         if (type, default) != ("complex", "[1.5]"):

@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from opwright.bindings.fields import FORMAT, KIND
 from opwright.convention import public_api, shared_types
-from opwright.convention.defaults import default_expression
+from opwright.convention.defaults import cpp_default
 from opwright.convention.public_api import CppSignature
 from opwright.convention.python.bound import TENSOR_METHODS
 from opwright.convention.python.hints import HintedParameter, Hints
@@ -89,10 +89,9 @@ def binding_data(function: NativeFunction, job: Job, docstrings: Mapping[str, Js
 def _arguments(function: NativeFunction, records: Iterable[dict[str, JsonValue]]) -> JsonValue:
     """The records of the arguments, with their defaults in C++."""
     return [
-        record
-        if argument.default is None
-        else {**record, "cpp_default": default_expression(argument.default, argument.type, symint=False)}
+        record if default is None else {**record, "cpp_default": default}
         for record, argument in zip(records, function.arguments.all, strict=True)
+        for default in (cpp_default(argument, symint=False),)
     ]
 
 

@@ -6,8 +6,10 @@ from functools import cache
 from typing import Final
 
 from opwright.convention.shared_types import held_type, is_held_list
-from opwright.schema.defaults import DTYPES
-from opwright.schema.types import BaseType, ListType, OptionalType, Type
+from opwright.schema.base_types import BASE_TYPE_ROWS
+from opwright.schema.defaults import DTYPES, is_default
+from opwright.schema.function import Argument
+from opwright.schema.types import BOOL, SCALAR, TENSOR, BaseType, ListType, OptionalType, Type
 
 #: Constants of the schema language and their C++ spelling.
 WORDS: Final = {
@@ -34,6 +36,70 @@ def default_expression(text: str, type: Type, *, symint: bool) -> str:
     return _expression(text, type, symint)
 
 
+#: Type -> the words that have a form in C++.
+_WORDS: Final = {row.name: row.words for row in BASE_TYPE_ROWS}
+
+
+def has_cpp_form(type: Type, default: str) -> bool:
+    """Whether the default of a type can be written in C++. Few words can, and none inside a list.
+
+    >>> from opwright.schema import parse_type
+    >>> has_cpp_form(parse_type("ScalarType"), "long"), has_cpp_form(parse_type("ScalarType"), "float")
+    (True, False)
+    >>> has_cpp_form(parse_type("int[2]"), "[0,1]"), has_cpp_form(parse_type("bool[2]"), "[True,False]")
+    (True, False)
+    """
+    if isinstance(type, OptionalType):
+        return default == "None" or has_cpp_form(type.elem, default)
+    if isinstance(type, ListType):
+        if default[:1] not in ("[", "{"):
+            return type.elem.text != "bool" and has_cpp_form(type.elem, default)
+        items = [item.strip() for item in default[1:-1].split(",") if item.strip()]
+        return all(not item[0].isalpha() and item[0] != "'" and has_cpp_form(type.elem, item) for item in items)
+    if default[:1] in ("'", '"'):
+        return type.text == "str"
+    is_word = default[:1].isalpha() or default[:1] == "_" or default in ("-inf", "-nan")
+    # A qualified name is C++ already.
+    return not is_word or default in _WORDS.get(type.text, ()) or "::" in default
+
+
+@cache
+def cpp_default(argument: Argument, *, symint: bool) -> str | None:
+    """The C++ expression of an argument's default; None without a default, and for one that C++ has no expression of.
+
+    Those of PyTorch's own files all have one. PyTorch's dispatcher takes others too.
+
+    >>> from opwright.schema.parser import read_written_schema
+    >>> schema = read_written_schema("f(Device where='cpu', Tensor bias=None, int n=None) -> ()")
+    >>> [cpp_default(argument, symint=False) for argument in schema.arguments.all]
+    ['at::Device("cpu")', '{}', None]
+    """
+    if argument.default is None or not _has_expression(argument.type, argument.default):
+        return None
+    return default_expression(argument.default, argument.type, symint=symint)
+
+
+def _has_expression(type: Type, default: str) -> bool:
+    """Whether a default is a value of its type that C++ can say, a dtype, or a number that C++ makes a value."""
+    plain = type.elem if isinstance(type, OptionalType) else type
+    if default == "None":
+        return type is not plain or plain is TENSOR
+    if plain.text in ("int", "float", "bool") and is_default(SCALAR, default):
+        return True
+    if plain.text == "ScalarType" and (default in DTYPES or default.isdigit()):
+        return True
+    if default == "strided" and plain.text == "Layout":
+        return True
+    if not is_default(type, default):
+        return False
+    if isinstance(plain, ListType) and is_held_list(plain):
+        return True
+    if isinstance(plain, ListType) and plain.elem is BOOL:
+        # An array in C++ would have other items than the list.
+        return default[:1] != "[" or default.count(",") + 1 == plain.size
+    return has_cpp_form(type, default) or (plain.text == "Device" and default[:1] in ("'", '"'))
+
+
 @cache
 def _expression(text: str, type: Type, symint: bool) -> str:
     if isinstance(type, OptionalType):
@@ -51,8 +117,12 @@ def _expression(text: str, type: Type, symint: bool) -> str:
             return "{" + text[1:-1] + "}"
         if symint and type.elem.text == "SymInt" and text not in WORDS:
             return f"c10::SymInt({text})"
-    if isinstance(type, BaseType) and type.name == "str":
-        return _string(text)
+    if isinstance(type, BaseType) and type.name in ("str", "Device") and text[:1] in ("'", '"'):
+        return _string(text) if type.name == "str" else f"at::Device({_string(text)})"
+    if type is TENSOR and text == "None":
+        return "{}"
+    if type.text == "Layout" and text == "strided":
+        return "at::kStrided"
     if type.text == "ScalarType" and text != "long":
         return f"at::ScalarType::{DTYPES[text]}" if text in DTYPES else f"static_cast<at::ScalarType>({text})"
     if type.text == "complex" and text.endswith("j"):

@@ -10,7 +10,7 @@ from typing import Final
 
 from opwright.convention import shared_types
 from opwright.convention.caching import Bindings, per_function
-from opwright.convention.defaults import default_expression
+from opwright.convention.defaults import cpp_default
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, with_valid_defaults
 from opwright.cpp.c_types import CType
@@ -46,9 +46,7 @@ def _bindings(symint: bool, style: TypeStyle, keeps_default: bool) -> Bindings:
     """The parameters by argument."""
 
     def make(argument: Argument) -> Binding:
-        default = None
-        if keeps_default and argument.default is not None:
-            default = default_expression(argument.default, argument.type, symint=symint)
+        default = cpp_default(argument, symint=symint) if keeps_default else None
         type = argument_type(argument, symint=symint, style=style)
         return Binding(argument.name, argument.name, type, argument, default)
 

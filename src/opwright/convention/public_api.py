@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.convention import shared_types
 from opwright.convention.caching import Bindings, per_function
-from opwright.convention.defaults import default_expression
+from opwright.convention.defaults import cpp_default
 from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, with_valid_defaults
 from opwright.cpp.c_types import CType
@@ -65,9 +65,7 @@ def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeSt
 @cache
 def _bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
     def make(argument: Argument) -> Binding:
-        default = None
-        if keeps_default and argument.default is not None:
-            default = default_expression(argument.default, argument.type, symint=symint)
+        default = cpp_default(argument, symint=symint) if keeps_default else None
         redundant = beside_options and argument.name == "memory_format"
         role = POSSIBLY_REDUNDANT_MEMORY_FORMAT if redundant else argument.name
         return Binding(argument.name, role, argument_type(argument, symint=symint, style=style), argument, default)

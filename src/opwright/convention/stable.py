@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright.convention import public_api
 from opwright.convention.caching import per_function
-from opwright.convention.defaults import default_expression
+from opwright.convention.defaults import cpp_default
 from opwright.convention.native import name
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, with_valid_defaults
@@ -62,7 +62,7 @@ _GENERATORS_SINCE: Final = (2, 13)
 _TAGS_BY_FORM: Final = frozenset(("inplace", "out", "generated"))
 
 #: The namespaces of names in defaults, which stable headers have elsewhere.
-_NATIVE_NAMES: Final = lazy_pattern(r"\b(?:at|c10)::(?=ScalarType|MemoryFormat)")
+_NATIVE_NAMES: Final = lazy_pattern(r"\b(?:at|c10)::(?=ScalarType|MemoryFormat|Layout)")
 #: A list that the dispatcher of the native interface holds, with its items.
 _HELD_LIST: Final = lazy_pattern(r"^c10::List<.*>\(\{?(.*?)\}?\)$")
 
@@ -238,14 +238,20 @@ def default_text(argument: Argument) -> str:
     >>> [default_text(argument) for argument in schema.arguments.all]
     ['{true, false}', '{{3}}']
     """
-    if argument.default is None:
+    text = cpp_default(argument, symint=False)
+    if text is None or argument.type.text == "Tensor":
         return ""
     if argument.default == "None":
         return "std::nullopt"
-    text = default_expression(argument.default, argument.type, symint=False)
+    if argument.type.innermost.text == "Device":
+        return ""
     if isinstance(argument.type, OptionalType) and isinstance(argument.type.elem, ListType):
         text = f"{{{{{text}}}}}"
-    text = _HELD_LIST.sub(r"{\1}", text).replace("at::kLong", "at::ScalarType::Long")
+    text = (
+        _HELD_LIST.sub(r"{\1}", text)
+        .replace("at::kLong", "at::ScalarType::Long")
+        .replace("at::kStrided", "at::Layout::Strided")
+    )
     return _NATIVE_NAMES.sub("torch::headeronly::", text.replace("at::Reduction::Mean", "1"))
 
 

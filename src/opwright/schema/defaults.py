@@ -140,8 +140,10 @@ def default_value(type: Type, text: str) -> DefaultValue:
     >>> default_value(parse_type("ScalarType?"), "long")
     NamedConstant('long')
     """
+    if text == "None":
+        return None
     if isinstance(type, OptionalType):
-        return None if text == "None" else default_value(type.elem, text)
+        return default_value(type.elem, text)
     if not isinstance(type, ListType):
         return _item_value(type, text)
     if text[:1] in ("[", "{"):
@@ -152,16 +154,19 @@ def default_value(type: Type, text: str) -> DefaultValue:
 
 
 def _item_value(type: Type, text: str) -> DefaultItem:
-    """The value of a default that is not a list."""
-    match _kind(type):
+    """The value of a default that is not a list. The dispatcher takes texts that are no values of their type."""
+    kind = _kind(type)
+    if _FORMS[kind].fullmatch(text) is None:
+        return _foreign_value(text)
+    match kind:
         case "integer" | "reduction":
             return REDUCTIONS[text] if text in REDUCTIONS else _integer(text)
         case "number":
-            return float(text if text not in ("True", "False") else text == "True")
+            return float(text)
         case "complex":
             return complex(text)
         case "boolean":
-            return text == "True" or text.strip("-0.") not in ("", "False")
+            return text == "True"
         case "scalar":
             return _scalar(text)
         case "undefined":
@@ -169,17 +174,27 @@ def _item_value(type: Type, text: str) -> DefaultItem:
     return _string(text) if text[:1] in ("'", '"') else NamedConstant(text)
 
 
+def _foreign_value(text: str) -> DefaultItem:
+    """The value of a default that is none of its type, which the dispatcher passes as it is."""
+    if text == "None":
+        return None
+    if text[:1] in ("'", '"'):
+        return _string(text)
+    if text in REDUCTIONS:
+        return REDUCTIONS[text]
+    if text[:1].isalpha() and text not in _WORDS:
+        return NamedConstant(text)
+    return complex(text) if text.endswith("j") else _scalar(text)
+
+
 def _integer(text: str) -> int:
-    if _INTEGER_FORM.fullmatch(text) is None:
-        # The dispatcher takes other numbers too, and truth values.
-        return int(text == "True" if text in ("True", "False") else float(text))
     return int(text, 16 if "x" in text.lower() else 10)
 
 
 def _scalar(text: str) -> DefaultItem:
     if text in ("True", "False"):
         return text == "True"
-    return _integer(text) if re.fullmatch(_INTEGER, text) else float(text)
+    return _integer(text) if _INTEGER_FORM.fullmatch(text) else float(text)
 
 
 _ESCAPED: Final = lazy_pattern(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")

@@ -42,13 +42,14 @@ Tensor abs_of(const Tensor& self) {
   return self + 0;
 }
 
-std::tuple<Tensor, Tensor> exact(
-    const Tensor& self, int64_t n, int64_t m, double f, bool b, at::ScalarType t, at::IntArrayRef ns,
+std::tuple<Tensor, Tensor> exact_symint(
+    const Tensor& self, int64_t n, c10::SymInt m, double f, bool b, at::ScalarType t, at::IntArrayRef ns,
     at::ArrayRef<double> fs, std::array<bool, 2> bs, std::optional<int64_t> on, std::optional<double> of,
     std::optional<at::Layout> layout, std::optional<at::MemoryFormat> format) {
   std::vector<Tensor> ints, floats;
   const int64_t given = layout.has_value() * 2 + format.has_value();
-  for (const int64_t value : {n, m, int64_t(b), int64_t(t), int64_t(bs[0]), int64_t(bs[1]), on.value_or(-1), given}) {
+  ints.push_back(self.new_full({}, at::Scalar(m), at::kLong));
+  for (const int64_t value : {n, int64_t(b), int64_t(t), int64_t(bs[0]), int64_t(bs[1]), on.value_or(-1), given}) {
     ints.push_back(self.new_full({}, value, at::kLong));
   }
   for (const int64_t value : ns) {

@@ -6,7 +6,8 @@ import keyword
 from functools import cache
 from typing import Final
 
-from opwright.convention.shared_types import has_cpp_type, is_held_list
+from opwright.convention.defaults import has_cpp_form
+from opwright.convention.shared_types import has_cpp_type
 from opwright.dialects.native_functions.entry_builder import (
     EntryBuilder,
     argument_span,
@@ -20,11 +21,10 @@ from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
-from opwright.schema.base_types import BASE_TYPE_ROWS, LEARNED_TYPES, row_help
-from opwright.schema.defaults import DTYPES, is_default
+from opwright.schema.base_types import LEARNED_TYPES, row_help
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 from opwright.schema.tag_rules import TAG_RULES
-from opwright.schema.types import SCALAR, SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
+from opwright.schema.types import SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Scalar, Sequence
@@ -100,9 +100,9 @@ def missing_form(schema: FunctionSchema) -> str:
     >>> missing_form(read_written_schema("f(Future(Tensor) x) -> ()"))
     '`Future(Tensor) x` has no form in C++'
     """
-    arguments, defaults = _arguments_without_form(schema.arguments, False)
+    arguments, _ = _arguments_without_form(schema.arguments, False)
     returns = [schema.returns[index].text for index in _returns_without_form(schema.returns, False)]
-    texts = [*[argument.text for argument in arguments], *[argument.text for argument in defaults], *returns]
+    texts = [*[argument.text for argument in arguments], *returns]
     return f"`{texts[0]}` has no form in C++" if texts else ""
 
 
@@ -124,65 +124,25 @@ def _type_help(type: Type) -> str:
 # The same lists of arguments and returns occur in many entries.
 @cache
 def _arguments_without_form(arguments: Arguments, is_strict: bool) -> tuple[list[Argument], list[Argument]]:
-    """The arguments whose type has no form in C++, and those whose default has none."""
+    """The arguments whose type has no form in C++, and those whose default needs one and has none."""
     without_form = [argument for argument in arguments.all if not is_argument_type(argument.type, is_strict=is_strict)]
     return (
         without_form,
         [
             argument
             for argument in arguments.all
-            if argument.default is not None
+            if is_strict
+            and argument.default is not None
             and argument not in without_form
-            and not (has_cpp_form(argument.type, argument.default) if is_strict else _is_written_in_cpp(argument))
+            and not has_cpp_form(argument.type, argument.default)
         ],
     )
-
-
-def _is_written_in_cpp(argument: Argument) -> bool:
-    """Whether C++ can say a default of a library: a value of the type, a dtype, or a number that C++ makes a value."""
-    type, default = argument.type, argument.default
-    assert default is not None, "an argument with a default"
-    plain = type.elem if isinstance(type, OptionalType) else type
-    if plain.text == "ScalarType" and default != "None":
-        return default in DTYPES or default.isdigit()
-    if plain.text in ("int", "float", "bool") and is_default(SCALAR, default):
-        return True
-    if isinstance(plain, ListType) and is_held_list(plain):
-        return default == "None" or is_default(plain, default)
-    return is_default(type, default) and has_cpp_form(type, default)
 
 
 @cache
 def _returns_without_form(returns: tuple[Return, ...], is_strict: bool) -> list[int]:
     """The indices of the returns whose type cannot be returned in C++."""
     return [index for index, result in enumerate(returns) if not is_return_type(result.type, is_strict=is_strict)]
-
-
-#: Type -> the words that have a form in C++.
-_WORDS: Final = {row.name: row.words for row in BASE_TYPE_ROWS}
-
-
-def has_cpp_form(type: Type, default: str) -> bool:
-    """Whether the default of a type can be written in C++. Few words can, and none inside a list.
-
-    >>> from opwright.schema import parse_type
-    >>> has_cpp_form(parse_type("ScalarType"), "long"), has_cpp_form(parse_type("ScalarType"), "float")
-    (True, False)
-    >>> has_cpp_form(parse_type("int[2]"), "[0,1]"), has_cpp_form(parse_type("bool[2]"), "[True,False]")
-    (True, False)
-    """
-    if isinstance(type, OptionalType):
-        return default == "None" or has_cpp_form(type.elem, default)
-    if isinstance(type, ListType):
-        if default[:1] not in ("[", "{"):
-            return type.elem.text != "bool" and has_cpp_form(type.elem, default)
-        items = [item.strip() for item in default[1:-1].split(",") if item.strip()]
-        return all(not item[0].isalpha() and item[0] != "'" and has_cpp_form(type.elem, item) for item in items)
-    if default[:1] in ("'", '"'):
-        return type.text == "str"
-    is_word = default[:1].isalpha() or default[:1] == "_" or default in ("-inf", "-nan")
-    # A qualified name is C++ already.
-    return not is_word or default in _WORDS.get(type.text, ()) or "::" in default
 
 
 def _has_form(type: Type, is_strict: bool) -> bool:

@@ -325,8 +325,10 @@ def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
             help = "take `float[]`, or write a kernel for each overload"
             sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
         if has_listed_values(argument.type):
-            message = f"PyTorch's dispatcher cannot hold the values of `{argument.type}`"
-            help = "take `Scalar[]`" if "Scalar" in argument.type.text else "take `int[]` or `SymInt[]`"
+            message = f"generated C++ cannot call an operator with `{argument.type}`, which PyTorch's dispatcher holds"
+            help = "take `int[]` or `SymInt[]`, or register this operator by hand"
+            if "Scalar" in argument.type.text:
+                help = "take `Scalar[]`, or register this operator by hand"
             sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
 
 

@@ -22,8 +22,9 @@ _HELD: Final = lazy_pattern(r"c10::(?:Dict|IValue|complex|List<(?!::std::optiona
 
 
 def _type_headers(text: str) -> list[str]:
-    """The headers with the types of values that the dispatcher holds, if a text has them."""
-    return ["ATen/core/ivalue.h"] if _HELD.search(text) else []
+    """The headers with the types of values that the dispatcher holds, and with reductions, if a text has them."""
+    headers = ["ATen/core/Reduction.h"] if "at::Reduction::" in text else []
+    return [*headers, "ATen/core/ivalue.h"] if _HELD.search(text) else headers
 
 
 def _guarded_texts(part: LibraryPart, lines_of: Callable[[LibraryPart], Iterable[str]]) -> str:
@@ -39,7 +40,7 @@ def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
     return {
         "export": library.export,
         "namespace": library.namespace,
-        "includes": list(map(include_line, _type_headers(classes))),
+        "includes": list(map(include_line, _type_headers(f"{classes}{definitions}"))),
         "classes": enclose(library.operators, cpp_text(classes)),
         "functions": enclose(library.api, definitions),
     }

@@ -166,7 +166,7 @@ def _check_group(function: NativeFunction, sink: Diagnostics) -> None:
 
 
 def has_listed_values(type: Type) -> bool:
-    """Whether values of a type are in a list that PyTorch's dispatcher cannot hold.
+    """Whether values of a type are in a list with which generated C++ cannot call an operator.
 
     Those are lists of indices, and of symbols or scalars that are not in the list themselves.
 
