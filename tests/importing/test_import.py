@@ -308,9 +308,9 @@ def test_a_kernel_for_several_keys(library: Path) -> None:
 
 def test_kernels_and_callers_are_told_apart(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where a kernel has the C++ name of an operator, functions for callers are in another namespace."""
-    Path("shift.h").write_text("namespace acme { at::Tensor shift(at::Tensor x, int64_t by); }\n")
+    Path("shift.h").write_text("namespace acme { void shift(at::Tensor x, at::Tensor y); }\n")
     Path("shift.cpp").write_text(
-        '#include "shift.h"\nTORCH_LIBRARY(acme, m) {\n  m.def("shift(Tensor x, int by) -> Tensor");\n'
+        '#include "shift.h"\nTORCH_LIBRARY(acme, m) {\n  m.def("shift(Tensor x, Tensor(a!) y) -> ()");\n'
         '  m.impl("shift", torch::kCPU, &acme::shift);\n}\n'
     )
     assert imported("shift.cpp") == 0

@@ -221,3 +221,60 @@ def test_other_types_are_refused(
     assert "`x` as `double`" in errors[0]
     if "g++" in program or "c++" in program:
         assert "int64_t(float*)" in done.stderr.replace("long int", "int64_t")
+
+
+#: Each type of schemas with types of C++ in which PyTorch passes it on the stack, and those in which it cannot.
+NATIVE = [
+    ("Tensor", ["at::Tensor", "const at::Tensor&", "torch::Tensor"], ["int64_t", "std::vector<at::Tensor>"]),
+    ("Tensor?", ["std::optional<at::Tensor>", "const std::optional<at::Tensor>&"], ["const at::Tensor&"]),
+    ("Tensor[]", ["at::TensorList", "std::vector<at::Tensor>", "at::ITensorListRef"], ["at::Tensor"]),
+    ("int", ["int64_t", "c10::SymInt", "const c10::SymInt&"], ["double", "int", "bool"]),
+    ("SymInt", ["c10::SymInt", "const c10::SymInt&", "int64_t"], ["std::optional<int64_t>"]),
+    ("int[]", ["at::IntArrayRef", "std::vector<int64_t>", "const std::vector<int64_t>&"], ["std::vector<int>"]),
+    ("SymInt[]?", ["at::OptionalSymIntArrayRef", "at::OptionalIntArrayRef"], ["at::IntArrayRef"]),
+    ("float", ["double"], ["float", "int64_t"]),
+    ("float?", ["std::optional<double>"], ["double", "std::optional<float>"]),
+    ("bool[2]", ["std::array<bool, 2>"], ["std::array<int64_t, 2>"]),
+    ("str", ["std::string", "const std::string&", "std::string_view"], ["int64_t"]),
+    ("ScalarType", ["at::ScalarType", "int64_t"], ["std::string"]),
+    ("Scalar", ["const at::Scalar&", "at::Scalar"], ["double"]),
+    ("Device", ["at::Device"], ["std::string"]),
+]
+
+
+@pytest.mark.thorough
+def test_native_types_are_compared(
+    program: str, torch: ModuleType, tmp_path: Path, generate_library: GenerateLibrary
+) -> None:
+    """Without the stable API, types that PyTorch cannot take from its stack, and other numbers of them, are refused."""
+    rows = [(schema, type, False) for schema, right, _ in NATIVE for type in right]
+    rows += [(schema, type, True) for schema, _, wrong in NATIVE for type in wrong]
+    schemas = [f"f_{number}({schema} x) -> int" for number, (schema, _, _) in enumerate(rows)]
+    kernels = [f"int64_t f_{number}({type} x);" for number, (_, type, _) in enumerate(rows)]
+    schemas += [
+        "few(int a, int b) -> int",
+        "result(int a) -> float",
+        "results(int a) -> (int, int)",
+        "none(int a) -> ()",
+    ]
+    kernels += ["int64_t few(int64_t a);", "int64_t result(int64_t a);", "int64_t results(int64_t a);"]
+    kernels += ["int64_t none(int64_t a);"]
+    schemas += ["pair(int a) -> (int, float)", "out(Tensor(a!) x) -> Tensor(a!)", "nothing() -> ()"]
+    kernels += [
+        "std::tuple<int64_t, double> pair(int64_t);",
+        "at::Tensor& out(at::Tensor& x);",
+        "void nothing() noexcept;",
+    ]
+    out = generate_library(library_text(schemas).replace("abi: stable\n", ""))
+    (tmp_path / "mine.h").write_text(
+        "#pragma once\n#include <torch/library.h>\nnamespace mine {\n" + "\n".join(kernels) + "}\n"
+    )
+    compiler = Compiler(program, tmp_path, [out / "include", INCLUDE, tmp_path])
+    source = out / "src/declaredly/register_0.cpp"
+    # What c10 refuses as well is an error of its own behind ours.
+    done = subprocess.run(
+        [program, *compiler.flags(), "-fsyntax-only", str(source)], capture_output=True, text=True, check=False
+    )
+    told = re.findall(r"the kernel `mine::(\w+)` of `declaredly::\1` must (?:take|give)", done.stderr)
+    refused = [f"f_{number}" for number, (_, _, is_wrong) in enumerate(rows) if is_wrong]
+    assert sorted(set(told)) == sorted([*refused, "few", "result", "results", "none"])

@@ -61,7 +61,10 @@ _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "
 _RAW: Final = re.compile(r'\w*"([^(]*)\((.*)\)\1"', re.DOTALL)
 #: How generated code passes a kernel of an author.
 _OWN_SIGNATURE: Final = re.compile(r"::opwright::own_signature<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)>")
-_DECLARED_KERNEL: Final = re.compile(r"&::opwright::declared_kernel<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?")
+#: The same with further arguments of the template, of which a reader of calls sees the first alone.
+_DECLARED_KERNEL: Final = re.compile(
+    r"(?:&::opwright::declared_kernel|::opwright::checked_own_signature)<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?"
+)
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
 #: Declarations of one name that are remembered.

@@ -232,7 +232,7 @@ def _range_text(lines: Sequence[int]) -> str:
 #: Tags that follow from the name or the kind of an operator.
 _IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
 #: The kernels of authors in generated code; all others are generated.
-_OWN: Final = re.compile(r"own_signature<&::([\w:]+)>")
+_OWN: Final = re.compile(r"own_signature<&::([\w:]+)[>,]")
 
 
 class RegistrationComparison(NamedTuple):

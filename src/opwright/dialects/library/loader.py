@@ -238,7 +238,7 @@ def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> 
         for name in public_api.names(function.schema)
     }
     for function in functions:
-        for kernel in _own_kernels(function):
+        for kernel in () if function.manual_kernel_registration else _own_kernels(function):
             caller = callers.get(f"{kernel.namespace}::{kernel.name}")
             if caller is None or kernel.structured:
                 continue

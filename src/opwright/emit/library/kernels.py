@@ -22,6 +22,7 @@ from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.checks import checked_kernels
+from opwright.emit.library.kernel_assertions import Expected, kernel_assertions
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
@@ -244,9 +245,10 @@ def _registered_as_declared(function: NativeFunction, backend: Backend) -> _Regi
     """A kernel with a signature of its own, after the check of its arguments, if they are checked, on the stack."""
     kernel = backend.kernels[function]
     name = qualified_name(kernel.namespace, kernel.name)
+    assertions = _own_assertions(function, name)
     check = backend.checks.get(function)
     if check is None:
-        return _Registered(function, f"::opwright::own_signature<&{name}>()")
+        return _Registered(function, f"::opwright::own_signature<&{name}>()", assertions)
     arguments = function.arguments.all
     values = [
         f"  const c10::IValue& {argument.name} = torch::jit::peek(stack, {place}, {len(arguments)});"
@@ -254,8 +256,19 @@ def _registered_as_declared(function: NativeFunction, backend: Backend) -> _Regi
         if argument.type.is_tensor_like
     ]
     checking = f"check_{function.name.unambiguous}"
-    definition = "\n".join([f"void {checking}(const torch::jit::Stack& stack) {{", *values, f"  {check}", "}"])
+    definition = "\n".join(
+        [f"void {checking}(const torch::jit::Stack& stack) {{", *values, f"  {check}", "}", assertions]
+    )
     return _Registered(function, f"::opwright::checked_own_signature<&{name}, &{checking}>()", definition)
+
+
+def _own_assertions(function: NativeFunction, kernel: str) -> str:
+    """The comparison of a kernel with a signature of its own with the schema of its operator."""
+    signature = dispatcher.signature(function)
+    arguments = tuple([(binding.name, binding.type.text) for binding in signature.bindings])
+    results, operator = signature.returns.text, f"{function.namespace}::{function.name}"
+    expected = Expected(operator, arguments, results, results, "::opwright::own")
+    return kernel_assertions(kernel, function.name.unambiguous, expected)
 
 
 def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:

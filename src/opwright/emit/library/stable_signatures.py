@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.convention import stable
+from opwright.emit.library.kernel_assertions import AS_DECLARED, Expected, kernel_assertions
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
 
@@ -12,8 +13,6 @@ __all__ = ["SIGNATURE_HEADER", "declared_check", "declared_registration"]
 
 #: What registers such kernels.
 SIGNATURE_HEADER: Final = "opwright/stable_signature.h"
-#: Stands for a type that the stable API lacks.
-_AS_DECLARED: Final = "::opwright::as_declared"
 
 
 def declared_registration(kernel: str, schema: FunctionSchema) -> str:
@@ -28,41 +27,20 @@ def declared_registration(kernel: str, schema: FunctionSchema) -> str:
 
 
 def declared_check(kernel: str, schema: FunctionSchema, operator: str, name: str) -> str:
-    """The comparison of a kernel with the schema of its operator. It is a template: compilers then show both types."""
-    arguments = schema.arguments.all
-    what = f"the kernel `{kernel[2:]}` of `{operator}` must"
-    checks = [_assertion(f"has_parameters<Kernel, {len(arguments)}>", f"{what} take {len(arguments)} arguments")]
-    for number, argument in enumerate(arguments):
-        type = _argument(argument.type)
-        if type != _AS_DECLARED:
-            message = f"{what} take `{argument.name}` as `{type}`, or as what this converts to"
-            checks.append(_assertion(f"takes<Kernel, {number}, {type}>", message))
-    results = _results(schema)
-    checks.append(_assertion(f"gives<Kernel, {results}>", f"{what} give `{_shown_results(schema)}`"))
-    return "\n".join(
-        [
-            "template <class Kernel>",
-            f"static constexpr bool {name}_fits() {{",
-            *checks,
-            "  return true;",
-            "}",
-            f"static_assert({name}_fits<decltype({kernel})>());",
-        ]
-    )
-
-
-def _assertion(condition: str, message: str) -> str:
-    return f'  static_assert(::opwright::{condition},\n      "{message}");'
+    """The comparison of a kernel with the schema of its operator."""
+    arguments = tuple([(argument.name, _argument(argument.type)) for argument in schema.arguments.all])
+    expected = Expected(operator, arguments, _results(schema), _shown_results(schema), "::opwright")
+    return kernel_assertions(kernel, name, expected)
 
 
 def _argument(type: Type) -> str:
     own = stable.argument_type(type)
-    return _AS_DECLARED if own is None else own.text
+    return AS_DECLARED if own is None else own.text
 
 
 def _result_types(schema: FunctionSchema) -> list[str]:
     types = [stable.return_type(result.type) for result in schema.returns]
-    return [_AS_DECLARED if type is None else type.text for type in types]
+    return [AS_DECLARED if type is None else type.text for type in types]
 
 
 def _results(schema: FunctionSchema) -> str:

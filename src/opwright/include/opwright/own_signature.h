@@ -6,7 +6,14 @@
 #include <ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h>
 #include <torch/library.h>
 
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <vector>
 
 namespace opwright {
 
@@ -48,4 +55,106 @@ torch::CppFunction checked_own_signature() {
   return torch::CppFunction::makeFromBoxedFunction<&check_and_call_boxed<Kernel, Check>>();
 }
 
+// The comparison of such kernels with the signatures that follow from their schemas. The stack has no types, so a kernel
+// with fewer parameters would get the last arguments.
+namespace own {
+
+template <class Type>
+struct list {};
+template <class Type>
+struct same {
+  using type = Type;
+};
+
+// What a type of C++ is in schemas; `void` for types of which nothing is known here, which c10 checks itself.
+template <class Type>
+struct in_schemas : same<void> {};
+template <class Type>
+using in_schemas_t = typename in_schemas<std::remove_cv_t<std::remove_reference_t<Type>>>::type;
+
+// clang-format off
+template <> struct in_schemas<at::Tensor> : same<at::Tensor> {};
+template <> struct in_schemas<c10::Scalar> : same<c10::Scalar> {};
+template <> struct in_schemas<c10::Device> : same<c10::Device> {};
+template <> struct in_schemas<at::Generator> : same<at::Generator> {};
+template <> struct in_schemas<bool> : same<bool> {};
+template <> struct in_schemas<double> : same<double> {};
+template <> struct in_schemas<float> : same<float> {};
+template <> struct in_schemas<int> : same<int> {};
+template <> struct in_schemas<int64_t> : same<int64_t> {};
+template <> struct in_schemas<c10::SymInt> : same<int64_t> {};
+template <> struct in_schemas<c10::ScalarType> : same<int64_t> {};
+template <> struct in_schemas<c10::Layout> : same<int64_t> {};
+template <> struct in_schemas<c10::MemoryFormat> : same<int64_t> {};
+template <> struct in_schemas<std::string> : same<std::string> {};
+template <> struct in_schemas<std::string_view> : same<std::string> {};
+// clang-format on
+template <class Item>
+using list_of = std::conditional_t<std::is_void_v<in_schemas_t<Item>>, void, list<in_schemas_t<Item>>>;
+template <class Item>
+using optional_of = std::conditional_t<std::is_void_v<Item>, void, std::optional<Item>>;
+template <class Item>
+struct in_schemas<c10::ArrayRef<Item>> : same<list_of<Item>> {};
+template <class Item>
+struct in_schemas<std::vector<Item>> : same<list_of<Item>> {};
+template <class Item>
+struct in_schemas<c10::List<Item>> : same<list_of<Item>> {};
+template <class Item, std::size_t Count>
+struct in_schemas<std::array<Item, Count>> : same<list_of<Item>> {};
+template <class Item>
+struct in_schemas<c10::IListRef<Item>> : same<list_of<Item>> {};
+template <class Item>
+struct in_schemas<c10::OptionalArrayRef<Item>> : same<optional_of<list_of<Item>>> {};
+template <>
+struct in_schemas<at::OptionalTensorRef> : same<std::optional<at::Tensor>> {};
+template <class Item>
+struct in_schemas<std::optional<Item>> : same<optional_of<in_schemas_t<Item>>> {};
+
+template <class Type, class Wanted>
+constexpr bool may_be = std::is_void_v<in_schemas_t<Type>> || std::is_void_v<in_schemas_t<Wanted>> ||
+    std::is_same_v<in_schemas_t<Type>, in_schemas_t<Wanted>>;
+
+template <class Function>
+struct parts;
+template <class Result, class... Parameters>
+struct parts<Result(Parameters...)> {
+  using result = Result;
+  using parameters = std::tuple<same<Parameters>...>;
+  static constexpr std::size_t count = sizeof...(Parameters);
+};
+
+// Whether a function has so many parameters.
+template <class Function, std::size_t Count>
+constexpr bool has_parameters = parts<typename plain<Function>::type>::count == Count;
+
+// Whether a function takes what the wanted type is in schemas as its parameter with a number.
+template <class Function, std::size_t Number, class Wanted>
+constexpr bool takes = [] {
+  using own = parts<typename plain<Function>::type>;
+  if constexpr (Number < own::count) {
+    return may_be<typename std::tuple_element_t<Number, typename own::parameters>::type, Wanted>;
+  }
+  return true;
+}();
+
+template <class Returned, class Wanted>
+constexpr bool are_results = std::is_void_v<Returned> == std::is_void_v<Wanted> && may_be<Returned, Wanted>;
+template <class... Returned, class... Wanted>
+constexpr bool are_results<std::tuple<Returned...>, std::tuple<Wanted...>> = [] {
+  if constexpr (sizeof...(Returned) == sizeof...(Wanted)) {
+    return (may_be<Returned, Wanted> && ...);
+  }
+  return false;
+}();
+template <class... Returned, class Wanted>
+constexpr bool are_results<std::tuple<Returned...>, Wanted> = false;
+template <class Returned, class... Wanted>
+constexpr bool are_results<Returned, std::tuple<Wanted...>> = false;
+
+// Whether a function gives the wanted results.
+template <class Function, class Wanted>
+constexpr bool gives =
+    are_results<std::decay_t<typename parts<typename plain<Function>::type>::result>, std::decay_t<Wanted>>;
+
+} // namespace own
 } // namespace opwright
