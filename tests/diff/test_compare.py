@@ -419,10 +419,14 @@ def test_statistics_count_kinds_and_audiences(tmp_path: Path, capsys: pytest.Cap
         f"- func: f(Tensor self, Tensor? w=None) -> Tensor\n{HEAD}\n- func: g(Tensor self) -> Tensor\n{HEAD}", "utf-8"
     )
     lines = run(str(old), str(new), "--statistics", capsys=capsys)[1].splitlines()
-    assert lines[:3] == [f"{old} -> {new}", "     1  changed", "     1  added"]
+    not_compared = "Not compared, as a side lacks what it takes: gradients, shim."
+    assert lines[:4] == [f"{old} -> {new}", not_compared, "     1  changed", "     1  added"]
     assert "     1  break kernel: kernels that are registered for the operator elsewhere" in lines
     assert "     1  added" not in run(str(old), str(new), "--statistics", "--breaks", "any", capsys=capsys)[1]
-    assert run(str(old), str(old), "--statistics", capsys=capsys)[1] == f"{old} -> {old}\nnothing changed\n"
+    assert (
+        run(str(old), str(old), "--statistics", capsys=capsys)[1]
+        == f"{old} -> {old}\n{not_compared}\nnothing changed\n"
+    )
 
 
 def test_exit_status_follows_what_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,7 +97,8 @@ def render_statistics(comparison: Comparison, changes: Sequence[OperatorChange])
         for audience in Audience
     ]
     lines = [f"{count:6,}  {text}" for count, text in [*kinds, *broken] if count]
-    return "\n".join([f"{comparison.old} -> {comparison.new}", *(lines or ["nothing changed"]), ""])
+    head = [f"{comparison.old} -> {comparison.new}", *_not_compared_lines(comparison)]
+    return "\n".join([*head, *(lines or ["nothing changed"]), ""])
 
 
 def render_text(
@@ -105,6 +106,8 @@ def render_text(
 ) -> str:
     """The counts, what a backend has to do, then the changes; with `every`, also what breaks nobody."""
     lines = [f"{comparison.old} -> {comparison.new}: {_counts(changes)}", ""]
+    for line in _not_compared_lines(comparison):
+        lines += [line, ""]
     lines += _audience_lines(changes, comparison.not_compared)
     if tasks is not None:
         lines += _task_lines(tasks)
@@ -136,8 +139,6 @@ def _audience_lines(changes: Sequence[OperatorChange], not_compared: Sequence[Au
     """How many changes break each audience, as far as the sides could be compared for it."""
     compared = [audience for audience in Audience if audience not in not_compared]
     counts = {audience: sum(audience in change.breaks for change in changes) for audience in compared}
-    if not_compared:
-        yield from (f"Not compared, as a side lacks what it takes: {_names(not_compared)}.", "")
     if not any(counts.values()):
         yield from (f"Of these, none breaks {_names(compared)}.", "")
         return
@@ -146,6 +147,12 @@ def _audience_lines(changes: Sequence[OperatorChange], not_compared: Sequence[Au
     for audience, count in counts.items():
         yield f"  {audience.name:<{width}}{count:>6}  {audience.value}"
     yield ""
+
+
+def _not_compared_lines(comparison: Comparison) -> list[str]:
+    """What was not compared, on a line, if there is such."""
+    audiences = comparison.not_compared
+    return [f"Not compared, as a side lacks what it takes: {_names(audiences)}."] if audiences else []
 
 
 def _names(audiences: Iterable[Audience]) -> str:
@@ -209,8 +216,11 @@ def render_markdown(
     """A heading with the counts, what a backend has to do, a table of what breaks, and a folded list of the rest."""
     lines = [f"### Operators: {comparison.old} → {comparison.new}", ""]
     counts = [f"{sum(change.kind is kind for change in changes)} {kind.value}" for kind in ChangeKind]
-    broken = [f"{sum(audience in change.breaks for change in changes)} {audience.name}" for audience in Audience]
+    compared = [audience for audience in Audience if audience not in comparison.not_compared]
+    broken = [f"{sum(audience in change.breaks for change in changes)} {audience.name}" for audience in compared]
     lines += [f"{', '.join(counts)}. Breaking: {', '.join(broken)}.", ""]
+    for line in _not_compared_lines(comparison):
+        lines += [line, ""]
     if tasks is not None:
         lines += _markdown_task_lines(tasks)
     breaking = [change for change in changes if change.breaks]
