@@ -147,3 +147,26 @@ def test_defaults_have_the_values_that_the_dispatcher_passes() -> None:
         assert value == wanted, text
         compared += 1
     assert compared > 300
+
+
+def test_each_mistake_of_a_schema_is_reported() -> None:
+    """A text has as many faults as parts that PyTorch refuses, each at its part, and no fault that follows from one."""
+    parts = [("Tensr", "Tensor"), ("nope", "1"), ("flaot", "float"), ("[1, x]", "[1, 2]")]
+    form = "f( {} x, int n = {}, {} y=1.0, int[] k={} ) -> {}"
+    results = [("Tesnor", "Tensor")]
+    for wrong in itertools.product((True, False), repeat=len(parts) + 1):
+        chosen = [pair[0] if is_wrong else pair[1] for pair, is_wrong in zip(parts + results, wrong, strict=True)]
+        text = form.format(*chosen)
+        expected = [word for word, is_wrong in zip(chosen, wrong, strict=True) if is_wrong]
+        try:
+            read_written_schema(text)
+            found = []
+        except SchemaFault as fault:
+            found = [text[own.start : own.end] for own in (fault, *fault.others)]
+        assert found == expected
+        try:
+            torch._C.parse_schema(text, allow_typevars=False)
+            is_taken = True
+        except RuntimeError:
+            is_taken = False
+        assert is_taken == (not expected)

@@ -16,11 +16,20 @@ class SchemaFault(Copyable, Exception):
     """A mistake in schema text, at character offsets of that text.
 
     The parser knows nothing about files. Callers map `start` and `end` to a span of a file, as `opwright.dialects` does
-    for YAML scalars, or call `diagnostic()` for text outside files.
+    for YAML scalars, or call `diagnostic()` for text outside files. `others` are further mistakes of the text, which do
+    not follow from this one.
     """
 
     def __init__(
-        self, code: str, message: str, start: int, end: int, *, label: str = "", help: str | Suggestion = ""
+        self,
+        code: str,
+        message: str,
+        start: int,
+        end: int,
+        *,
+        label: str = "",
+        help: str | Suggestion = "",
+        others: tuple[SchemaFault, ...] = (),
     ) -> None:
         super().__init__(message)
         self.code: Final = code
@@ -29,6 +38,7 @@ class SchemaFault(Copyable, Exception):
         self.end: Final = end
         self.label: Final = label
         self.help: Final = help
+        self.others: Final = others
 
     def at(self, span: Span) -> Diagnostic:
         """The diagnostic of this fault, placed at `span`."""

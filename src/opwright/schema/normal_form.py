@@ -71,7 +71,7 @@ class NormalForm:
         """A fault of the normal form as one of the given text."""
         start = self.given_offset(fault.start)
         end = self.given_offset(fault.end - 1) + 1 if fault.end > fault.start else start
-        return fault.replace(start=start, end=end)
+        return fault.replace(start=start, end=end, others=tuple(map(self.given_fault, fault.others)))
 
 
 class _Token:

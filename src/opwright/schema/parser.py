@@ -151,14 +151,28 @@ def _read_parts(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, 
     name, position = _read_name(text, start, grammar)
     if not text.startswith("(", position):
         raise unexpected_fault(text, position, "`(` after the operator's name")
-    read_arguments = _read_arguments if grammar.is_strict else _read_dispatcher_arguments
-    arguments, position = read_arguments(text, position + 1, grammar)
+    faults: list[SchemaFault] = []
+    if grammar.is_strict:
+        arguments, position = _read_arguments(text, position + 1, grammar)
+    else:
+        arguments, position = _read_dispatcher_arguments(text, position + 1, grammar, faults)
     if not text.startswith(_ARROW, position):
-        raise unexpected_fault(text, position, "` -> ` and what the function returns")
-    returns, position = _read_returns(text, position + len(_ARROW), grammar)
+        missing = unexpected_fault(text, position, "` -> ` and what the function returns")
+        raise _joined(faults) if faults else missing
+    try:
+        returns, position = _read_returns(text, position + len(_ARROW), grammar)
+    except SchemaFault as fault:
+        raise _joined([*faults, fault]) from None
+    if faults:
+        raise _joined(faults)
     if position != len(text):
         raise unexpected_fault(text, position, "the end of the schema")
     return name, arguments, returns
+
+
+def _joined(faults: list[SchemaFault]) -> SchemaFault:
+    """The first fault, which knows the others."""
+    return faults[0].replace(others=tuple(faults[1:]))
 
 
 def read_operator_name(text: str, start: int = 0) -> OperatorName:
@@ -322,8 +336,10 @@ def _read_arguments(text: str, start: int, grammar: Grammar) -> tuple[Arguments,
     return argument_list(tuple(positional), tuple(keyword_only), tuple(out)), position + 1
 
 
-def _read_dispatcher_arguments(text: str, start: int, grammar: Grammar) -> tuple[Arguments, int]:
-    """The same of a text that PyTorch's dispatcher parses.
+def _read_dispatcher_arguments(
+    text: str, start: int, grammar: Grammar, faults: list[SchemaFault]
+) -> tuple[Arguments, int]:
+    """The same of a text that PyTorch's dispatcher parses. Faults of single arguments are added to `faults`.
 
     Several `*` mean the same as one. Arguments that are passed by name are out arguments if they and all after them are
     written.
@@ -339,21 +355,36 @@ def _read_dispatcher_arguments(text: str, start: int, grammar: Grammar) -> tuple
         if item == "*":
             star = True
         elif item == _VARIADIC:
-            raise _variadic_fault(text, position, end)
+            raise _joined([*faults, _variadic_fault(text, position, end)])
         else:
-            argument = grammar.arguments.get(item)
-            if argument is None:
-                argument = grammar.arguments[item] = _read_argument(text, position, end, grammar)
-            needs_default = bool(positional) and not star and positional[-1].default is not None
-            if argument.name in seen or (needs_default and argument.default is None):
-                raise _argument_order_fault(argument, seen, star, position, end)
-            seen.add(argument.name)
-            (by_name if star else positional).append(argument)
-        position = _next_item(text, end)
+            try:
+                argument = _dispatcher_argument(text, position, end, grammar)
+                # Whether an argument that is at fault has a default is not known.
+                needs_default = not faults and bool(positional) and not star and positional[-1].default is not None
+                if argument.name in seen or (needs_default and argument.default is None):
+                    raise _argument_order_fault(argument, seen, star, position, end)
+                seen.add(argument.name)
+                (by_name if star else positional).append(argument)
+            except SchemaFault as fault:
+                faults.append(fault)
+        try:
+            position = _next_item(text, end)
+        except SchemaFault as fault:
+            # Where the text of an argument ends may depend on what is wrong in it.
+            raise (_joined(faults) if faults else fault) from None
     first = next((index for index, argument in enumerate(by_name) if argument.is_write), len(by_name))
     if not all(argument.is_write for argument in by_name[first:]):
         first = len(by_name)
     return argument_list(tuple(positional), tuple(by_name[:first]), tuple(by_name[first:])), position + 1
+
+
+def _dispatcher_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
+    """The argument `text[start:end]`, which is parsed once."""
+    item = text[start:end]
+    argument = grammar.arguments.get(item)
+    if argument is None:
+        argument = grammar.arguments[item] = _read_argument(text, start, end, grammar)
+    return argument
 
 
 def _variadic_fault(text: str, start: int, end: int) -> SchemaFault:

@@ -190,9 +190,10 @@ class EntryBuilder:
         self.context.sink.error(code, message, at, label=label, help=help, also=also)
 
     def schema_fault(self, fault: SchemaFault, scalar: Scalar) -> None:
-        """Reports a fault in schema text that is the value of a scalar."""
+        """Reports a fault in schema text that is the value of a scalar, and the others of the text."""
         self.failed = True
-        self.context.sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
+        for own in (fault, *fault.others):
+            self.context.sink.add(own.at(scalar.span_of(own.start, own.end)))
 
     def wrong_type(self, node: Node, field: str, wanted: str) -> None:
         """Reports that a field's value has the wrong type."""
