@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from opwright.importing.cpp_functions import function_of, statements
 
 from opwright.cli import where
 from opwright.dump.document import dumped_files, parse_dump

@@ -213,6 +213,8 @@ def _files(arguments: argparse.Namespace, settings: Settings, sink: Diagnostics)
     if names_none and not checks_release:
         allowed = tuple(arguments.allow_path)
         paths = matching_files(settings, allowed, sink) if settings.files else tuple(expand_folders([os.curdir]))
+        if not paths:
+            sink.raise_if_errors()
     if not (paths or backends or libraries or checks_release):
         folders = " or ".join([f"`{path}`" for path in arguments.files]) or "this folder"
         help = "name files; `--torch auto` checks those of the installed PyTorch"
