@@ -36,12 +36,11 @@ def _values_of_all_types(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     large, whole = 2**53 + 1, x.to(torch.int64)
     named = {"layout": torch.strided, "format": torch.channels_last}
     first = torch.ops.acme.exact(
-        x, -large, x.shape[0] * 2**40, 1e300, True, torch.int8, [large, -(2**63)], [0.1, 5e-324], [True, False]
+        x, -large, x.shape[0] * 2**40, 1e300, True, torch.int8, [large, 1 - 2**63], [0.1, 5e-324], [True, False]
     )
     second = torch.ops.acme.exact(x, 0, 1, -0.5, False, torch.bool, [], [], [False, True], large, 0.1, **named)
     shifted = torch.ops.acme.shift(whole, large) + 1, torch.ops.acme.shift(whole, 1, large)
-    turned = torch.ops.acme.shift(x, 1 + 2j).imag + 0
-    return *first, *second, *shifted, turned, torch.ops.acme.shift(x > 0, True), torch.ops.acme.worded(x, "a\\nb")
+    return *first, *second, *shifted, torch.ops.acme.worded(x, "a\\nb")
 
 
 def _inputs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
