@@ -89,7 +89,7 @@ def differences(torch: ModuleType, operators: ModuleType, seeds: range, backend:
         ("aot_eager", range(12)),
         ("inductor", range(1000, 1003)),
         pytest.param("aot_eager", range(100, 600), marks=pytest.mark.thorough),
-        # Inductor 2.13 computes program 1051 wrongly for `torch.library.custom_op` too: it reads a view after the write.
+        # Inductor 2.13 computes program 1051 wrongly for `torch.library.custom_op` too: it reads a view too late.
         pytest.param("inductor", range(1003, 1031), marks=pytest.mark.thorough),
     ],
 )
