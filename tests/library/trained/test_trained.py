@@ -96,6 +96,13 @@ def _sum(result: Tensor | tuple[Tensor, ...]) -> Tensor:
     return sums[0] if len(sums) == 1 else sums[0] + sums[1]
 
 
+def test_two_operators_share_a_kernel(stable: ModuleType, native: ModuleType, torch: ModuleType) -> None:
+    """Each passes its own default, and the kernel is declared once for both."""
+    row = torch.tensor([1.0, 2.0])
+    for ops in (stable, native):
+        assert (ops.scale(row).tolist(), ops.amplify(row).tolist()) == ([2, 4], [3, 6])
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_gradients(
     stable: ModuleType, native: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], name: str

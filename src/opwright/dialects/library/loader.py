@@ -40,7 +40,6 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
-from opwright.schema.function import FunctionSchema
 from opwright.schema.type_parser import DISPATCHER
 from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source import codes
@@ -300,12 +299,13 @@ def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
 
 
 def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> None:
-    """Report kernels of two operators."""
-    owners: dict[tuple[object, ...], NativeFunction] = {}
+    """Report structured kernels of two operators: such a kernel is a class with the arguments of one operation."""
+    owners: dict[tuple[str, str], NativeFunction] = {}
     for function in functions:
         for kernel in _own_kernels(function):
-            key = (kernel.namespace, kernel.name, *_parameters(function.schema, kernel))
-            owner = owners.setdefault(key, function)
+            if not kernel.structured:
+                continue
+            owner = owners.setdefault((kernel.namespace, kernel.name), function)
             if owner is not function:
                 message = f"`{kernel.name}` is also the kernel of `{owner.name}`"
                 also = report.other(owner, "the other operator")
@@ -347,11 +347,3 @@ def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:
         if (kernel.namespace, kernel.name) not in seen:
             seen.add((kernel.namespace, kernel.name))
             yield kernel
-
-
-def _parameters(schema: FunctionSchema, kernel: Kernel) -> tuple[object, ...]:
-    """What distinguishes kernels of the same name: nothing for structured ones, which are classes."""
-    if kernel.structured:
-        return ("structured",)
-    arguments = [(argument.type.text, argument.is_write) for argument in schema.arguments.all]
-    return (*arguments, *[result.text.partition(" ")[0] for result in schema.returns])

@@ -67,14 +67,16 @@ def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
 def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping[str, Iterable[str]]:
     """The declarations of each namespace: classes of structured kernels, and functions unless the author declares them.
 
-    A kernel of several keys or overloads is declared once, without a condition if one of them has none.
+    A kernel of several keys or operators is declared once, with the names and defaults of the first one's arguments,
+    and without a condition if one of them has none.
     """
-    namespaces: dict[str, dict[str, str]] = {}
+    namespaces: dict[str, dict[str, tuple[str, str]]] = {}
 
-    def declare(namespace: str, text: str, condition: str) -> None:
+    def declare(namespace: str, text: str, condition: str, what: str = "") -> None:
         declared = namespaces.setdefault(namespace, {})
-        if declared.setdefault(text, condition) != condition:
-            declared[text] = ""
+        first, earlier = declared.setdefault(what or text, (text, condition))
+        if earlier != condition:
+            declared[what or text] = (first, "")
 
     for own in parts_by_condition(part):
         for group in structured_groups(own.units):
@@ -83,13 +85,14 @@ def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping
                     text = native_headers.structured_class(group, kernel, context.rules)
                     declare(kernel.namespace, text, joined_conditions((own.condition, kernel.condition)))
         for function, kernel in () if part.includes else author_kernels(own):
-            declaration = kernel_signature(function, kernel).declaration(kernel.name)
+            signature = kernel_signature(function, kernel)
+            text = f"{part.library.export} {signature.declaration(kernel.name)};"
             condition = joined_conditions((own.condition, kernel.condition))
-            declare(kernel.namespace, f"{part.library.export} {declaration};", condition)
+            declare(kernel.namespace, text, condition, f"{kernel.name} {signature.type}")
         for namespace, text in () if part.includes else rule_declarations(own):
             declare(namespace, text, own.condition)
     return {
-        namespace: [guard(condition, text) for text, condition in declared.items()]
+        namespace: [guard(condition, text) for text, condition in declared.values()]
         for namespace, declared in namespaces.items()
     }
 
