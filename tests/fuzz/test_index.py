@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli import console
-from opwright.cli.streams import say
+from opwright.source.terminal import say
 from opwright.release.transport import Transport
 from opwright.source.diagnostic import Diagnostics
 from tests.fuzz import index_answers
