@@ -162,15 +162,18 @@ def _is_in_inductor():
     return module is not None and isinstance(module.V.fake_mode, _FakeTensorMode)
 
 
-def _add_checks(function, copying_name, signature, also_written=()):
+def _add_checks(name, operator, copying_name, signature, also_written=()):
     """Check the calls of an operator in traces. Arguments that are also written may be exactly a written one.
 
-    The operator with the other name passes it copies of what shares memory with what is written.
+    The operator with the other name passes it copies of what shares memory with what is written. `operator` returns
+    the first one, which may be defined later.
     """
-    name, schema = function.name(), function._schema
     _library.define(copying_name + signature)
+    of_copies = getattr(getattr(_torch.ops, _library.ns), copying_name).default
+    schema = of_copies._schema
 
     def copying(*args, **kwargs):
+        function = operator()
         read = [other.tensor for _, other in _conflicts(function, also_written, args, kwargs) if not other.is_written]
 
         def copied(value):
@@ -187,7 +190,6 @@ def _add_checks(function, copying_name, signature, also_written=()):
 
     _library.impl(copying_name, copying, "CompositeExplicitAutograd")
     _torch.library.register_fake(f"{_library.ns}::{copying_name}", copying, lib=_library)
-    of_copies = getattr(getattr(_torch.ops, _library.ns), copying_name).default
 
     def check(mode, function, types, args=(), kwargs=None):
         _check(name, _conflicts(function, also_written, args, kwargs or {}))
@@ -212,7 +214,9 @@ def _registrations(function: NativeFunction) -> tuple[str]:
     also_written = f", {tuple(written)!r}" if written else ""
     signature = str(function.schema).removeprefix(str(function.name))
     copying = f"_{function.name.unambiguous}_of_copies"
-    passed = f"{operator_expression(function)}, {string_literal(copying)}, {string_literal(signature)}{also_written}"
+    name = string_literal(f"{function.namespace}::{function.name}")
+    operator = f"lambda: {operator_expression(function)}"
+    passed = f"{name}, {operator}, {string_literal(copying)}, {string_literal(signature)}{also_written}"
     return (f"_add_checks({passed})\n",)
 
 
