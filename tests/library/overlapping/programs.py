@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def _view(draw: random.Random, count: int) -> Make:
     return makes[draw.choices(list(makes), weights)[0]]
 
 
-def _call(draw: random.Random, operators: ModuleType, count: int) -> Callable[[Sequence[Tensor]], None]:
+def _call(
+    draw: random.Random, operators: ModuleType | SimpleNamespace, count: int
+) -> Callable[[Sequence[Tensor]], None]:
     """Calls an operator with some of the views, `count` of them."""
     a, b, c = (draw.randrange(2, count) for _ in range(3))
     calls: list[Callable[[Sequence[Tensor]], object]] = [
@@ -70,7 +72,7 @@ def _call(draw: random.Random, operators: ModuleType, count: int) -> Callable[[S
     return run
 
 
-def program(seed: int, operators: ModuleType) -> Program:
+def program(seed: int, operators: ModuleType | SimpleNamespace) -> Program:
     """The program of a seed: it makes views, and then calls operators that read and write some of them."""
     draw = random.Random(seed)
     views: list[Make] = []

@@ -7,24 +7,44 @@ import itertools
 import operator
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, generated_code
+from tests.library.overlapping.plain import plain_operators
 from tests.library.overlapping.programs import SIZE
 from tests.library.overlapping.programs import program as drawn_program
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from tests.library.overlapping.programs import Program
+
     Inputs: TypeAlias = "tuple[Tensor, Tensor]"
 
 OWN = Path(__file__).parent
+
+#: Programs that Inductor 2.13 computes wrongly with `torch.library.custom_op` too: it reads a view too late.
+FAULTS_OF_INDUCTOR = {1051}
+
+
+@pytest.fixture(autouse=True)
+def _without_old_programs(torch: ModuleType) -> Iterator[None]:
+    """The functional program is made in each test: PyTorch's cache of them does not know the module `_overlap`."""
+    with importlib.import_module("torch._functorch.config").patch(enable_autograd_cache=False):
+        yield
+
+
+@pytest.fixture(scope="session")
+def plain(torch: ModuleType) -> SimpleNamespace:
+    """The operators as PyTorch alone makes them."""
+    return plain_operators(torch)
 
 
 @pytest.fixture(scope="module", params=["native", "stable"])
@@ -66,21 +86,11 @@ def outcome(torch: ModuleType, run: Callable[[Tensor, Tensor], Tensor], seed: in
     return [result.tolist(), x.tolist(), y.tolist()]
 
 
-def differences(torch: ModuleType, operators: ModuleType, seeds: range, backend: str) -> tuple[list[str], int, int]:
-    """The programs that do something else when they are compiled; how many ran, and how many raised in both ways."""
-    different, ran, raised = [], 0, 0
-    for seed in seeds:
-        torch._dynamo.reset()
-        run = drawn_program(seed, operators)
-        eager = outcome(torch, run, seed)
-        compiled = outcome(torch, torch.compile(run, backend=backend, fullgraph=True, dynamic=False), seed)
-        if isinstance(eager, str) and isinstance(compiled, str):
-            raised += 1
-        elif eager == compiled:
-            ran += 1
-        else:
-            different.append(f"program {seed}:\n  eager {eager}\n  {backend} {compiled}")
-    return different, ran, raised
+def outcomes(torch: ModuleType, run: Program, seed: int, backend: str) -> list[list[list[float]] | str]:
+    """What a program does in eager mode, and when it is compiled."""
+    torch._dynamo.reset()
+    compiled = torch.compile(run, backend=backend, fullgraph=True, dynamic=False)
+    return [outcome(torch, run, seed), outcome(torch, compiled, seed)]
 
 
 @pytest.mark.parametrize(
@@ -89,18 +99,46 @@ def differences(torch: ModuleType, operators: ModuleType, seeds: range, backend:
         ("aot_eager", range(12)),
         ("inductor", range(1000, 1003)),
         pytest.param("aot_eager", range(100, 600), marks=pytest.mark.thorough),
-        # Inductor 2.13 computes program 1051 wrongly for `torch.library.custom_op` too: it reads a view too late.
-        pytest.param("inductor", range(1003, 1031), marks=pytest.mark.thorough),
+        pytest.param("inductor", range(1003, 1060), marks=pytest.mark.thorough),
     ],
 )
 def test_compiled_programs_do_what_eager_ones_do(
-    torch: ModuleType, operators: ModuleType, backend: str, seeds: range
+    torch: ModuleType, operators: ModuleType, plain: SimpleNamespace, backend: str, seeds: range
 ) -> None:
     """A program of views and writes has the same results when it is compiled, or raises in both ways."""
-    different, ran, raised = differences(torch, operators, seeds, backend)
+    different, ran, raised = [], 0, 0
+    for seed in seeds:
+        eager, compiled = own = outcomes(torch, drawn_program(seed, operators), seed, backend)
+        if isinstance(eager, str) and isinstance(compiled, str):
+            raised += 1
+        elif eager == compiled:
+            ran += 1
+        elif seed not in FAULTS_OF_INDUCTOR or own != outcomes(torch, drawn_program(seed, plain), seed, backend):
+            different.append(f"program {seed}:\n  eager {eager}\n  {backend} {compiled}")
     assert not different, "\n".join(different)
     assert ran
     assert len(seeds) < 10 or raised
+
+
+def write_to_views(operators: ModuleType, x: Tensor, y: Tensor) -> Tensor:
+    """Writes to views that are made before their base changes."""
+    first, second, third = y[8:14], y[14:20].view(2, 3), y[2:8:2]
+    operators.reverse_into(x[:6], first)
+    operators.spread(x[6:12].view(2, 3), [second])
+    y.add_(1)
+    operators.negate_(third)
+    return x * 2 + y + first.sum() + second.sum() + third.sum()
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.thorough)])
+def test_views_of_an_input_that_begins_inside_its_storage(
+    torch: ModuleType, operators: ModuleType, backend: str
+) -> None:
+    """A view is written at its place: PyTorch alone looks for it behind the end of a base with an offset."""
+    # Of an even seed, the second input has an offset.
+    eager, compiled = outcomes(torch, partial(write_to_views, operators), 0, backend)
+    assert not isinstance(eager, str)
+    assert compiled == eager
 
 
 def strided(draw: random.Random, memory: Tensor) -> Tensor:

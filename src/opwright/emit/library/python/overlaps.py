@@ -2,7 +2,8 @@
 
 C++ checks the tensors of eager calls (`emit/library/overlap.py`). A program is checked before PyTorch makes it
 functional, because afterwards it reads everything before it writes. Inductor then lets operators write in place again,
-and removes copies; where both together let one read what it writes, this module gives it the copy back.
+and removes copies; where both together let one read what it writes, this module gives it the copy back. It also passes
+copies of views that PyTorch 2.13 would look for at a wrong place.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ _OPENING: Final = '''\
 import sys as _sys
 
 import torch as _torch
+from torch._higher_order_ops import auto_functionalize as _auto_functionalize
 from torch._subclasses.fake_tensor import FakeTensorMode as _FakeTensorMode
 from torch._subclasses.functional_tensor import FunctionalTensorMode as _FunctionalTensorMode
 from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode as _ProxyTorchDispatchMode
 
 _library = _torch.library.Library("{namespace}", "FRAGMENT")
+_base = getattr(_auto_functionalize, "get_base", lambda tensor: tensor._base)
 
 
 class _Tensor:
@@ -162,6 +165,31 @@ def _is_in_inductor():
     return module is not None and isinstance(module.V.fake_mode, _FakeTensorMode)
 
 
+def _is_misplaced(tensor):
+    """Whether PyTorch looks for a view at a wrong place when it has made a program functional.
+
+    It takes the offset of the view in its storage for that in its base. The value of a base that was written to, or was
+    copied, has a storage of its own.
+    """
+    base = _base(tensor)
+    offset = 0 if base is None else base.storage_offset()
+    return not isinstance(offset, int) or offset != 0
+
+
+def _replaced(schema, args, kwargs, replacement):
+    """The arguments of a call with what `replacement(is_written, tensor)` returns for each tensor."""
+
+    def replaced(argument, value):
+        if isinstance(value, (list, tuple)):
+            return [replaced(argument, item) for item in value]
+        is_written = argument.alias_info is not None and argument.alias_info.is_write
+        return replacement(is_written, value) if isinstance(value, _torch.Tensor) else value
+
+    arguments = {argument.name: argument for argument in schema.arguments}
+    args = tuple([replaced(argument, value) for argument, value in zip(schema.arguments, args)])
+    return args, {name: replaced(arguments[name], value) for name, value in kwargs.items()}
+
+
 def _add_checks(name, operator, copying_name, signature, also_written=()):
     """Check the calls of an operator in traces. Arguments that are also written may be exactly a written one.
 
@@ -176,17 +204,11 @@ def _add_checks(name, operator, copying_name, signature, also_written=()):
         function = operator()
         read = [other.tensor for _, other in _conflicts(function, also_written, args, kwargs) if not other.is_written]
 
-        def copied(value):
-            if isinstance(value, (list, tuple)):
-                return [copied(item) for item in value]
-            return value.clone() if any(value is tensor for tensor in read) else value
+        def copied(is_written, tensor):
+            return tensor.clone() if not is_written and any(tensor is other for other in read) else tensor
 
-        def passed(argument, value):
-            return value if argument.alias_info is not None else copied(value)
-
-        arguments = {argument.name: argument for argument in schema.arguments}
-        args = [passed(argument, value) for argument, value in zip(schema.arguments, args)]
-        return function(*args, **{name: passed(arguments[name], value) for name, value in kwargs.items()})
+        args, kwargs = _replaced(schema, args, kwargs, copied)
+        return function(*args, **kwargs)
 
     _library.impl(copying_name, copying, "CompositeExplicitAutograd")
     _torch.library.register_fake(f"{_library.ns}::{copying_name}", copying, lib=_library)
@@ -194,6 +216,24 @@ def _add_checks(name, operator, copying_name, signature, also_written=()):
     def check(mode, function, types, args=(), kwargs=None):
         _check(name, _conflicts(function, also_written, args, kwargs or {}))
         return mode.__torch_dispatch__(function, types, args, kwargs or {})
+
+    def functionalize(mode, function, types, args=(), kwargs=None):
+        kwargs, copies = kwargs or {}, []
+        _check(name, _conflicts(function, also_written, args, kwargs))
+
+        def copied(is_written, tensor):
+            if not is_written or not _is_misplaced(tensor):
+                return tensor
+            with mode:
+                copies.append((tensor, tensor.clone()))
+            return copies[-1][1]
+
+        args, kwargs = _replaced(schema, args, kwargs, copied)
+        results = mode.__torch_dispatch__(function, types, args, kwargs)
+        with mode:
+            for tensor, copy in copies:
+                tensor.copy_(copy)
+        return results
 
     def trace(mode, function, types, args=(), kwargs=None):
         conflicts = list(_conflicts(function, also_written, args, kwargs or {}))
@@ -204,7 +244,7 @@ def _add_checks(name, operator, copying_name, signature, also_written=()):
         return mode.__torch_dispatch__(function, types, args, kwargs or {})
 
     _torch.library.register_torch_dispatch(name, _FakeTensorMode, check, lib=_library)
-    _torch.library.register_torch_dispatch(name, _FunctionalTensorMode, check, lib=_library)
+    _torch.library.register_torch_dispatch(name, _FunctionalTensorMode, functionalize, lib=_library)
     _torch.library.register_torch_dispatch(name, _ProxyTorchDispatchMode, trace, lib=_library)
 '''
 
