@@ -116,13 +116,35 @@ inline std::int64_t extent(const Elements& elements) {
   return (last + 1) * elements.item_size;
 }
 
+// Whether the elements are in different columns of a matrix, as blocks of columns of one tensor are. Its rows are as far
+// apart as the largest stride of the first tensor, and `distance` bytes are between the first elements.
+inline bool in_different_columns(const Elements& first, const Elements& second, std::int64_t distance) {
+  std::int64_t row = 0;
+  for (std::size_t dim = 0; dim < first.dims; ++dim) {
+    row = std::max(row, first.strides[dim] * first.item_size);
+  }
+  if (row == 0) {
+    return false;
+  }
+  const auto width = [row](const Elements& elements) {
+    std::int64_t bytes = elements.item_size;
+    for (std::size_t dim = 0; dim < elements.dims; ++dim) {
+      const std::int64_t stride = elements.strides[dim] * elements.item_size;
+      bytes += stride == row ? 0 : (elements.sizes[dim] - 1) * stride;
+    }
+    return bytes;
+  };
+  const std::int64_t column = distance % row + (distance < 0 && distance % row != 0 ? row : 0);
+  return width(first) <= column && column + width(second) <= row;
+}
+
 // Whether some byte belongs to an element of each.
 inline bool overlap(const Elements& first, const Elements& second) {
   if (is_empty(first) || is_empty(second)) {
     return false;
   }
   const std::int64_t distance = second.start - first.start;
-  if (distance >= extent(first) || -distance >= extent(second)) {
+  if (distance >= extent(first) || -distance >= extent(second) || in_different_columns(first, second, distance)) {
     return false;
   }
   Steps steps;

@@ -48,15 +48,17 @@ class Operands {
       }
       bool is_contiguous = false;
       TORCH_ERROR_CODE_CHECK(aoti_torch_is_contiguous(written.tensor, &is_contiguous));
+      std::optional<memory::Elements> own;
       if (!is_contiguous) {
-        if (memory::overlaps_itself(elements(written))) {
+        own = elements(written);
+        if (memory::overlaps_itself(*own)) {
           refuse(
               written, "elements of which share memory. Pass a tensor whose elements are apart, such as a clone().");
         }
       }
       for (size_t other = 0; other < count_; ++other) {
         if (other != place && !(other < place && operand(other).access == Access::writes)) {
-          check_pair(written, operand(other));
+          check_pair(written, own, operand(other));
         }
       }
     }
@@ -65,19 +67,18 @@ class Operands {
  private:
   enum class Access { reads, reads_or_is_written, writes };
 
-  // A tensor with elements. Between `start` and `end` are all of them, and with an offset some bytes more.
+  // A tensor with elements, and the address of the first one.
   struct Operand {
     const char* name;
     Access access;
     AtenTensorHandle tensor;
     std::intptr_t start;
-    std::intptr_t end;
   };
 
   Operands& add(const char* name, Access access, const torch::stable::Tensor& tensor) {
     // An undefined tensor has no elements; a sparse one has no data.
     AtenTensorHandle handle = tensor.get();
-    std::int64_t numel = 0, bytes = 0;
+    std::int64_t numel = 0;
     std::int32_t layout = 0;
     const void* data = nullptr;
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_numel(handle, &numel));
@@ -91,9 +92,7 @@ class Operands {
       }
     }
     TORCH_ERROR_CODE_CHECK(torch_get_const_data_ptr(handle, &data));
-    TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(handle, &bytes));
-    const auto start = reinterpret_cast<std::intptr_t>(data);
-    const Operand operand{name, access, handle, start, start + bytes};
+    const Operand operand{name, access, handle, reinterpret_cast<std::intptr_t>(data)};
     if (count_ < first_.size()) {
       first_[count_] = operand;
     } else {
@@ -163,18 +162,26 @@ class Operands {
     throw std::runtime_error(std::string(operator_name_) + " writes to `" + written.name + "`, " + reason);
   }
 
-  void check_pair(const Operand& written, const Operand& other) const {
-    if (written.start >= other.end || other.start >= written.end) {
+  // Whether the lower one ends before the other one begins. It may end some bytes earlier, if it has an offset.
+  static bool are_apart(const Operand& first, const Operand& second) {
+    const bool is_lower = first.start <= second.start;
+    const Operand& lower = is_lower ? first : second;
+    std::int64_t bytes = 0;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_storage_size(lower.tensor, &bytes));
+    return lower.start + bytes <= (is_lower ? second : first).start;
+  }
+
+  // The elements of the written tensor are asked for once.
+  void check_pair(const Operand& written, std::optional<memory::Elements>& own, const Operand& other) const {
+    if (are_apart(written, other)) {
       return;
     }
-    if (!has_memory(written) || !has_memory(other)) {
+    own = own.has_value() ? own : elements(written);
+    const memory::Elements others = elements(other);
+    if (other.access == Access::reads_or_is_written && memory::is_same(*own, others)) {
       return;
     }
-    const memory::Elements own = elements(written), others = elements(other);
-    if (other.access == Access::reads_or_is_written && memory::is_same(own, others)) {
-      return;
-    }
-    if (memory::overlap(own, others)) {
+    if (memory::overlap(*own, others) && has_memory(written) && has_memory(other)) {
       refuse(written, std::string("which shares memory with `") + other.name + "`. Pass a clone() of one of them.");
     }
   }
