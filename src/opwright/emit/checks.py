@@ -27,6 +27,7 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup,
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument, make_argument, required_argument
 from opwright.schema.signature import signature_key
+from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, annotation
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
@@ -172,7 +173,7 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def _check_functionalization(job: Job, sink: Diagnostics) -> None:
-    """What aliases or writes can be functionalized. Libraries with the stable interface leave that to PyTorch."""
+    """What aliases or writes can be functionalized. For libraries with the stable interface PyTorch does that."""
     catalog = job.catalog
     stable = {function for library in job.libraries if library.is_stable for function in library.catalog.functions}
     for group in catalog.view_groups:
@@ -188,8 +189,23 @@ def _check_functionalization(job: Job, sink: Diagnostics) -> None:
     index = OverloadIndex(catalog.functions)
     for function in catalog.functions:
         grouped = function.group is not None or function.view_group is not None
-        if not grouped and function not in stable and _is_left_alone(function, job):
+        if function in stable:
+            _check_traced_write(function, sink)
+        elif not grouped and _is_left_alone(function, job):
             _report_not_functional(function, job, index, sink)
+
+
+def _check_traced_write(function: NativeFunction, sink: Diagnostics) -> None:
+    """An operator with the stable interface that writes is one that PyTorch functionalizes without its tags."""
+    is_left = function.has_composite_implicit or any(key.name == "Functionalize" for key in function.kernels)
+    if function.is_synthesized or not function.arguments.writes or is_left:
+        return
+    if not is_functionalized_by_pytorch(function, has_tags=False):
+        tags = [f"`{tag}`" for tag in TAG_RULES if tag in function.tags]
+        why = f", and the stable C++ API cannot register the tag {tags[0]}" if tags else ""
+        message = f"`torch.compile` fails at `{function.name}`: {_unfit_result(function)}{why}"
+        help = "return nothing of what it writes, or write `abi: native`" if tags else "return new tensors or nothing"
+        sink.warning(codes.NOT_COMPILED, message, schema_span(function), help=help)
 
 
 def _report_not_functional(function: NativeFunction, job: Job, index: OverloadIndex, sink: Diagnostics) -> None:

@@ -15,11 +15,11 @@ from opwright.schema.types import TENSOR
 __all__ = ["by_root", "functional_form", "is_functionalized_by_pytorch", "written_results"]
 
 
-def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
+def is_functionalized_by_pytorch(function: NativeFunction, *, has_tags: bool = True) -> bool:
     """Whether `torch.compile` functionalizes an operator that has no group without a kernel for it.
 
     PyTorch does so for operators outside `aten` that write to arguments and return new tensors or nothing, and for
-    those with the tag `inplace` or `out`.
+    those with the tag `inplace` or `out`. `has_tags` says that such tags are registered.
 
     >>> import opwright
     >>> is_functionalized_by_pytorch(opwright.load(torch="auto")["record_stream"])
@@ -27,7 +27,7 @@ def is_functionalized_by_pytorch(function: NativeFunction) -> bool:
     """
     if function.library is PYTORCH:
         return False
-    if not function.tags.isdisjoint(TAG_RULES):
+    if has_tags and not function.tags.isdisjoint(TAG_RULES):
         return True
     return all(result.type is TENSOR and result.annotation is None for result in function.schema.returns)
 
