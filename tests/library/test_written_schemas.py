@@ -112,3 +112,65 @@ def test_blanks_change_nothing(written: ModuleType, row: Tensor) -> None:
     assert written.negated(row).tolist() == [-1, -2]
     assert written.blend(row, row * 3).tolist() == [5, 7]
     assert written.blend(row, row * 3, weight=1.0, shift=[0, 1]).tolist() == [2, 3]
+
+
+#: One of each list for which `c10::IValue` has no constructor.
+LISTS = ([[1, 2], [3]], [4, None], [[5], None], [0.5, None], [0, 2])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["total_of", "total_again"])
+def test_lists_without_constructors_arrive(written: ModuleType, torch: ModuleType, row: Tensor, name: str) -> None:
+    """Nested and optional symbols reach a kernel from Python, from C++ and from a compiled program, also as symbols."""
+    operator = getattr(written, name)
+    assert operator(row, *LISTS).tolist() == [1116.875, 1117.875]
+    assert operator(row, *LISTS, [[10], []]).tolist() == [1126.875, 1127.875]
+    with pytest.raises(RuntimeError, match="derivative for written::"):
+        written.total_of(row.requires_grad_(), *LISTS).sum().backward()
+
+    def program(x: Tensor) -> Tensor:
+        n = x.shape[0]
+        result: Tensor = operator(x, [[n, 2], [3]], [n, None], [[n], None], [0.5, None], [0, 2], [[n]])
+        return result
+
+    compiled = torch.compile(program, backend="aot_eager", fullgraph=True, dynamic=True)
+    for count in (3, 5):
+        x = torch.ones(count)
+        assert compiled(x).tolist() == program(x).tolist() == [1 + 4 * count + 1105.875] * count
+
+
+@pytest.mark.thorough
+def test_lists_without_constructors_come_with_writes(written: ModuleType, torch: ModuleType, row: Tensor) -> None:
+    """An operator that writes returns its argument, and counts its version, with such lists too."""
+    for operator in (written.add_total_, written.add_total_again_):
+        before = row._version
+        assert operator(row, [[1, 2], [3]]) is row
+        assert row._version > before
+    assert row.tolist() == [13, 14]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["store", "gather"])
+def test_optional_lists_are_written(written: ModuleType, torch: ModuleType, row: Tensor, name: str) -> None:
+    """The items of an optional list are written, in eager and compiled programs, and their versions are counted."""
+    operator = getattr(written, name)
+    caches = [torch.zeros(2), torch.zeros(2)]
+    assert operator(row, caches) is operator(row) is operator(row, None) is None
+    assert [cache.tolist() for cache in caches] == [[1, 2], [1, 2]]
+    assert [cache._version for cache in caches] == [1, 1]
+    with pytest.raises(RuntimeError, match="writes to"):
+        operator(row, [caches[0], caches[0]])
+
+    def program(x: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        operator(x, [first, second])
+        operator(x)
+        return first + second
+
+    compiled = torch.compile(program, backend="aot_eager", fullgraph=True)
+    caches = [torch.zeros(2), torch.zeros(2)]
+    assert compiled(row, *caches).tolist() == [2, 4]
+    assert [cache.tolist() for cache in caches] == [[1, 2], [1, 2]]
+    leaf = torch.zeros(2, requires_grad=True) * 1
+    operator(row, [leaf])
+    with pytest.raises(RuntimeError, match=f"derivative for written::{name} is not implemented"):
+        leaf.sum().backward()

@@ -167,6 +167,8 @@ def _list_argument(type: ListType, mutable: bool, symint: bool, style: TypeStyle
     integers = integer_list(type, symint=symint, owning=owning)
     if integers is not None:
         return integers
+    if type.elem.text in ("SymInt?", "Scalar?") and style & TypeStyle.HELD_LISTS:
+        return held_type(type)
     match type.elem.text:
         case "Tensor":
             return c_types.const_ref(c_types.ITENSOR_LIST_REF) if style & TypeStyle.ILIST_REF else c_types.TENSOR_LIST

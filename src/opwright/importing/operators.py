@@ -8,10 +8,9 @@ from typing import Final
 from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
-from opwright.emit.library.passing_checks import is_passed
 from opwright.importing.registration import RegistrationStatement, SourcePlace
 from opwright.importing.stable_types import type_notes
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
+from opwright.model.dispatch_key import LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
@@ -156,8 +155,6 @@ class _Operator:
         by_hand = [row for row in statements if row.keys and (row.by_hand or not _KEYS.issuperset(row.keys))]
         by_hand += [row for row in statements if any(map(condition_fault, row.conditions))]
         by_hand += [row for row in statements if row.is_stable is not first.is_stable]
-        hidden = _hidden_argument(parsed)
-        by_hand += [row for row in statements if hidden and {*row.keys} - {COMPOSITE_IMPLICIT.name}]
         kernels: dict[str, list[RegistrationStatement]] = {}
         for row in statements:
             for key in row.keys:
@@ -168,7 +165,6 @@ class _Operator:
         if is_by_hand:
             row = (by_hand or several)[0]
             what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {', '.join(row.keys)}"
-            what = f"`{hidden}`, which generated kernels cannot pass on" if hidden else what
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
             notes.append((row.place, f"the kernels stay by hand, because of {what}"))
         for row in statements:
@@ -205,14 +201,6 @@ def _parameter_refusal(schema: FunctionSchema) -> str:
     """Why an argument cannot be a parameter in generated C++; empty if all can."""
     words = [argument.name for argument in schema.arguments.all if argument.name in CPP_WORDS]
     return f"the argument name `{words[0]}` is a C++ keyword" if words else ""
-
-
-def _hidden_argument(schema: FunctionSchema) -> str:
-    """An argument with tensors that no generated kernel for autograd finds, of an operator that writes; or empty."""
-    if not schema.arguments.writes:
-        return ""
-    tensors = [argument for argument in schema.arguments.all if argument.type.is_tensor_like]
-    return next((argument.name for argument in tensors if not is_passed(argument.type)), "")
 
 
 def _is_python(row: RegistrationStatement) -> bool:

@@ -106,6 +106,8 @@ class TypeStyle(enum.IntFlag):
     """Lists of tensors are passed as `ITensorListRef` (members of structured groups)."""
     OPTIONAL_WRITES = 4
     """Written tensors may be missing, and written arguments are returned by value (mutable operators of libraries)."""
+    HELD_LISTS = 8
+    """Lists of optional symbols and scalars are passed as the dispatcher holds them (libraries)."""
 
 
 class Precomputed:
@@ -282,8 +284,10 @@ class UnlinkedFunction:
         self.needs_derivative: Final = is_abstract or has_ignored_kernels
         self.is_view: Final = is_view_schema(schema, tags)
         style = _STYLES[const_ref_mutables, structured or delegates]
-        if schema.kind is SchemaKind.mutable and library is not PYTORCH:
-            style |= TypeStyle.OPTIONAL_WRITES
+        if library is not PYTORCH:
+            style |= TypeStyle.HELD_LISTS
+            if schema.kind is SchemaKind.mutable:
+                style |= TypeStyle.OPTIONAL_WRITES
         self.style: Final = style
         self.cache: Final[dict[object, object]] = {}
         self.group: Final[NativeFunctionsGroup | None] = None

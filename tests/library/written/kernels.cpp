@@ -95,4 +95,70 @@ Tensor blend(const Tensor& x, const Tensor& y, double weight, at::IntArrayRef sh
   return at::add(at::add(at::mul(x, weight), at::mul(y, 1 - weight)), shift[0] + shift[1]);
 }
 
+c10::SymInt sum_of_group(const c10::List<c10::SymInt>& group) {
+  c10::SymInt sum = 0;
+  for (const c10::SymInt item : group) {
+    sum += item;
+  }
+  return sum;
+}
+
+c10::SymInt sum_of_groups(const c10::List<c10::List<c10::SymInt>>& groups) {
+  c10::SymInt sum = 0;
+  for (const c10::List<c10::SymInt> group : groups) {
+    sum += sum_of_group(group);
+  }
+  return sum;
+}
+
+Tensor total_of(
+    const Tensor& x,
+    c10::List<c10::List<c10::SymInt>> groups,
+    c10::List<std::optional<c10::SymInt>> sizes,
+    c10::List<std::optional<c10::List<c10::SymInt>>> rest,
+    c10::List<std::optional<at::Scalar>> by,
+    at::ArrayRef<at::DeviceIndex> places,
+    std::optional<c10::List<c10::List<c10::SymInt>>> more) {
+  c10::SymInt sum = sum_of_groups(groups) + (more.has_value() ? sum_of_groups(*more) : c10::SymInt(0));
+  for (const std::optional<c10::SymInt> size : sizes) {
+    sum += size.value_or(100);
+  }
+  for (const std::optional<c10::List<c10::SymInt>> group : rest) {
+    sum += group.has_value() ? sum_of_group(*group) : c10::SymInt(1000);
+  }
+  double all = static_cast<double>(sum.guard_int(__FILE__, __LINE__));
+  for (const std::optional<at::Scalar> scalar : by) {
+    all += scalar.value_or(0.25).toDouble();
+  }
+  for (const at::DeviceIndex place : places) {
+    all += 0.0625 * place;
+  }
+  return at::add(x, all);
+}
+
+Tensor total_again(
+    const Tensor& x,
+    c10::List<c10::List<c10::SymInt>> groups,
+    c10::List<std::optional<c10::SymInt>> sizes,
+    c10::List<std::optional<c10::List<c10::SymInt>>> rest,
+    c10::List<std::optional<at::Scalar>> by,
+    at::ArrayRef<at::DeviceIndex> places,
+    std::optional<c10::List<c10::List<c10::SymInt>>> more) {
+  return written::total_of(x, groups, sizes, rest, by, places, more);
+}
+
+Tensor& add_total_(Tensor& self, c10::List<c10::List<c10::SymInt>> groups) {
+  return self.add_(sum_of_groups(groups).guard_int(__FILE__, __LINE__));
+}
+
+Tensor& add_total_again_(Tensor& self, c10::List<c10::List<c10::SymInt>> groups) {
+  return written::add_total_(self, groups);
+}
+
+void store(const Tensor& x, std::optional<at::TensorList> caches) {
+  for (const Tensor& cache : caches.value_or(at::TensorList())) {
+    cache.copy_(x);
+  }
+}
+
 }  // namespace written::native

@@ -46,26 +46,29 @@ def definition(function: NativeFunction) -> str:
     """The overload's inline functions.
 
     Overloads with symbolic integers, methods included, also have templates in the namespace `symint`. C++ templates
-    use them to choose the signature with or without symbolic integers.
+    use them to choose the signature with or without symbolic integers. The two are the same if there are such integers
+    only in lists that the dispatcher holds.
     """
     operator = f"{function.library.operators}::{function.name.unambiguous}"
     comment = f"\n// {function.library.namespace}::{function.schema}\ninline "
     has_symint = function.schema.has_symint
     definitions = []
-    for signature, arguments in zip(
-        public_api.function_signatures(function).all(), call_arguments(function), strict=True
-    ):
+    signatures = public_api.function_signatures(function).all()
+    spelt = [(signature.plain_name, signature.parameters) for signature in signatures]
+    for signature, arguments in zip(signatures, call_arguments(function), strict=True):
         rest = f"({signature.parameters}) {{\n"
         call = f"    return {operator}::call({arguments});\n"
         returns = signature.returns.text
         if function.function:
             definitions.append(f"{comment}{returns} {signature.name}{rest}{call}}}")
-        if has_symint:
+        serves_both = spelt.count((signature.plain_name, signature.parameters)) > 1
+        if has_symint and not (serves_both and signature.symint):
             integer = "c10::SymInt" if signature.symint else "int64_t"
             parameter = own_name(function, "T")
+            chosen = "" if serves_both else f", typename = std::enable_if_t<std::is_same_v<{parameter}, {integer}>>"
             definitions.append(f"""
 namespace symint {{
-  template <typename {parameter}, typename = std::enable_if_t<std::is_same_v<{parameter}, {integer}>>>
+  template <typename {parameter}{chosen}>
   {returns} {signature.plain_name}{rest}{call}  }}
 }}
 """)

@@ -56,7 +56,7 @@ from opwright.release.operator_names.autograd import (
     SHARED_STORAGES,
 )
 from opwright.schema.function import SchemaKind
-from opwright.schema.types import ListType, holds_tensors
+from opwright.schema.types import ListType, Type, holds_tensors
 from opwright.source.codes import NEEDS_DISPATCH
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.span import Span
@@ -314,20 +314,33 @@ def body(wrapper: Wrapper, unpacked: UnpackedArguments, context: FragmentContext
 _FOUND: Final = frozenset(("Tensor", "Tensor?", "Tensor[]"))
 
 
+_FINDS_ALL: Final = "torch::CppFunction::makeFromBoxedFunction<&record_not_implemented>()"
+
+
+def is_unpacked(type: Type) -> bool:
+    """Whether generated kernels can take the tensors of an argument one by one, if it has any."""
+    item = type.elem if isinstance(type, ListType) else type
+    return not type.is_tensor_like or item.text in ("Tensor", "Tensor?")
+
+
 def boxed_kernel(differentiable_function: DifferentiableFunction) -> str:
     """The boxed kernel that serves the function as all whose derivative is not implemented; empty if it has its own.
 
-    PyTorch's kernel looks for tensors in few types, so other libraries bring one that finds them in all.
+    PyTorch's kernel looks for tensors in few types, so other libraries bring one that finds them in all. It also
+    serves operators whose tensors a kernel of their own could not take one by one.
     """
     function = differentiable_function.function
     if differentiable_function.infos or (function.library is PYTORCH and _is_special(function)):
         return ""
+    is_taken = all(is_unpacked(argument.type) for argument in function.arguments.all)
+    if function.library is not PYTORCH and not is_taken:
+        return _FINDS_ALL
     if function.library is not PYTORCH and not function.arguments.out:
         results = [result.type for result in function.schema.returns]
         types = [argument.type for argument in function.arguments.all] + results
         tensors = [type.text for type in types if holds_tensors(type)]
         if any(map(holds_tensors, results)) and not _FOUND.issuperset(tensors):
-            return "torch::CppFunction::makeFromBoxedFunction<&record_not_implemented>()"
+            return _FINDS_ALL
     if written_arguments(differentiable_function) or not differentiable_outputs(function, None):
         return ""
     return "torch::autograd::autogradNotImplementedFallback()"

@@ -17,11 +17,12 @@ from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
 from opwright.emit.library.autocast import autocast_policies
+from opwright.emit.library.boxed_calls import has_constructor, has_kernels
 from opwright.emit.library.c_shims import library_shims, shim_refusal
 from opwright.emit.library.generated_kernels import has_generated_kernel
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.parts import LibraryPart, Section
-from opwright.emit.library.passing_checks import check_alias_sets, check_passing, has_listed_values
+from opwright.emit.library.passing_checks import check_alias_sets, check_passing
 from opwright.emit.library.python.autocasts import PYTHON_POLICIES
 from opwright.emit.library.python.batch_rules import rule_refusal
 from opwright.emit.library.python.fakes import has_fake
@@ -29,7 +30,7 @@ from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.schema.function import SchemaKind, required_argument
-from opwright.schema.types import TENSOR
+from opwright.schema.types import TENSOR, DispatcherType
 from opwright.source.codes import (
     ARGUMENT_NAME,
     NO_C_FORM,
@@ -320,15 +321,17 @@ def _check_types(function: NativeFunction, sink: Diagnostics) -> None:
         message = f"C++ has no type for the values of type `{type}` in the lists of `{function.name}`"
         sink.error(NO_CONVERSION, message, schema_span(function), help="choose another type, such as `int`")
     for argument in function.arguments.all:
-        if function.in_structured_group and "Scalar[" in argument.type.text:
+        is_taken = "Scalar[" not in argument.type.text and has_constructor(argument.type)
+        if function.in_structured_group and not is_taken:
             message = f"structured kernels cannot take `{argument.type} {argument.name}`"
-            help = "take `float[]`, or write a kernel for each overload"
+            listed = "float[]" if "Scalar" in argument.type.text else "int[]"
+            help = f"take `{listed}`, or write a kernel for each overload"
             sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
-        if has_listed_values(argument.type):
-            message = f"generated C++ cannot call an operator with `{argument.type}`, which PyTorch's dispatcher holds"
-            help = "take `int[]` or `SymInt[]`, or register this operator by hand"
-            if "Scalar" in argument.type.text:
-                help = "take `Scalar[]`, or register this operator by hand"
+        if not has_kernels(argument.type):
+            message = f"no kernel in C++ can take `{argument.type}`, which PyTorch's dispatcher holds"
+            value = argument.type.innermost
+            serves = "Any" if isinstance(value, DispatcherType) else f"{value}[]"
+            help = f"take `{serves}`, or define the operator in Python with `torch.library`"
             sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
 
 

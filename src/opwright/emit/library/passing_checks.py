@@ -9,6 +9,8 @@ from opwright.dialects.nearest import SAME_ARGUMENTS, schema_span, word_span
 from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.vmap import plumbing_kind
 from opwright.emit.autograd.kernels import has_kernel
+from opwright.emit.autograd.variable_type import is_unpacked
+from opwright.emit.library.boxed_calls import has_constructor
 from opwright.emit.library.parts import has_own_kernel
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -19,10 +21,7 @@ from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["check_alias_sets", "check_passing", "has_listed_values", "is_passed"]
-
-#: The tensors that a list of arguments has one by one, as PyTorch's support code for generated kernels takes them.
-_TENSORS: Final = frozenset(("Tensor", "Tensor?"))
+__all__ = ["check_alias_sets", "check_passing"]
 
 
 class _Feature(NamedTuple):
@@ -40,9 +39,8 @@ _COMPOSITE: Final = "give the operator a kernel for `CompositeImplicitAutograd`"
 _RULE: Final = _Feature("a batching rule", "remove `batch_rule`", frozenset(("Tensor", "Tensor[]")))
 _DERIVATIVE: Final = _Feature("a derivative", "remove the derivative", frozenset(("Tensor", "Tensor?", "Tensor[]")))
 _FORWARD: Final = _Feature("a forward formula", "remove the formula", frozenset(("Tensor", "Tensor[]")))
-_AUTOGRAD: Final = _Feature(
-    "an autograd kernel of an operator that writes", "name kernels for `Autograd` and `ADInplaceOrView`", None
-)
+#: Takes any arguments: it is boxed where it could not take them one by one.
+_AUTOGRAD: Final = _Feature("", "", None)
 _VIEW: Final = _Feature("a view", _COMPOSITE, None)
 _MADE: Final = _Feature("a synthesized overload", "remove `autogen`", frozenset(("Tensor", "Tensor[]")))
 _WRITE: Final = _Feature(
@@ -62,7 +60,7 @@ def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
         features = list(_features(derivative, roots[function.root_name]))
         check_alias_sets(function, bool(features), sink)
         for feature in features:
-            if _check_types(function, feature, sink):
+            if feature is not _AUTOGRAD and _check_types(function, feature, sink):
                 break
 
 
@@ -97,7 +95,7 @@ def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics)
     for argument in function.arguments.all:
         type, is_view = argument.type, feature is _VIEW
         is_hidden = argument.is_write and feature is _DERIVATIVE and type.text.startswith("Tensor?[")
-        if is_hidden or (type.is_tensor_like and not is_passed(type)) or (is_view and not _is_held(type)):
+        if is_hidden or not is_unpacked(type) or (is_view and not _is_held(type)):
             message = f"generated code for {feature.name} cannot pass on `{type} {argument.name}`"
             help = feature.help if is_view or is_hidden else f"take `Tensor[]` or `Tensor?[]`, or {feature.help}"
             sink.error(NO_CONVERSION, message, word_span(function, argument.text), help=help)
@@ -111,13 +109,13 @@ def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics)
     return False
 
 
-def is_passed(type: Type) -> bool:
-    """Whether generated kernels can pass on tensors of a type."""
-    return type.text in _TENSORS or (isinstance(type, ListType) and type.elem.text in _TENSORS)
-
-
 def _is_held(type: Type) -> bool:
-    """Whether the object that makes a view again holds values of a type: no lists of tensors, or that may be absent."""
+    """Whether the object that makes a view again holds values of a type.
+
+    It holds no lists of tensors, no symbols inside of items of lists, and no lists of symbols that may be absent.
+    """
+    if not has_constructor(type):
+        return False
     if isinstance(type, OptionalType):
         return not (isinstance(type.elem, ListType) and type.is_symint_like)
     return not (isinstance(type, ListType) and type.is_tensor_like)
@@ -135,7 +133,7 @@ def check_alias_sets(function: NativeFunction, has_features: bool, sink: Diagnos
     tensors, lists = {"*"}, set[str]()
     for argument in function.arguments.all:
         if argument.annotation is not None:
-            sets = lists if isinstance(argument.type, ListType) else tensors
+            sets = tensors if argument.type.list_like is None else lists
             sets.update(argument.annotation.before, argument.annotation.after)
     for result in function.schema.returns:
         annotation = result.annotation
@@ -163,20 +161,3 @@ def _check_group(function: NativeFunction, sink: Diagnostics) -> None:
     if function.structured and function.group is None:
         message = f"`{function.name}` is structured, and has no functional overload"
         sink.error(NO_FUNCTIONAL, message, schema_span(function), help=SAME_ARGUMENTS)
-
-
-def has_listed_values(type: Type) -> bool:
-    """Whether values of a type are in a list with which generated C++ cannot call an operator.
-
-    Those are lists of indices, and of symbols or scalars that are not in the list themselves.
-
-    >>> from opwright.schema import parse_schema
-    >>> schema = parse_schema("f(SymInt[] a, SymInt[2]? b, SymInt?[] c, DeviceIndex[] d, Scalar?[] e) -> ()")
-    >>> [has_listed_values(argument.type) for argument in schema.arguments.all]
-    [False, False, True, True, True]
-    """
-    listed = type.elem if isinstance(type, OptionalType) else type
-    if not isinstance(listed, ListType):
-        return False
-    value, item = listed.innermost.text, listed.elem.text
-    return value == "DeviceIndex" or (value in ("SymInt", "Scalar") and item != value)

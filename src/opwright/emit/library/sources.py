@@ -18,6 +18,7 @@ from opwright.emit.library import (
     autocast,
     autograd,
     batching,
+    boxed_calls,
     checks,
     functionalization,
     generated_kernels,
@@ -36,11 +37,19 @@ from opwright.syntax.cpp import include_line
 
 def _operators_section(part: LibraryPart, context: FragmentContext) -> Section:
     """The definitions of the operator classes, and the registration of the schemas with their tags."""
-    functions = part.functions
-    members = "\n".join([operators.definition(function, context) for function in functions])
+    functions, includes = part.functions, ["ATen/core/dispatch/Dispatcher.h"]
+    boxed = {function for function in functions if boxed_calls.is_boxed(function)}
+    if boxed:
+        includes.append(boxed_calls.BOXED_CALL_HEADER)
+    members = "\n".join(
+        [
+            boxed_calls.definition(function) if function in boxed else operators.definition(function, context)
+            for function in functions
+        ]
+    )
     statements = "".join([f"  {statement}" for statement in registrations(functions)])
     registered = f"TORCH_LIBRARY_FRAGMENT({part.library.namespace}, m) {{\n{statements}}}\n"
-    return Section(("ATen/core/dispatch/Dispatcher.h",), f"{enclose(part.library.operators, members)}\n\n{registered}")
+    return Section(tuple(includes), f"{enclose(part.library.operators, members)}\n\n{registered}")
 
 
 _BACKEND_SELECT_HEADERS: Final = ("ATen/core/dispatch/DispatchKeyExtractor.h", "c10/core/TensorOptions.h")

@@ -206,6 +206,13 @@ inline void append_tensors(torch::autograd::variable_list& all, const c10::IValu
   });
 }
 
+// What else has tensors in it, such as a list that may be absent.
+inline void increment_version(const c10::IValue& value) {
+  torch::autograd::variable_list all;
+  append_tensors(all, value);
+  increment_version(at::TensorList(all));
+}
+
 template <class... Args>
 torch::autograd::variable_list written_tensors(const Args&... args) {
   torch::autograd::variable_list all;
