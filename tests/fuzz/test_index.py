@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from opwright.cli import console
-from opwright.source.terminal import say
 from opwright.release.transport import Transport
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.terminal import say
 from tests.fuzz import index_answers
 from tests.fuzz.index_answers import HostileIndex, answers_of, fuzz_index, hostile_index
 
