@@ -117,8 +117,10 @@ class _Operator:
         for result in self.schema.returns:
             if result.alias_info is not None:
                 name = by_alias.get(frozenset(result.alias_info.before_set))
-                # A tensor of a list has the annotation that is written in the type of the list.
-                results.append(_tensors(values[by_alias[frozenset()]])[0] if name is None else values[name])
+                # The annotation of a list is that of its tensors, so it is not the one of a single tensor.
+                written = _tensors(values[next(iter(by_alias.values()))])[:1]
+                other = written if "List" in str(result.type) else written[0]
+                results.append(other if name is None else values[name])
             elif str(result.type) == "int":
                 results.append(7)
             else:
