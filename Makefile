@@ -245,11 +245,11 @@ $(BUILDGRID)/bin/bgd:
 KERNELS := $(CURDIR)/.cache/kernels
 kernels: $(REFERENCE)
 	$(PIP) --target $(KERNELS) --upgrade kernels==0.17.2
-	PYTHONPATH=$(KERNELS) $(PYTEST) -q tests/extension/test_kernel.py
+	PYTHONPATH=$(KERNELS) $(PYTEST) -q tests/libraries/extension/test_kernel.py
 
 # An isolated build of a new project: pip installs PyTorch from the package index into an environment for the build.
 isolated: $(REFERENCE)
-	$(PYTEST) -q -s -m slow tests/extension/test_isolated.py
+	$(PYTEST) -q -s -m slow tests/libraries/extension/test_isolated.py
 
 bench: $(REFERENCE)
 	$(VENV)/bin/python -m bench $(if $(ONLY),--only '$(ONLY)')
@@ -347,12 +347,12 @@ vscode: $(REFERENCE)
 # A session of COUNT edits of PyTorch's operators with the language server: its memory, and whether diagnostics settle.
 lsp-soak: COUNT ?= 2000
 lsp-soak: $(REFERENCE)
-	$(VENV)/bin/python -m tests.lsp.soak --count $(COUNT)
+	$(VENV)/bin/python -m tests.tools.lsp.soak --count $(COUNT)
 
 # Renames of COUNT random arguments of PyTorch's operators: what a check and the generated code say before and after.
 renames: COUNT ?= 1000
 renames: $(REFERENCE)
-	$(VENV)/bin/python -m tests.lsp.renames --count $(COUNT)
+	$(VENV)/bin/python -m tests.tools.lsp.renames --count $(COUNT)
 
 # The drop-in programs with what they need, as a folder and a zip file with PyYAML as the only dependency: docs/core.md.
 # PROGRAMS='gen gen_autograd' takes fewer.

@@ -12,9 +12,22 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
-# A module imports from packages that stand before its own in the list of docs/architecture.md, and from its own.
+# A module imports from packages that stand before its own in the list of docs/architecture.md, and from its own. The
+# packages of a wing stand below it, further in.
 PAGE = SOURCE.parent / "docs" / "architecture.md"
-ORDER = tuple(re.findall(r"^  (\w+)/ ", PAGE.read_text(encoding="utf-8").split("src/opwright/\n")[1], re.MULTILINE))
+
+
+def packages_of(page: str) -> Iterator[str]:
+    """The packages in the order of the page: `emit`, or `tools/check` for one of a wing."""
+    wing = ""
+    for indent, name in re.findall(r"^( {2}| {4})(\w+)/(?= |$)", page.split("src/opwright/\n")[1], re.MULTILINE):
+        wing = wing if len(indent) == 4 else name
+        yield name if wing == name else f"{wing}/{name}"
+
+
+ORDER = tuple(packages_of(PAGE.read_text(encoding="utf-8")))
+#: The wings beside the compiler. The last two have no packages in the list: their modules import from all above.
+WINGS = ("builds", "libraries", "tools", "cli", "torchgen")
 
 # The reference is a program to compare with; what is not in the standard library must be named in pyproject.toml.
 FORBIDDEN = {"torch", "torchgen", "tools"}
@@ -61,13 +74,13 @@ def absolute(name: str, node: ast.ImportFrom) -> str:
 
 
 #: These say that a Python is too old, or run before the package does.
-READ_BY_OLD_PYTHONS = {"opwright", "opwright.bazel.compile_packages"}
+READ_BY_OLD_PYTHONS = {"opwright", "opwright.builds.bazel.compile_packages"}
 
 
 def room(name: str) -> str:
-    """The package of the house that a module stands in; the package's face and entry points stand in the last."""
-    parts = name.split(".")
-    return parts[1] if len(parts) > 1 and parts[1] in ORDER else ""
+    """The package of the list that a module stands in; nothing for the face and the entry points of the whole."""
+    parts = name.split(".")[1:]
+    return next((place for place in ("/".join(parts[:2]), "".join(parts[:1])) if place in ORDER), "")
 
 
 def rank(name: str) -> float:
@@ -77,8 +90,10 @@ def rank(name: str) -> float:
 
 def test_every_package_has_its_place() -> None:
     """The page lists the packages that there are: a new one is entered before anything is written in it."""
-    folders = {path.parent.name for path in (SOURCE / "opwright").glob("*/*.py")}
-    assert folders <= set(ORDER)
+    modules_outside = [name for name in modules() if name.count(".") > 1 and not room(name)]
+    assert not modules_outside
+    wings = {path.parent.name for path in (SOURCE / "opwright").glob("*/README.md")}
+    assert wings == set(WINGS) <= {place.split("/")[0] for place in ORDER}
 
 
 def test_imports_point_upwards() -> None:
@@ -92,6 +107,19 @@ def test_imports_point_upwards() -> None:
                 continue
             if rank(target) > rank(name):
                 wrong.append(f"{name}:{line} imports {target}")
+    assert not wrong
+
+
+def test_compiler_names_no_wing() -> None:
+    """No module of the compiler imports from a wing, or names a module of one in a string that is imported later."""
+    names = {f"opwright.{wing}" for wing in WINGS}
+    wrong = []
+    for name, tree in modules().items():
+        if not room(name) or room(name).split("/")[0] in WINGS:
+            continue
+        strings = [(node.lineno, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        targets = [*imported(name, tree), *((line, text) for line, text in strings if isinstance(text, str))]
+        wrong += [f"{name}:{line} {text}" for line, text in targets if ".".join(text.split(".")[:2]) in names]
     assert not wrong
 
 

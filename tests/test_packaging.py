@@ -82,8 +82,8 @@ def test_pip_refuses_a_python_that_is_too_old(wheel: ZipFile, interpreter: Inter
 def test_wheel_has_every_file_of_the_package(wheel: ZipFile) -> None:
     """The wheel has the modules, the CMake package, the mark of typed packages, and what libraries need."""
     files = {name.removeprefix("src/") for name in files_below("src")}
-    assert {"opwright/py.typed", "opwright/cmake/OpwrightConfigVersion.cmake"} <= files
-    assert {"opwright/emit/library/templates/ops.h", "opwright/include/opwright/outputs.h"} <= files
+    assert {"opwright/py.typed", "opwright/builds/cmake/OpwrightConfigVersion.cmake"} <= files
+    assert {"opwright/emit/library/templates/ops.h", "opwright/libraries/include/opwright/outputs.h"} <= files
     assert files == {name for name in wheel.namelist() if name.startswith("opwright/")}
 
 

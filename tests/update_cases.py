@@ -14,11 +14,6 @@ from pathlib import Path
 
 from opwright.source.diagnostic import Diagnostics
 from tests.backend import mark_cases as backend_marks
-from tests.check.cases import FOLDER as CHECK_FOLDER
-from tests.check.cases import load_cases as load_check_cases
-from tests.check.cases import outcome
-from tests.coverage import test_texts as coverage_texts
-from tests.coverage.test_checks import warnings_of
 from tests.dialects import (
     messages,
     python_formulas,
@@ -31,12 +26,17 @@ from tests.dialects import test_derivative_cases as derivatives
 from tests.dialects import test_library_derivatives as library_derivatives
 from tests.dialects.cases import marked_faults, with_marks, without_marks
 from tests.dialects.loading import found_faults, load_text
-from tests.diff import test_reports
-from tests.explain import test_passes, test_texts
 from tests.lazy import mark_cases as lazy_marks
+from tests.libraries.porting import cases as porting
 from tests.plugins import mark_cases as plugin_marks
-from tests.porting import cases as porting
 from tests.selective import test_reports as selections
+from tests.tools.check.cases import FOLDER as CHECK_FOLDER
+from tests.tools.check.cases import load_cases as load_check_cases
+from tests.tools.check.cases import outcome
+from tests.tools.coverage import test_texts as coverage_texts
+from tests.tools.coverage.test_checks import warnings_of
+from tests.tools.diff import test_reports
+from tests.tools.explain import test_passes, test_texts
 
 TESTS = Path(__file__).parent
 DIALECTS = TESTS / "dialects"

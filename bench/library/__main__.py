@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import median
 
 from bench.library.inputs import write_library
-from opwright.extension.generated import write_code
-from opwright.extension.toolchain import Toolchain, find_toolchain
+from opwright.libraries.extension.generated import write_code
+from opwright.libraries.extension.toolchain import Toolchain, find_toolchain
 from opwright.source.text import SourceFile
 
 HERE = Path(__file__).resolve().parent

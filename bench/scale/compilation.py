@@ -17,8 +17,8 @@ from statistics import median
 from typing import NamedTuple
 
 from opwright.emit.library import parts
-from opwright.extension.generated import write_code
-from opwright.extension.toolchain import Toolchain, find_toolchain
+from opwright.libraries.extension.generated import write_code
+from opwright.libraries.extension.toolchain import Toolchain, find_toolchain
 from opwright.source.text import SourceFile
 from tests.conformance.process import RSS_UNIT
 from tests.conformance.report import table

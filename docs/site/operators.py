@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Final
 
 import opwright
-from opwright.diff.compare import compare
-from opwright.diff.records import ChangeKind
-from opwright.diff.reports import shown_reasons
 from opwright.emit.registry import DEFAULT_FAMILIES
-from opwright.explain.explanation import explain
-from opwright.explain.loading import Explained, ExplainRequest, load_pytorch
-from opwright.explain.records import SECTIONS
-from opwright.explain.text import Painter, render
 from opwright.model.native_function import NativeFunction
 from opwright.release.tree import rules_of
-from opwright.run.diff import load_side
 from opwright.source.diagnostic import Diagnostics
+from opwright.tools.diff.compare import compare
+from opwright.tools.diff.diffing import load_side
+from opwright.tools.diff.records import ChangeKind
+from opwright.tools.diff.reports import shown_reasons
+from opwright.tools.explain.explanation import explain
+from opwright.tools.explain.loading import Explained, ExplainRequest, load_pytorch
+from opwright.tools.explain.records import SECTIONS
+from opwright.tools.explain.text import Painter, render
 
 __all__ = ["operator_files"]
 

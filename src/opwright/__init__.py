@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from opwright.cpp.translation import translate
     from opwright.emit.emitter import Emitter, Job, Options
     from opwright.emit.registry import build_folders, emitters
-    from opwright.extension.inline import BuildFailed, inline
     from opwright.files.plan import Plan, PlannedFile
+    from opwright.libraries.extension.inline import BuildFailed, inline
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -118,7 +118,7 @@ _MODULES: "Final" = {
     "cpp.translation": ("translate",),
     "emit.emitter": ("Emitter", "Job", "Options"),
     "emit.registry": ("build_folders", "emitters"),
-    "extension.inline": ("BuildFailed", "inline"),
+    "libraries.extension.inline": ("BuildFailed", "inline"),
     "files.plan": ("Plan", "PlannedFile"),
     "model.catalog": ("Catalog",),
     "model.dispatch_key": ("DispatchKey",),

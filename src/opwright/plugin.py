@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright.check.lint import BackendLint, Lint, OperatorLint, Operators
     from opwright.convention.c_shim import NoCForm, operator_key, shim_function
     from opwright.convention.public_api import cpp_name
     from opwright.cpp.binding import Binding
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from opwright.model.extra_values import ExtraValue, ExtraValues
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.plugins.activation import use_plugins
+    from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators
     from opwright.plugins.plugin import Plugin
     from opwright.schema.function import Argument, FunctionSchema
     from opwright.source.built_nodes import NodeValue, node_at, part_of, texts_of, with_entries, without_entries
@@ -203,7 +203,7 @@ __all__ = [
 
 #: The modules of this package with the public names that each has.
 _MODULES: Final = {
-    "check.lint": ("BackendLint", "Lint", "OperatorLint", "Operators"),
+    "plugins.lint": ("BackendLint", "Lint", "OperatorLint", "Operators"),
     "convention.c_shim": ("NoCForm", "operator_key", "shim_function"),
     "convention.public_api": ("cpp_name",),
     "cpp.binding": ("Binding",),

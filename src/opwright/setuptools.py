@@ -25,16 +25,27 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
-from opwright.extension.generated import (
+from opwright.libraries.extension.generated import (
     GeneratedCode,
     check_kernels,
     entry_of_line,
     update_backend_code,
     update_code,
 )
-from opwright.extension.installed import BuildRecord
-from opwright.extension.requirements import is_torch_installed, served_releases, stable_target, with_torch_releases
-from opwright.extension.toolchain import DEFINITIONS, first_error, import_torch, include_folder, remembered_output
+from opwright.libraries.extension.installed import BuildRecord
+from opwright.libraries.extension.requirements import (
+    is_torch_installed,
+    served_releases,
+    stable_target,
+    with_torch_releases,
+)
+from opwright.libraries.extension.toolchain import (
+    DEFINITIONS,
+    first_error,
+    import_torch,
+    include_folder,
+    remembered_output,
+)
 from opwright.release.fetch import stable_headers
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
@@ -108,7 +119,7 @@ def _cmake_package(header: str, include: str) -> str:
     folder = os.path.dirname(header)
     namespace = os.path.relpath(folder, include).replace(os.sep, "_")
     package = os.path.join(folder, f"{namespace}-config.cmake")
-    template = os.path.join(os.path.dirname(__file__), "cmake", "library-config.cmake.in")
+    template = os.path.join(os.path.dirname(__file__), "builds", "cmake", "library-config.cmake.in")
     with open(template, encoding="utf-8") as file:
         text = file.read().replace("@NAMESPACE@", namespace)
     with open(package, "w", encoding="utf-8") as file:

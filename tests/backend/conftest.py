@@ -22,7 +22,7 @@ __all__ = ["HERE", "backend_compiler", "check_names", "device_object", "failures
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 #: Opwright's own headers, which generated code may include.
-INCLUDE = Path(opwright.__file__).parent / "include"
+INCLUDE = Path(opwright.__file__).parent / "libraries" / "include"
 
 
 def backend_compiler(program: str, folder: Path, *includes: Path, prefix: Path | None = None) -> Compiler:

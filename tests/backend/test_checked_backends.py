@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.run.check import CheckRequest, check
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
+from opwright.tools.check.checking import CheckRequest, check
 from tests.dialects.test_backend_dialect import CASES, pytorch
 
 FAMILIES = ("backend", "library")

@@ -27,7 +27,7 @@ _END: Final = re.compile(r"(?<=[.!?:;])\s+|\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\. ))")
 
 def pages() -> list[str]:
     """The pages that people read, from the root of the project."""
-    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/opwright/diagnostics/*.md")]
+    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/opwright/source/diagnostics/*.md")]
     names = sorted(path.relative_to(ROOT).as_posix() for path in found)
     return [name for name in names if name not in (*_GENERATED, *_WITH_OWN_TESTS, "CHANGELOG.md")]
 

@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from opwright.cli.main import main
-from tests.lsp.session import Start, editor
+from tests.tools.lsp.session import Start, editor
 
 SECRET = "- a secret of the user\n"
 

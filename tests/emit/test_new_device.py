@@ -174,8 +174,8 @@ NAMING_DEVICES = {
     "opwright.emit.backend.fallbacks": {"CPU"},
     # Python kernels that serve every device are called under this key.
     "opwright.emit.library.implementations": {"CPU"},
-    "opwright.coverage.dispatch": {"CPU"},
-    "opwright.coverage.traps": {"CPU"},
+    "opwright.emit.dispatch.device_kernels": {"CPU"},
+    "opwright.emit.dispatch.traps": {"CPU"},
     # Static runtime runs on the CPU only.
     "opwright.emit.static_runtime.support": {"CPU"},
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.

@@ -95,7 +95,7 @@ def test_a_drop_in_program_makes_it(generate: Callable[..., int]) -> None:
 #: The modules that list kinds of projects, options or dialects, which have names of families.
 KINDS_OF_PROJECTS = (
     "opwright.cli.new",
-    "opwright.extension.project",
+    "opwright.libraries.extension.project",
     "opwright.cli.describing",
     "opwright.dialects.extra_key_schemas",
 )

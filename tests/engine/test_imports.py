@@ -86,7 +86,12 @@ class Processes:
             ("schema", "library"),
         ]
         helps = [("opwright", command, "--help") for command in COMMANDS] + [(name, "--help") for name in PROGRAMS]
-        bare = [("opwright",), ("opwright", "--help"), ("opwright", "completion", "bash"), ("opwright.lsp.features",)]
+        bare = [
+            ("opwright",),
+            ("opwright", "--help"),
+            ("opwright", "completion", "bash"),
+            ("opwright.tools.lsp.features",),
+        ]
         with ThreadPoolExecutor(2) as pool:
             list(
                 pool.map(

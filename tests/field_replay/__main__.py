@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from zipfile import ZipFile
 
 from opwright.cli.main import main as opwright
-from opwright.importing.run import ImportRequest, read_operators
+from opwright.libraries.importing.run import ImportRequest, read_operators
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from tests.conformance.report import table

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from opwright.check.formats import render_github, render_json, render_sarif
-from opwright.check.settings import load_settings
-from opwright.check.suppressions import ALL, CodeFilter
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
-from opwright.run.checked_files import CheckedFiles
-from opwright.run.findings import Findings, find
-from opwright.run.fixing import fix_files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
-from tests.check.cases import RELEASE, load_cases
+from opwright.tools.check.checked_files import CheckedFiles
+from opwright.tools.check.findings import Findings, find
+from opwright.tools.check.fixing import fix_files
+from opwright.tools.check.formats import render_github, render_json, render_sarif
+from opwright.tools.check.settings import load_settings
+from opwright.tools.check.suppressions import ALL, CodeFilter
+from tests.tools.check.cases import RELEASE, load_cases
 
 #: The files of the cases, which have something to fix.
 FILES = [case.files[name] for case in load_cases() if "installed" not in case.head for name in case.files]

@@ -13,12 +13,11 @@ from typing import Any
 import yaml
 
 from opwright.cli import where
-from opwright.dump.document import dumped_files, parse_dump
-from opwright.importing.autograd_classes import autograd_classes
-from opwright.importing.backend_import import import_backend
-from opwright.importing.library_file import library_text
-from opwright.importing.run import ImportRequest, read_operators
-from opwright.porting.run import PortRequest, port_sources
+from opwright.libraries.importing.autograd_classes import autograd_classes
+from opwright.libraries.importing.backend_import import import_backend
+from opwright.libraries.importing.library_file import library_text
+from opwright.libraries.importing.run import ImportRequest, read_operators
+from opwright.libraries.porting.run import PortRequest, port_sources
 from opwright.release.inputs import open_inputs
 from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -26,7 +25,8 @@ from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.syntax.cpp_functions import function_of, statements
 from opwright.syntax.cpp_source import read_cpp
-from tests.importing.library import BINDINGS, PYTHON, STABLE
+from opwright.tools.dump.document import dumped_files, parse_dump
+from tests.libraries.importing.library import BINDINGS, PYTHON, STABLE
 
 BACKEND = """\
 #include <torch/library.h>

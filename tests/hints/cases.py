@@ -18,7 +18,6 @@ from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, Fau
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
-from tests.check import cases as check_cases
 from tests.dialects import (
     test_backend_dialect,
     test_cases,
@@ -30,6 +29,7 @@ from tests.dialects import (
 from tests.dialects.cases import without_marks
 from tests.dialects.loading import load_text
 from tests.source import test_yaml_faults
+from tests.tools.check import cases as check_cases
 
 __all__ = ["HintCase", "load_cases"]
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from opwright.actions.description import Action, Description, Word, WordPlace
-from opwright.actions.meson import meson_files
-from opwright.actions.ninja import ninja_text
-from opwright.actions.starlark import bazel_text, buck_text
-from opwright.extension.project import project_names
+from opwright.builds.actions.description import Action, Description, Word, WordPlace
+from opwright.builds.actions.meson import meson_files
+from opwright.builds.actions.ninja import ninja_text
+from opwright.builds.actions.starlark import bazel_text, buck_text
 from opwright.files.depfile import cmake_list
+from opwright.libraries.extension.project import project_names
 from opwright.source.diagnostic import Fault
 from tests.hostile.lexing import tokens_of
 from tests.hostile.run import Finding, skeleton

@@ -10,9 +10,9 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.check.cases import RELEASE
 from tests.kills.edits import Disturbances
 from tests.kills.harness import Kills, Tally
+from tests.tools.check.cases import RELEASE
 
 
 def main() -> int:

@@ -32,7 +32,7 @@ __all__ = [
 ACME = Path(__file__).parent / "acme"
 
 #: Opwright's own headers, which generated code may include.
-INCLUDE = Path(opwright.__file__).parent / "include"
+INCLUDE = Path(opwright.__file__).parent / "libraries" / "include"
 
 GenerateLibrary = Callable[[str], Path]
 

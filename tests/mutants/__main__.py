@@ -108,7 +108,7 @@ def sample(count: int, seed: int, only: list[str] | None = None) -> list[Mutant]
 
 def _is_chosen(module: str, only: list[str] | None) -> bool:
     room = room_of(module) or ""
-    return only is None or any(place.split(":")[0] in (module, room, room.split("/")[0]) for place in only)
+    return only is None or any(place.split(":")[0] == module or f"{room}/".startswith(f"{place}/") for place in only)
 
 
 def _is_chosen_line(module: str, line: int, only: list[str] | None) -> bool:

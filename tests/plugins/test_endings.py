@@ -13,8 +13,8 @@ import pytest
 
 from opwright.plugins.discovery import PluginName, load_plugin
 from tests.engine.project import Project
-from tests.lsp.session import Start, editor
 from tests.plugins.fault_cases import FaultCase, installed_below, load_cases
+from tests.tools.lsp.session import Start, editor
 
 LEAVING = next(case for case in load_cases() if case.path.stem == "leaving_fragment")
 

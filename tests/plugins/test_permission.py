@@ -17,10 +17,10 @@ from lsprotocol import types as lsp
 import opwright
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.streams import leave
-from opwright.extension.generated import update_code
+from opwright.libraries.extension.generated import update_code
 from opwright.plugins.use import ensure_active
 from opwright.source.text import SourceFile
-from tests.lsp.session import Start, editor
+from tests.tools.lsp.session import Start, editor
 
 #: In every Python process of a run: writes down what is imported, opened and started.
 AUDIT = """\

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CASES", "Cases", "different_results"]
 
-INCLUDE: Final = Path(opwright.__file__).parent / "include"
+INCLUDE: Final = Path(opwright.__file__).parent / "libraries" / "include"
 
 #: What the original kernels need of `torch/torch.h`.
 PREFIX: Final = (

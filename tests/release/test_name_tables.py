@@ -169,7 +169,7 @@ def test_newer_arguments_are_those_of_the_overloads() -> None:
 
 def test_stand_ins_are_functions_of_our_headers() -> None:
     """What stands in for a kernel of the CPU is a function of the headers for backends."""
-    folder = Path(opwright.__file__).parent / "include" / "opwright"
+    folder = Path(opwright.__file__).parent / "libraries" / "include" / "opwright"
     text = "".join([path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h"))])
     names = set(STAND_INS.in_any_release.values()) - {FALLBACK_FUNCTION}
     assert len(names) >= 4
@@ -181,18 +181,18 @@ OTHER_LISTS = {
     # The allocation helpers call these operators, so their file includes the headers.
     ("opwright.emit.aten.register.helpers", "empty"),
     # The members of a group of views, by their roles.
-    ("opwright.dump.data", "view"),
+    ("opwright.tools.dump.data", "view"),
     # Python's augmented assignments are part of the grammar of names.
     ("opwright.schema.names", "add"),
     # Functions of C++'s <cmath>, which formulas call for numbers.
     ("opwright.dialects.library.formula_names", "cos"),
     # Functions of C++'s <cmath>, and what the stable headers and the tensors of C++ have.
-    ("opwright.porting.run", "exp"),
-    ("opwright.porting.methods", "options"),
-    ("opwright.porting.methods", "size"),
-    ("opwright.porting.stable_api", "empty_like"),
-    ("opwright.porting.stable_api", "fill_.Scalar"),
-    ("opwright.porting.stable_api", "add"),
+    ("opwright.libraries.porting.run", "exp"),
+    ("opwright.libraries.porting.methods", "options"),
+    ("opwright.libraries.porting.methods", "size"),
+    ("opwright.libraries.porting.stable_api", "empty_like"),
+    ("opwright.libraries.porting.stable_api", "fill_.Scalar"),
+    ("opwright.libraries.porting.stable_api", "add"),
     # C++ has words for its logical operators.
     ("opwright.dialects.library.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.

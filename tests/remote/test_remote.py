@@ -1,7 +1,7 @@
 """The example for Bazel, and all of PyTorch's files, built by a service for remote execution: `make remote` runs it.
 
-It needs Debian's Bazel (`tests/actions/test_bazel.py` says how to install it) and Linux's namespaces, and prints a
-table of seconds for docs/remote-execution.md.
+It needs Debian's Bazel (`tests/builds/actions/test_bazel.py` says how to install it) and Linux's namespaces, and prints
+a table of seconds for docs/remote-execution.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.actions.bazel import EXAMPLE, OPTIONS, RULES, USER_OPTIONS, Workspace, is_installed
+from tests.builds.actions.bazel import EXAMPLE, OPTIONS, RULES, USER_OPTIONS, Workspace, is_installed
 from tests.engine.project import replace_once
 from tests.pages.page import Page
 from tests.remote.service import PAGE, PYTHON, WHEELS, Service, can_isolate

@@ -19,7 +19,7 @@ from tests.shapes.pairs import Row
 
 __all__ = ["Compilation", "Fault", "compile_rows"]
 
-_INCLUDE: Final = Path(opwright.__file__).parent / "include"
+_INCLUDE: Final = Path(opwright.__file__).parent / "libraries" / "include"
 
 #: How many rows one library has.
 _ROWS: Final = 400

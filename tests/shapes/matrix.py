@@ -11,9 +11,9 @@ from random import Random
 from typing import Final, NamedTuple
 
 import opwright
-from opwright.run.check import CheckRequest, check
 from opwright.source.diagnostic import Severity
 from opwright.source.text import SourceFile
+from opwright.tools.check.checking import CheckRequest, check
 from tests.shapes.entries import FACTORS, HELPERS, Entries, entries_of
 from tests.shapes.pairs import Pair, Row, Taste, all_pairs, pairs_of, rows_with
 

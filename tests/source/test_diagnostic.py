@@ -17,7 +17,7 @@ from opwright.source.code_pages import all_codes, code_names, find_code
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, Severity, did_you_mean
 from opwright.source.text import SourceFile
 
-PAGES = Path(opwright.__path__[0]) / "diagnostics"
+PAGES = Path(opwright.__path__[0]) / "source" / "diagnostics"
 FILES = {name: SourceFile(name, "x" * 50) for name in ("a.yaml", "b.yaml")}
 
 

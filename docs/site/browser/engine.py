@@ -14,16 +14,16 @@ from functools import cache
 from typing import Final
 
 import opwright
-from opwright.check.formats import render_json
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.registry import build_folders, chosen_families
-from opwright.explain.loading import ExplainRequest, narrowed_inputs
 from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
-from opwright.run.check import CheckRequest, check
 from opwright.source.codes import INPUT_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity, did_you_mean
 from opwright.source.text import SourceFile
+from opwright.tools.check.checking import CheckRequest, check
+from opwright.tools.check.formats import render_json
+from opwright.tools.explain.loading import ExplainRequest, narrowed_inputs
 
 __all__ = ["FILES", "answer"]
 

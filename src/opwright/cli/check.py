@@ -21,11 +21,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright import __version__
-from opwright.actions.collected import path_below
-from opwright.check.fixes import suggestion
-from opwright.check.formats import render_github, render_json, render_sarif, render_statistics
-from opwright.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
-from opwright.check.suppressions import CodeFilter, is_prefix
+from opwright.builds.actions.collected import path_below
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
@@ -34,16 +30,20 @@ from opwright.cli.streams import print_or_write, wants_color
 from opwright.files.user_files import finish_killed_runs
 from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
-from opwright.run.checked_files import CheckedFiles
 from opwright.run.file_kinds import expand_folders
-from opwright.run.findings import Findings, find
-from opwright.run.fixing import fix_files, write_changes
 from opwright.source.code_pages import code_names
 from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_short, render_terminal
 from opwright.source.terminal import print_rendered, say
 from opwright.source.text import SourceFile
+from opwright.tools.check.checked_files import CheckedFiles
+from opwright.tools.check.findings import Findings, find
+from opwright.tools.check.fixes import suggestion
+from opwright.tools.check.fixing import fix_files, write_changes
+from opwright.tools.check.formats import render_github, render_json, render_sarif, render_statistics
+from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
+from opwright.tools.check.suppressions import CodeFilter, is_prefix
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github")
 _FAIL_ON: Final = ("warning", "error", "never")

@@ -28,12 +28,15 @@ from opwright.cli.arguments import (
     selection,
     templates_as_named,
 )
-from opwright.diff import output_reports
 from opwright.emit.emitter import Options
 from opwright.emit.registry import program_families
 from opwright.files.template import LAUNCHER
 from opwright.release.inputs import from_source_path
-from opwright.run.conformance import (
+from opwright.run.request import Request
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.terminal import tell
+from opwright.tools.diff import output_reports
+from opwright.tools.diff.conformance import (
     PROGRAMS,
     BehaviourDifference,
     ProgramResult,
@@ -42,9 +45,6 @@ from opwright.run.conformance import (
     compare_program,
     open_tree,
 )
-from opwright.run.request import Request
-from opwright.source.diagnostic import Diagnostics
-from opwright.source.terminal import tell
 
 _WIDTH = 100
 #: How many lines of differences are shown without `--all`.

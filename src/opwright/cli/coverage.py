@@ -21,8 +21,7 @@ from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.streams import print_or_write
-from opwright.coverage import formats
-from opwright.coverage.records import (
+from opwright.emit.dispatch.records import (
     BackwardStatus,
     CoverageReport,
     MetaSupport,
@@ -32,11 +31,12 @@ from opwright.coverage.records import (
     TrapKind,
 )
 from opwright.model.external_backend import Fallback
-from opwright.run.check import load_coverage
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import say
 from opwright.source.text import SourceFile
+from opwright.tools.check.checking import load_coverage
+from opwright.tools.coverage import formats
 
 _FORMATS: Final = ("text", "json", "csv", "html")
 
@@ -137,8 +137,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport) -> int:
     """Print where the dispatcher of a process differs from the report, and give the exit status."""
-    from opwright.coverage.runtime import DISPATCHER_PROGRAM, DispatcherState, runtime_differences, runtime_keys_of
-    from opwright.importing.process import answer_of
+    from opwright.libraries.importing.process import answer_of
+    from opwright.tools.coverage.runtime import (
+        DISPATCHER_PROGRAM,
+        DispatcherState,
+        runtime_differences,
+        runtime_keys_of,
+    )
 
     answer = answer_of(DISPATCHER_PROGRAM, json.dumps(runtime_keys_of(report)), arguments.runtime)
     assert isinstance(answer, list)
@@ -153,7 +158,7 @@ def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport)
 
 def _run_samples(arguments: argparse.Namespace, report: CoverageReport) -> int:
     """Print what fails of PyTorch's samples, and give the exit status."""
-    from opwright.coverage.samples import run_samples, sample_lines
+    from opwright.tools.coverage.samples import run_samples, sample_lines
 
     results = list(run_samples(report.key, arguments.runtime))
     print_or_write("\n".join([*sample_lines(results), ""]), arguments.out)

@@ -22,15 +22,15 @@ from opwright.cli import console
 from opwright.cli.arguments import add_download_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, ask_whole_download
 from opwright.cli.streams import print_or_write
-from opwright.diff import output_reports, reports
-from opwright.diff.backend import BackendTask, backend_tasks, named_operators
-from opwright.diff.compare import compare
-from opwright.diff.outputs import OutputComparison, OutputSide, compare_outputs
-from opwright.diff.records import Audience, Comparison, OperatorChange
 from opwright.release.fetch import Consent
-from opwright.run.diff import LoadedSide, generated_side, load_backend_side, load_side, output_side
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import say
+from opwright.tools.diff import output_reports, reports
+from opwright.tools.diff.backend import BackendTask, backend_tasks, named_operators
+from opwright.tools.diff.compare import compare
+from opwright.tools.diff.diffing import LoadedSide, generated_side, load_backend_side, load_side, output_side
+from opwright.tools.diff.outputs import OutputComparison, OutputSide, compare_outputs
+from opwright.tools.diff.records import Audience, Comparison, OperatorChange
 
 _FORMATS: Final = ("text", "markdown", "json")
 

@@ -20,13 +20,13 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
-from opwright.dump.data import JsonValue
-from opwright.dump.document import dumped_files, parse_dump, render_dump
 from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import DUMP_BYTES
 from opwright.source.terminal import print_rendered, say
 from opwright.source.text import SourceFile
+from opwright.tools.dump.data import JsonValue
+from opwright.tools.dump.document import dumped_files, parse_dump, render_dump
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,13 +93,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _document(arguments: argparse.Namespace, sink: Diagnostics) -> dict[str, JsonValue]:
     inputs = open_named_inputs(arguments, sink)
-    from opwright.run.dump import dump_backends, dump_libraries, dump_release
+    from opwright.tools.dump.dumping import dump_backends, dump_libraries, dump_release
 
     if arguments.library:
         return dump_libraries(arguments.library, inputs, arguments.release, sink, tuple(arguments.allow_path))
     if arguments.purpose is not None:
         # Other dumps need neither emitters nor explanations.
-        from opwright.bindings.data import dump_for_bindings
+        from opwright.tools.bindings.data import dump_for_bindings
 
         return dump_for_bindings(inputs, arguments.release, sink)
     if arguments.backend:

@@ -28,25 +28,25 @@ from opwright.cli.input_arguments import add_allow_path_argument, open_named_inp
 from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.plugin_use import activate_installed
 from opwright.cli.streams import wants_color, wants_links
-from opwright.explain.records import SECTIONS, render_json
 from opwright.plugins.active import active_plugins
 from opwright.schema.function import SchemaKind
 from opwright.source.code_pages import all_codes, code_names, find_code, is_plugin_code
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.terminal import print_rendered, say, tell
 from opwright.source.text import SourceFile
+from opwright.tools.explain.records import SECTIONS, render_json
 
 # Modules that do the work are imported when the command runs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from opwright.explain.loading import ExplainRequest
-    from opwright.explain.naming import NamedOverload
-    from opwright.explain.resolution import Resolution
-    from opwright.explain.text import Painter
+    from opwright.dialects.native_functions.resolution import Resolution
     from opwright.model.native_function import NativeFunction
     from opwright.run.provenance import FileOrigin
+    from opwright.tools.explain.loading import ExplainRequest
+    from opwright.tools.explain.naming import NamedOverload
+    from opwright.tools.explain.text import Painter
 
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.
@@ -127,10 +127,10 @@ def _print_code(text: str) -> int:
 
 def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the explanations of operators, and give the exit status."""
-    from opwright.explain.explanation import explain
-    from opwright.explain.naming import named_overloads, unknown_name
-    from opwright.explain.passes import passes_text
-    from opwright.explain.text import render, render_overloads
+    from opwright.tools.explain.explanation import explain
+    from opwright.tools.explain.naming import named_overloads, unknown_name
+    from opwright.tools.explain.passes import passes_text
+    from opwright.tools.explain.text import render, render_overloads
 
     request = _request(names, arguments, sink)
     sections = arguments.section or tuple(SECTIONS)
@@ -165,7 +165,7 @@ def _explain(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnost
 
 
 def _painter() -> Painter:
-    from opwright.explain.text import Painter
+    from opwright.tools.explain.text import Painter
 
     is_terminal = sys.stdout.isatty()
     columns = terminal_columns() if is_terminal or os.environ.get("COLUMNS") else _COLUMNS
@@ -173,7 +173,7 @@ def _painter() -> Painter:
 
 
 def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> ExplainRequest:
-    from opwright.explain.loading import ExplainRequest
+    from opwright.tools.explain.loading import ExplainRequest
 
     inputs = open_named_inputs(arguments, sink)
     return ExplainRequest(

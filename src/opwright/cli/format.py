@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.check.suppressions import FORMATTING
 from opwright.cli import check
 from opwright.source.diagnostic import Diagnostics
+from opwright.tools.check.suppressions import FORMATTING
 
 REPORTS_PLUGINS = check.REPORTS_PLUGINS
 

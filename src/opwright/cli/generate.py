@@ -527,7 +527,7 @@ def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Input
     started = time.perf_counter()
     generation = _load(session, arguments, inputs, sink)
     if arguments.declared is not None:
-        from opwright.actions.description import check_declared
+        from opwright.builds.actions.description import check_declared
 
         check_declared(arguments.declared, arguments.out, generation.plan())
     outcome = write_outputs(arguments, session, generation)

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opwright.importing.run import Written
+    from opwright.libraries.importing.run import Written
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
-    from opwright.importing.run import COMPARED, ImportRequest, check_import, write_import
+    from opwright.libraries.importing.run import COMPARED, ImportRequest, check_import, write_import
 
     macros = dict(word.partition("=")[::2] for word in arguments.define)
     if arguments.backend:
@@ -105,8 +105,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], sink: Diagnostics) -> int:
     """Write a backend file, or compare it with the sources."""
     from opwright.cli import console
-    from opwright.importing.backend_import import compare_backend
-    from opwright.importing.run import read_backend, write_backend
+    from opwright.libraries.importing.backend_import import compare_backend
+    from opwright.libraries.importing.run import read_backend, write_backend
     from opwright.source.text import SourceFile
 
     imported = read_backend(arguments.sources, macros, arguments.torch)

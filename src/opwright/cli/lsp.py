@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Serve until the editor ends the session; with --check, check the files of one request."""
     del sink
     if arguments.check:
-        from opwright.lsp.worker import check_texts
+        from opwright.tools.lsp.worker import check_texts
 
         with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as report:
             # What plug-ins print is no part of the report.
@@ -52,14 +52,14 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     if find_spec("pygls") is None:
         return console.report_missing("pygls", "lsp")
-    from opwright.lsp.checker import Checker, InputOptions
+    from opwright.tools.lsp.checker import Checker, InputOptions
 
     options = InputOptions(arguments.torch, arguments.source_path, tuple(arguments.allow_path))
     # The first check begins while this process imports what speaks the protocol.
     checker = Checker(options)
     checker.prepare()
-    from opwright.lsp.features import serve
-    from opwright.lsp.project import PluginRequest
+    from opwright.tools.lsp.features import serve
+    from opwright.tools.lsp.project import PluginRequest
 
     serve(__version__, options, PluginRequest(tuple(arguments.plugin), no_plugins=arguments.no_plugins), checker)
     return console.SUCCESS

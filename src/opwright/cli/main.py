@@ -127,13 +127,14 @@ def _parser_of_commands() -> Parser:
     parser = Parser("opwright", _DESCRIPTION.format(commands=commands))
     parser.add_argument("--version", action="version", version=f"opwright {__version__}")
     folders = {
-        "cmake": "print the folder of the CMake package and exit",
-        "bazel": "print the folder of the rules for Bazel and exit",
-        "include": "print the folder of the headers that generated code of libraries includes, and exit",
+        "builds/cmake": "print the folder of the CMake package and exit",
+        "builds/bazel": "print the folder of the rules for Bazel and exit",
+        "libraries/include": "print the folder of the headers that generated code of libraries includes, and exit",
     }
     package = os.path.dirname(opwright.__file__)
     for folder, text in folders.items():
-        parser.add_argument(f"--{folder}-dir", action="version", version=os.path.join(package, folder), help=text)
+        path = os.path.join(package, *folder.split("/"))
+        parser.add_argument(f"--{os.path.basename(path)}-dir", action="version", version=path, help=text)
     return parser
 
 

@@ -15,7 +15,7 @@ import os
 import shlex
 
 from opwright.cli import console
-from opwright.extension.project import write_project
+from opwright.libraries.extension.project import write_project
 from opwright.source.terminal import tell
 
 TYPE_CHECKING = False

@@ -21,7 +21,7 @@ from opwright.source.terminal import print_rendered, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.porting.run import Ported
+    from opwright.libraries.porting.run import Ported
     from opwright.source.diagnostic import Diagnostics
 
 _RELEASE = lazy_pattern(r"2\.(9|[1-9]\d)")
@@ -65,7 +65,7 @@ def _release(text: str) -> tuple[int, int]:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Port the sources, and tell what stays."""
     from opwright.cli import console
-    from opwright.porting.run import PortRequest, port_sources, write_port
+    from opwright.libraries.porting.run import PortRequest, port_sources, write_port
     from opwright.release.view import NATIVE_FUNCTIONS
 
     pytorch = open_named_inputs(arguments, sink).read_text(NATIVE_FUNCTIONS).text

@@ -30,10 +30,10 @@ from opwright.source.terminal import print_rendered
 
 #: A document, mostly by the command that writes it -> the module with its schema.
 DOCUMENTS: Final = {
-    "dump": "opwright.dump.fields",
-    "bindings": "opwright.bindings.fields",
-    "diff": "opwright.diff.reports",
-    "actions": "opwright.actions.json_document",
+    "dump": "opwright.tools.dump.fields",
+    "bindings": "opwright.tools.bindings.fields",
+    "diff": "opwright.tools.diff.reports",
+    "actions": "opwright.builds.actions.json_document",
 }
 
 

@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _print_entries(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print where the entries of the overloads are that names mean, and give the exit status."""
-    from opwright.explain.loading import ExplainRequest
-    from opwright.explain.naming import named_overloads, unknown_name
-    from opwright.explain.resolution import qualified_name
+    from opwright.dialects.native_functions.resolution import qualified_name
+    from opwright.tools.explain.loading import ExplainRequest
+    from opwright.tools.explain.naming import named_overloads, unknown_name
 
     request = ExplainRequest(tuple(names), open_named_inputs(arguments, sink), arguments.release)
     named, resolutions = named_overloads(request, sink)

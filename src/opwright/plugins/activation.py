@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from opwright.check.lint import OperatorLint
 from opwright.dialects.table import DIALECTS
 from opwright.emit.registry import FAMILIES, Family
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import PluginName, load_plugin
 from opwright.plugins.guard import CallGuard, shown_path
+from opwright.plugins.lint import OperatorLint
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.safe_rows import (
     emit_extensions,

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Final
 
-    from opwright.check.lint import BackendLint, OperatorLint
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.dialects.extra_key_reader import ExtraKeys
     from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.extensions import EmitExtensions
+    from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.plugins.plugin import Plugin
     from opwright.source.diagnostic import Diagnostic
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from opwright.source.copyable import Copyable
 
 if TYPE_CHECKING:
-    from opwright.check.lint import BackendLint, OperatorLint
     from opwright.dialects.dialect import BackendReader, Dialect
     from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.backend_extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
     from opwright.emit.registry import Family
+    from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.source.code_pages import Code
 
 __all__ = ["API_VERSION", "Plugin"]

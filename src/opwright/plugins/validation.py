@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.check.lint import BackendLint, OperatorLint
 from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.emit.backend_extensions import KernelConvention, KernelSelector, WrapperHook
 from opwright.emit.registry import Family
 from opwright.plugins.guard import shown_path
+from opwright.plugins.lint import BackendLint, OperatorLint
 from opwright.plugins.plugin import API_VERSION, Plugin
 from opwright.plugins.sources import folder_of
 from opwright.source.code_pages import Code, is_plugin_code

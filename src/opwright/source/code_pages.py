@@ -1,4 +1,4 @@
-"""What a diagnostic code means: the pages in `opwright/diagnostics`, and the codes of plug-ins.
+"""What a diagnostic code means: the pages in `opwright/source/diagnostics`, and the codes of plug-ins.
 
 Only commands that explain codes read the pages.
 """
@@ -24,7 +24,7 @@ __all__ = [
     "remove_plugin_code",
 ]
 
-_FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "diagnostics")
+_FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "diagnostics")
 #: Codes of plug-ins have a prefix of their own.
 _PLUGIN_CODE_FORM: Final = re.compile(r"[A-Z]{2,}[0-9]{4}")
 #: A page that ends with a link to another one goes on with the text of that one.

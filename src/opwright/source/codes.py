@@ -1,7 +1,7 @@
 """The diagnostic codes: a name for each kind of fault.
 
 `E` is an error, `W` a warning. The next two digits are the subject, see `RANGES`. What a code means stands in its page
-`opwright/diagnostics/CODE.md`, with its title, an example and the fix.
+`opwright/source/diagnostics/CODE.md`, with its title, an example and the fix.
 """
 
 from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What build systems run and read."""
+
+from __future__ import annotations

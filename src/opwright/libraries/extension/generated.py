@@ -1,0 +1,170 @@
+"""Generated code of operator libraries and of backends, ready to be compiled."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from opwright.emit.registry import build_folders, chosen_families
+from opwright.incremental.identity import InputStamps
+from opwright.libraries.extension.kernel_types import check_kernel_types
+from opwright.plugins.active import ACTIVE
+from opwright.plugins.discovery import load_plugin
+from opwright.plugins.plugin import Plugin
+from opwright.plugins.settings import head_names
+from opwright.release.inputs import open_inputs
+from opwright.run.generation import Generation, Outcome
+from opwright.run.provenance import origins
+from opwright.run.request import Request
+from opwright.run.session import generate
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from opwright.source.yaml_scalar import scalar
+
+__all__ = ["GeneratedCode", "check_kernels", "entry_of_line", "update_backend_code", "update_code", "write_code"]
+
+_FAMILIES: Final = ("library",)
+_BACKEND_FAMILIES: Final = chosen_families(["backend"])
+#: The first namespace that a library file names, in its head or in an entry.
+_NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w+::))(\w+)", re.MULTILINE)
+
+
+class GeneratedCode(NamedTuple):
+    """The generated files of a run: the folder of headers, and by path headers, C++ sources, Python modules, tests.
+
+    `stamps` are those of the files that the run read.
+    """
+
+    include: str
+    headers: tuple[str, ...]
+    sources: tuple[str, ...]
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+    stamps: InputStamps | None = None
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces of the operators."""
+        return sorted({os.path.basename(os.path.dirname(path)) for path in self.modules})
+
+
+def _request(files: Sequence[SourceFile], out: str, torch: str, *, loads_plugins: bool = True) -> Request:
+    folders, plugins = build_folders(out, _FAMILIES), _named_plugins(files) if loads_plugins else ()
+    return Request(open_inputs(torch), folders, _FAMILIES, libraries=tuple(files), plugins=plugins)
+
+
+def _named_plugins(files: Iterable[SourceFile]) -> tuple[Plugin, ...]:
+    """The plug-ins that the heads of files name: a build runs its author's code, and these plug-ins are part of it."""
+    names = [name for file in files for name in head_names(file)]
+    if not names or ACTIVE.permission.no_plugins:
+        return ()
+
+    return tuple(dict.fromkeys(map(load_plugin, names)))
+
+
+def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
+    """A library file that adds derivatives to the operators of a namespace."""
+    text = f"namespace: {scalar(namespace)}\nderivatives: {scalar(derivatives.path)}\noperators: []\n"
+    return SourceFile("<derivatives>", text)
+
+
+def _code(out: str, outcome: Outcome) -> GeneratedCode:
+    root = os.path.realpath(out)
+    ordered = sorted(outcome.statuses)
+    return GeneratedCode(
+        include=os.path.join(root, "include"),
+        headers=tuple([path for path in ordered if path.endswith(".h")]),
+        sources=tuple([path for path in ordered if path.endswith(".cpp")]),
+        modules=tuple([path for path in ordered if path.startswith(f"{root}/python/")]),
+        tests=tuple([path for path in ordered if path.startswith(f"{root}/tests/")]),
+        stamps=outcome.stamps,
+    )
+
+
+def update_code(
+    files: Sequence[SourceFile],
+    out: str,
+    *,
+    torch: str = "auto",
+    loads_plugins: bool = True,
+    sink: Diagnostics | None = None,
+) -> GeneratedCode:
+    """Bring the generated code of library files up to date below `out`, for the installed PyTorch unless `torch` says.
+
+    The plug-ins that the files name are part of a build; what is no build does not load them. Raises FaultsFound or
+    Fault with the mistakes of the files.
+    """
+    return _code(out, generate(_request(files, out, torch, loads_plugins=loads_plugins), out, jobs=1, sink=sink))
+
+
+def update_backend_code(
+    files: Sequence[SourceFile],
+    out: str,
+    *,
+    libraries: Sequence[SourceFile] = (),
+    loads_plugins: bool = True,
+    sink: Diagnostics | None,
+) -> GeneratedCode:
+    """Bring the generated code of backend files, and of library files beside them, up to date below `out`.
+
+    It is for the installed PyTorch. What is no build does not load the plug-ins that the files name. Raises FaultsFound
+    or Fault with the mistakes of the files.
+    """
+    folders = build_folders(out, _BACKEND_FAMILIES)
+    # The compiler looks for headers in one folder.
+    folders["backend"] = os.path.join(out, "include")
+    inputs = open_inputs("auto")
+    request = Request(
+        inputs,
+        folders,
+        _BACKEND_FAMILIES,
+        libraries=tuple(libraries),
+        backends=tuple(files),
+        plugins=_named_plugins([*libraries, *files]) if loads_plugins else (),
+    )
+    return _code(out, generate(request, out, jobs=1, sink=sink))
+
+
+def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], *, torch: str = "auto") -> None:
+    """Compare the kernels of library files with the C++ sources of the author, before a compiler does.
+
+    Raises FaultsFound if a source certainly defines one with other types.
+    """
+    sink = Diagnostics()
+    check_kernel_types(Generation(_request(files, "", torch)).job.libraries, sources, sink)
+    sink.raise_if_errors()
+
+
+def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -> str:
+    """The operator whose entry a line of the generated code of library files comes from, and the place of the entry.
+
+    It is empty if the line comes from no entry, or from several. Files that differ from their generated code are
+    written. Raises FaultsFound or Fault.
+    """
+    generation = Generation(_request(files, out, "auto"))
+    origin = origins(generation, generation.write_after(None)).get(path)
+    makers = {own[2:] for own in ([] if origin is None else origin.lines) if own.first <= line <= own.last}
+    if len(makers) != 1:
+        return ""
+    file, entry_line, operator = makers.pop()
+    return f"`{operator}`, {os.path.relpath(file)}:{entry_line}"
+
+
+def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> GeneratedCode:
+    """Write the generated code of a library file below an empty folder, for the installed PyTorch.
+
+    `derivatives` are those of its operators, if the head of the file names none. Raises FaultsFound or Fault with the
+    mistakes of the files.
+    """
+    request = _request([file], out, "auto")
+    if derivatives is not None:
+        named = _NAMESPACE.search(file.text)
+        head = _derivatives_head(named[1] if named else "", derivatives)
+
+        def read_file(path: str) -> SourceFile:
+            return derivatives if path == derivatives.path else SourceFile.read(path)
+
+        request = request._replace(libraries=(file, head), read_file=read_file, allowed_paths=(derivatives.path,))
+    return _code(out, generate(request, out, jobs=1))

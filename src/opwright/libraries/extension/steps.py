@@ -1,0 +1,182 @@
+"""The steps of a build and their execution, by Ninja or by this process, and objects that the user's cache keeps."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, NamedTuple
+
+from opwright.files.lock import FolderLock
+from opwright.incremental.identity import InputStamps
+from opwright.libraries.extension.generated import GeneratedCode
+from opwright.libraries.extension.kept import KeptResult, find_kept, keep, read_dependencies, short_hash
+from opwright.libraries.extension.toolchain import Toolchain
+from opwright.release.user_cache import cache_folder
+from opwright.source.terminal import tell
+from opwright.syntax.build_files import ninja_path, ninja_value
+
+__all__ = ["BuildStep", "StepFailed", "compile_objects", "run_steps"]
+
+
+class BuildStep(NamedTuple):
+    """A command that makes one file from others. It runs after the steps that make the others."""
+
+    output: str
+    inputs: tuple[str, ...]
+    command: tuple[str, ...]
+
+
+class StepFailed(Exception):
+    """Raised with the output of the programs of which one failed."""
+
+
+def run_steps(steps: Sequence[BuildStep], folder: str, *, verbose: bool) -> None:
+    """Run the steps whose output does not exist, in a folder for temporary files. A step comes after its inputs' steps.
+
+    With `verbose`, print each command. Raises StepFailed with the output of the failed commands.
+    """
+    missing = [step for step in steps if not os.path.exists(step.output)]
+    if verbose:
+        for step in missing:
+            tell(shlex.join(step.command))
+    ninja = shutil.which("ninja")
+    if ninja is not None:
+        _run_by_ninja(ninja, missing, folder)
+    else:
+        _run_in_rounds(missing, folder)
+
+
+def _run_by_ninja(ninja: str, steps: Sequence[BuildStep], folder: str) -> None:
+    rules = []
+    for number, step in enumerate(steps):
+        # A dollar is special for Ninja, and everything else for the shell.
+        command = ninja_value(shlex.join(step.command))
+        inputs = " ".join(map(ninja_path, step.inputs))
+        rules.append(f"rule step{number}\n  command = {command}\n")
+        rules.append(f"build {ninja_path(step.output)}: step{number} {inputs}\n")
+    path = os.path.join(folder, "build.ninja")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.writelines(rules)
+    call = [ninja, "--quiet", "-k", "0", "-f", path]
+    done = _call(call, folder)
+    if done.returncode:
+        # Ninja repeats the commands that failed; what they wrote is what counts.
+        commands = {shlex.join(step.command) for step in steps}
+        lines = [line for line in done.stdout.splitlines(keepends=True) if line.rstrip() not in commands]
+        raise StepFailed("".join([line for line in lines if not line.startswith(("FAILED: ", "ninja: "))]))
+
+
+def _call(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
+    """Run a program and keep what it writes, in English and without the quotation marks of a language."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
+
+
+def _run_in_rounds(steps: Sequence[BuildStep], folder: str) -> None:
+    """Run the steps, those that do not wait for others at the same time."""
+    left = list(steps)
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        while left:
+            coming = {step.output for step in left}
+            ready = [step for step in left if coming.isdisjoint(step.inputs)]
+            outputs = [text for text in pool.map(partial(_run, folder), ready) if text is not None]
+            if outputs:
+                raise StepFailed("".join(outputs))
+            left = [step for step in left if step not in ready]
+
+
+def _run(folder: str, step: BuildStep) -> str | None:
+    """Run one step. Gives the output of its command if that fails, and removes what it left of its result."""
+    done = _call(step.command, folder)
+    if not done.returncode:
+        return None
+    if os.path.exists(step.output):
+        os.remove(step.output)
+    return done.stdout + done.stderr
+
+
+#: PyTorch's headers that every source of a library reads. They take most of the compiler's time, so they are compiled
+#: once for each toolchain.
+_PREFIX_NAME: Final = "prefix.h"
+#: What follows the name of an object in that of the file with what it depends on.
+_NOTES: Final = ".d"
+_PREFIX: Final = "#include <torch/library.h>\n#include <ATen/TensorOperators.h>\n"
+
+
+def compile_objects(
+    sources: Sequence[str], code: GeneratedCode, toolchain: Toolchain, work: str, *, verbose: bool
+) -> tuple[KeptResult, ...]:
+    """The objects of sources that include generated headers, by path: from the cache, else compiled now.
+
+    An object depends on the texts of its source and of the generated headers, and on the files that the compiler says
+    it read, so an edit of the kernels compiles nothing else. `work` is a folder for temporary files. Raises StepFailed
+    with the compiler's output.
+    """
+    prefix = _compiled_prefix(toolchain, verbose=verbose)
+    headers = [_read(header) for header in code.headers]
+    folder = os.path.join(cache_folder(), "inline", "objects")
+    os.makedirs(folder, exist_ok=True)
+    objects: dict[str, KeptResult | None] = {}
+    steps: list[BuildStep] = []
+    options = (*toolchain.compile, f"-I{code.include}", "-include", os.path.join(prefix.path, _PREFIX_NAME))
+    for source in sources:
+        key = f"{short_hash(toolchain.identity, *toolchain.compile, prefix.path, *headers, _read(source))}.o"
+        objects[key] = find_kept(folder, key)
+        if objects[key] is None:
+            steps.append(_compilation(toolchain, options, source, os.path.join(work, key)))
+    started = time.time_ns()
+    run_steps(steps, work, verbose=verbose)
+    for step in steps:
+        key = os.path.basename(step.output)
+        objects[key] = keep(folder, key, _stamps_of(step, work, started), step.output)
+    # The path of the prefix, which is part of the keys, has what that depends on.
+    results = [result for result in objects.values() if result is not None]
+    return tuple([result._replace(stamps=prefix.stamps.with_others([result.stamps])) for result in results])
+
+
+def _compilation(toolchain: Toolchain, options: Sequence[str], source: str, output: str) -> BuildStep:
+    """The step that compiles a source, and notes what it depends on."""
+    noting = ("-MD", "-MF", f"{output}{_NOTES}")
+    return BuildStep(output, (), (*toolchain.compiler, *options, *noting, "-c", source, "-o", output))
+
+
+def _stamps_of(step: BuildStep, work: str, started: int) -> InputStamps:
+    """The stamps of the files that a compilation read, apart from those in the folder for temporary files."""
+    stamps = InputStamps.take(read_dependencies(f"{step.output}{_NOTES}", work), ())
+    stamps.distrust_since(started)
+    return stamps
+
+
+def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
+    """The folder with the header that includes PyTorch's; its precompiled form is beside it."""
+    key = short_hash(toolchain.identity, *toolchain.compile, _PREFIX)
+    folder = os.path.join(cache_folder(), "inline", "headers")
+    with FolderLock(os.path.join(folder, "locks", key)):
+        prefix = find_kept(folder, key)
+        if prefix is not None:
+            return prefix
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work:
+            result = os.path.join(work, "result")
+            os.mkdir(result)
+            header = os.path.join(result, _PREFIX_NAME)
+            with open(header, "w", encoding="utf-8") as stream:
+                stream.write(_PREFIX)
+            options = (*toolchain.compile, "-x", "c++-header")
+            step = _compilation(toolchain, options, header, f"{header}.gch")
+            started = time.time_ns()
+            run_steps([step], work, verbose=verbose)
+            return keep(folder, key, _stamps_of(step, work, started), result)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()

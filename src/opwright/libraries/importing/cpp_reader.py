@@ -1,0 +1,565 @@
+"""Reads what C++ sources register: `TORCH_LIBRARY` and its relatives, and `RegisterOperators`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
+from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.runtime_keys import runtime_keys
+from opwright.source.codes import TOO_MUCH_WORK
+from opwright.source.diagnostic import Fault, shorten
+from opwright.source.limits import SOURCE_REGISTRATIONS
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.span import SourceText
+from opwright.source.text import SourceFile
+from opwright.syntax.cpp_functions import (
+    CppFunction,
+    Statement,
+    forwarded_to,
+    function_of,
+    inferred_schema,
+    statements,
+)
+from opwright.syntax.cpp_source import (
+    CppSource,
+    included_headers,
+    parse_cpp,
+    read_cpp,
+    registering_macros,
+    with_registrations,
+)
+from opwright.syntax.cpp_tokens import Macro, Token, arguments, closing_index, cpp_tokens, text_of
+
+__all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "files_with_registrations", "read_cpp_sources"]
+
+CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h", ".hpp", ".cuh")
+CPP_HEADERS: Final = (".h", ".hpp", ".cuh")
+
+#: Blocks of registrations. Projects have their own macros in the place of `TORCH_LIBRARY_IMPL`.
+_BLOCK: Final = re.compile(
+    r"(STABLE_)?TORCH_LIBRARY(?:_FRAGMENT|_IMPL|_EXPAND|_THREAD_UNSAFE_LAZY_INIT)*|\w+_LIBRARY_IMPL"
+)
+#: The names of keys that libraries write as constants of devices, such as `torch::kCUDA`.
+_DEVICES: Final = {f"k{key.name}": key.name for key in runtime_keys()}
+_ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
+#: What only wraps a name or a text.
+_WRAPPERS: Final = frozenset(
+    ("TORCH_FN", "TORCH_BOX", "TORCH_SELECTIVE_NAME", "TORCH_SELECTIVE_SCHEMA", "TORCH_FN_TYPE", "static_cast")
+)
+#: PyTorch's macros for operators under autocast, in `ATen/autocast_mode.h`. The device is in the name, or the first
+#: argument; then come operator, overload and policy. Those that call another overload name the operator second.
+_POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
+_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_RAW: Final = re.compile(r'\w*"([^(]*)\((.*)\)\1"', re.DOTALL)
+#: How generated code passes a kernel of an author.
+_OWN_SIGNATURE: Final = re.compile(r"::opwright::own_signature<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)>")
+#: The same with further arguments of the template, of which a reader of calls sees the first alone.
+_DECLARED_KERNEL: Final = re.compile(
+    r"(?:&::opwright::declared_kernel|::opwright::checked_own_signature)<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?"
+)
+#: Words that files with registrations have, one of them at least, or a macro for registrations.
+_WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
+#: Declarations of one name that are remembered.
+_MOST_OVERLOADS: Final = 200
+_WORD: Final = re.compile(r"\w+")
+#: Tokens of an argument that passes a function by its name.
+_LONGEST_KERNEL: Final = 500
+#: Tokens of the declaration of an alias; a longer one is no type of schemas.
+_LONGEST_ALIAS: Final = 100
+
+
+class CppRegistrations(NamedTuple):
+    """What C++ sources register, and what else they say about it.
+
+    `headers` declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
+    need, by the namespace. `wholes` are statements and blocks that only register, each with the places inside: without
+    these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
+    the functions of headers with their paths. `fallbacks` are the kernels for all operators, by their keys, as texts;
+    one under a condition of the preprocessor is only unread.
+    """
+
+    statements: Sequence[RegistrationStatement]
+    unread: Sequence[tuple[SourcePlace, str]]
+    headers: Sequence[str]
+    undeclared: Sequence[str]
+    unknown_macros: Mapping[str, str]
+    wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]]
+    classes: Sequence[tuple[AppliedClass, AutogradClass]]
+    declared: Mapping[str, str]
+    fallbacks: Mapping[str, tuple[SourcePlace, str]]
+
+
+class _Statement(NamedTuple):
+    """A call that registers something, with what the block around it says."""
+
+    method: str
+    arguments: Sequence[Sequence[Token]]
+    place: SourcePlace
+    conditions: tuple[str, ...]
+
+
+class _Block(NamedTuple):
+    """A block of registrations: its namespace and key, the namespaces of C++ around it, and its variables with tags."""
+
+    namespace: str
+    key: str
+    scope: tuple[str, ...]
+    is_stable: bool
+    tags: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
+def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
+    """Those of C++ files that may register something, or have a macro that does."""
+    chosen = [file for file in files if any(word in file.text for word in _WORDS)]
+    headers = [parse_cpp(file.path, file.text) for file in chosen if file.path.endswith(CPP_HEADERS)]
+    words = (*_WORDS, *registering_macros(headers))
+    return [file for file in files if any(word in file.text for word in words)]
+
+
+def read_cpp_sources(
+    files: Sequence[SourceFile],
+    macros: Mapping[str, str],
+    headers: Sequence[SourceFile] = (),
+    lists: Mapping[str, Macro] = MappingProxyType({}),
+) -> CppRegistrations:
+    """What sources register. Macros are those of the compiler's command line, and `lists` those of PyTorch's headers.
+
+    Headers that the sources include by a relative path are read too, for the functions and macros that they have. Other
+    `headers` are read if they may declare a kernel that no other declares.
+    """
+    parsed = [parse_cpp(file.path, file.text) for file in files]
+    count, parsed = len(parsed), [*parsed, *included_headers(parsed)]
+    shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
+    expanded = [with_registrations(source, {**lists, **shared}) for source in parsed]
+    return _Reader(expanded[:count], expanded, macros, headers).read()
+
+
+class _Reader:
+    def __init__(
+        self,
+        sources: Sequence[CppSource],
+        headers_too: Sequence[CppSource],
+        macros: Mapping[str, str],
+        more_headers: Sequence[SourceFile],
+    ) -> None:
+        self._sources = sources
+        seen = {os.path.realpath(source.path) for source in headers_too}
+        #: Other headers by the words in them.
+        self._more_headers: dict[str, list[SourceFile]] = {}
+        for file in more_headers:
+            if os.path.realpath(file.path) not in seen:
+                for word in set(_WORD.findall(file.text)):
+                    self._more_headers.setdefault(word, []).append(file)
+        self._read_headers: set[str] = set()
+        self._macros = {name: text for source in reversed(headers_too) for name, text in source.words.items()}
+        self._macros.update(macros)
+        #: By their whole names.
+        self._functions: dict[str, list[CppFunction]] = {}
+        self._headers: dict[str, None] = {}
+        self._undeclared: dict[str, None] = {}
+        self._unread: list[tuple[SourcePlace, str]] = []
+        self._fallbacks: dict[str, tuple[SourcePlace, str]] = {}
+        self._unknown: dict[str, str] = {}
+        self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
+        self._aliases: dict[str, str] = {}
+        self._namespaces: dict[str, str] = {}
+        for source in headers_too:
+            for statement in statements(source):
+                texts = [token.text for token in statement.head]
+                if texts[:1] == ["namespace"] and texts[2:3] == ["="]:
+                    self._namespaces[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
+                elif texts[:1] == ["using"] and texts[2:3] == ["="]:
+                    self._aliases[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
+                elif texts[:1] == ["typedef"] and 2 < len(texts) < _LONGEST_ALIAS:
+                    self._aliases[texts[-1]] = text_of(statement.head[1:-1])
+                self._add_function(statement, source)
+
+    def _add_function(self, statement: Statement, source: CppSource) -> None:
+        function = function_of(statement, source.path)
+        if function is not None:
+            overloads = self._functions.setdefault(function.name, [])
+            if len(overloads) < _MOST_OVERLOADS:
+                overloads.append(function)
+
+    def read(self) -> CppRegistrations:
+        read = [registration for source in self._sources for registration in self._registrations_of(source)]
+        classes = {given.name: given for source in self._sources for given in autograd_classes(source)}
+        applied = [
+            (function, classes[name]) for source in self._sources for name, function in applied_classes(source, classes)
+        ]
+        declared = {
+            own.name: own.path for named in self._functions.values() for own in named if own.path.endswith(CPP_HEADERS)
+        }
+        return CppRegistrations(
+            read,
+            self._unread,
+            [*self._headers],
+            [*self._undeclared],
+            self._unknown,
+            self._wholes,
+            applied,
+            declared,
+            self._fallbacks,
+        )
+
+    def _registrations_of(self, source: CppSource) -> list[RegistrationStatement]:
+        rows = list(islice(self._read_source(source), SOURCE_REGISTRATIONS + 1))
+        if len(rows) > SOURCE_REGISTRATIONS:
+            file = SourceText(source.path, source.text)
+            start = file.line_starts[rows[-1].place.first - 1]
+            message = f"the source registers more than {SOURCE_REGISTRATIONS:,} operators and kernels"
+            raise Fault.at(TOO_MUCH_WORK, message, file.span(start))
+        return rows
+
+    def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
+        for statement in statements(source):
+            end = 0
+            for index, token in enumerate(statement.head[:-1]):
+                if index < end or token.kind != "name" or statement.head[index + 1].text != "(":
+                    continue
+                if statement.body and (match := _BLOCK.fullmatch(token.text)):
+                    given = arguments(statement.head, index + 1)
+                    block = self._block(statement, given, match)
+                    if block is not None:
+                        yield from self._policies(statement.body, block, source.path)
+                        calls = [*_calls(statement.body, text_of(given[-1]), source)]
+                        if sum(token.text == ";" for token in statement.body) == len(calls):
+                            self._add_whole(statement, [call.place for call in calls])
+                        for call in calls:
+                            yield from self._registration(call, block)
+                        break
+                elif token.text == "RegisterOperators":
+                    rows, end = self._read_chain(statement, index, source)
+                    self._add_whole(statement, [row.place for row in rows])
+                    yield from rows
+
+    def _add_whole(self, statement: Statement, places: list[SourcePlace]) -> None:
+        if places:
+            self._wholes.append((SourcePlace(places[0].path, statement.head[0].line, statement.last_line), places))
+
+    def _block(self, statement: Statement, given: Sequence[Sequence[Token]], macro: re.Match[str]) -> _Block | None:
+        if len(given) != 3 and (len(given) != 2 or macro[0].endswith("_IMPL")):
+            return None
+        key = self._name_of(given[1]) if len(given) == 3 else ""
+        namespace = self._name_of(given[0])
+        if macro[0].endswith("_EXPAND") or len(given[0]) > 1:
+            unknown = [token.text for token in given[0][-4:] if self._is_unknown_macro(token.text)]
+            if unknown:
+                self._unknown[namespace] = unknown[0]
+        is_stable, tags = macro[1] is not None, _tag_variables(statement.body)
+        return _Block(namespace, _ALIASES.get(key, key), statement.scope, is_stable, tags)
+
+    def _policies(self, body: Sequence[Token], block: _Block, path: str) -> Iterator[RegistrationStatement]:
+        """The operators that a block for autocast gives a policy by PyTorch's macros."""
+        for index in range(len(body) - 1 if block.key.startswith("Autocast") else 0):
+            match = _POLICIES.fullmatch(body[index].text)
+            if match is None or body[index + 1].text != "(":
+                continue
+            given = [text_of(part) for part in arguments(body, index + 1)][0 if match["device"] else 1 :]
+            end = min(closing_index(body, index + 1), len(body) - 1)
+            place = SourcePlace(path, body[index].line, body[end].line)
+            if len(given) < (2 if match["named"] is None else 3):
+                self._unread.append((place, f"`{match[0]}` names no operator with a policy"))
+                continue
+            name = ".".join(given[:-1]) if match["named"] is None else given[1].strip('"')
+            yield RegistrationStatement(
+                block.namespace, name, place, keys=(block.key,), conditions=body[index].conditions, policy=given[-1]
+            )
+
+    def _read_chain(
+        self, statement: Statement, index: int, source: CppSource
+    ) -> tuple[list[RegistrationStatement], int]:
+        """The operators of `RegisterOperators("acme::f", &f).op(...)`, and the index of its last bracket."""
+        tokens = statement.head
+        rows: list[RegistrationStatement] = []
+        block = _Block("", "", statement.scope, False)
+        method = "op"
+        while index + 1 < len(tokens) and tokens[index + 1].text == "(":
+            given, end = arguments(tokens, index + 1), closing_index(tokens, index + 1)
+            if given and method == "op":
+                place = SourcePlace(source.path, tokens[index].line, tokens[min(end, len(tokens) - 1)].line)
+                rows += self._registration(_Statement("def", given, place, tokens[index].conditions), block)
+            if end + 2 >= len(tokens) or tokens[end + 1].text != ".":
+                return rows, end
+            index, method = end + 2, tokens[end + 2].text
+        return rows, index
+
+    def _registration(self, call: _Statement, block: _Block) -> Iterator[RegistrationStatement]:
+        """What a call of `def` or `impl` registers."""
+        given = list(call.arguments)
+        if call.method not in ("def", "impl") or not given:
+            if call.method == "fallback" and block.namespace == "_" and not call.conditions:
+                self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
+            if call.method in ("fallback", "class_", "define"):
+                self._unread.append((call.place, f"`{call.method}` stays in the source"))
+            return
+        text = _text_value(given[0], self._macros)
+        if text is None:
+            self._unread.append((call.place, f"the name is `{shorten(text_of(given[0]))}`, not a text"))
+            return
+        head, parenthesis, _ = text.partition("(")
+        namespace, _, name = head.strip().rpartition("::")
+        row = RegistrationStatement(
+            namespace or block.namespace,
+            name.strip(),
+            call.place,
+            conditions=call.conditions,
+            is_stable=block.is_stable,
+        )
+        rest = given[1:]
+        if call.method == "def":
+            row = row._replace(tags=tuple([tag for part in rest for tag in _tags_of(part)]))
+            rest = [part for part in rest if not _tags_of(part) and text_of(part) != "{}"]
+            row = row._replace(tags=(*row.tags, *[tag for part in rest for tag in block.tags.get(text_of(part), ())]))
+            rest = [part for part in rest if text_of(part) not in block.tags]
+            schema = " ".join(text.split())
+            schema = schema.partition("::")[2] if namespace else schema
+            row = row._replace(schema=schema if parenthesis else "")
+        keys, kernels = [block.key] if block.key else [], []
+        for part in rest:
+            key = _key_of(part)
+            if key:
+                keys.append(key)
+            else:
+                kernels.append(part)
+        if kernels:
+            keys, kernel = _dispatch_parts(kernels[0], keys)
+            row = self._with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block)
+        if call.method == "def" and not row.schema:
+            yield self._with_inferred_schema(row)
+        else:
+            yield row
+
+    def _with_kernel(
+        self, row: RegistrationStatement, keys: list[str], kernel: Sequence[Token], block: _Block
+    ) -> RegistrationStatement:
+        name = self._whole_name(_function_name(kernel) or _forwarded_name(kernel))
+        row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
+        if name is None:
+            return row._replace(by_hand=shorten(text_of(kernel)))
+        function = self._find(name, block.scope, row.place.path)
+        if function is None:
+            scope = [] if name.startswith("::") else [part for part in block.scope if part]
+            return row._replace(kernel="::".join([*scope, name.removeprefix("::")]))
+        if function.is_hidden and function.forwards_to:
+            target = self._whole_name(function.forwards_to) or ""
+            callee = self._find(target, block.scope, row.place.path)
+            if callee is None:
+                return row._replace(kernel=target.removeprefix("::"), parameters=function.parameters)
+            function = callee
+        if function.is_hidden:
+            note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
+            row = row._replace(notes=(note,))
+        header = self._header_of(function)
+        if header is not None and header.parameters == function.parameters:
+            self._headers[header.path] = None
+        elif header is None and not function.is_hidden:
+            self._undeclared[function.name] = None
+        elif header is not None:
+            where = os.path.relpath(header.path, os.path.dirname(row.place.path) or ".")
+            note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
+            row = row._replace(notes=(*row.notes, note))
+        return row._replace(kernel=function.name, parameters=function.parameters)
+
+    def _whole_name(self, name: str | None) -> str | None:
+        """A name with the namespace that its first word is an alias of, in place of this."""
+        first, separator, rest = (name or "").partition("::")
+        return self._namespaces.get(first, first) + separator + rest if rest else name
+
+    def _header_of(self, function: CppFunction) -> CppFunction | None:
+        """The declaration of a function in a header, with the same types if there is one."""
+        plain = function.name.rpartition("::")[2]
+        declared = [own for own in self._functions[function.name] if own.path.endswith(CPP_HEADERS)]
+        if not declared:
+            for file in [own for own in self._more_headers.get(plain, ()) if own.path not in self._read_headers]:
+                self._read_headers.add(file.path)
+                header = read_cpp(file.path, file.text)
+                for statement in statements(header):
+                    self._add_function(statement, header)
+            declared = [own for own in self._functions[function.name] if own.path.endswith(CPP_HEADERS)]
+        return next((own for own in declared if own.parameters == function.parameters), next(iter(declared), None))
+
+    def _find(self, name: str, scope: Sequence[str], path: str) -> CppFunction | None:
+        """The function that a name means in a scope of a file, which may have others of the name than headers."""
+        wanted = name.removeprefix("::")
+        levels = [part for part in scope if part]
+        for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
+            same = self._functions.get("::".join([*levels[:depth], wanted]), [])
+            if same:
+                return min(same, key=lambda own: (own.path != path, not own.path.endswith(CPP_HEADERS)))
+        return None
+
+    def _with_inferred_schema(self, row: RegistrationStatement) -> RegistrationStatement:
+        """A registration without a schema, with the one that PyTorch infers from the kernel."""
+        function = self._find(f"::{row.kernel}", (), row.place.path) if row.kernel else None
+        schema = (
+            None if function is None else inferred_schema(row.name, function.result, function.parameters, self._aliases)
+        )
+        if schema is None:
+            what = row.by_hand or row.kernel or row.name
+            self._unread.append(
+                (row.place, f"the schema of `{row.name}` is inferred from `{what}`, which was not read")
+            )
+            return row
+        return row._replace(schema=schema, notes=(*row.notes, "the schema is the one that PyTorch infers"))
+
+    def _is_unknown_macro(self, name: str) -> bool:
+        return name.isupper() and name not in self._macros and name.isidentifier() and not name.startswith("_")
+
+    def _name_of(self, tokens: Sequence[Token], replaced: frozenset[str] = frozenset()) -> str:
+        """The name that tokens stand for, with macros replaced. A macro with arguments joins them, as `CONCAT` does."""
+        if len(tokens) > 1 and tokens[1].text == "(":
+            return "".join([self._name_of(part, replaced) for part in arguments(tokens, 1)])
+        name = text_of(tokens)
+        text = self._macros.get(name)
+        if not text or name in replaced:
+            return name
+        return self._name_of([*cpp_tokens(text)], replaced | {name})
+
+
+def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[_Statement]:
+    """The calls of methods of a variable in a block, also those that follow each other."""
+    index = 0
+    while index + 3 < len(body):
+        if (
+            body[index].text != variable
+            or body[index + 1].text != "."
+            or (index and body[index - 1].text in (".", "::"))
+        ):
+            index += 1
+            continue
+        first = index
+        while index + 3 < len(body) and body[index + 1].text == ".":
+            method, opening = body[index + 2].text, index + 3
+            if body[opening].text != "(":
+                break
+            end = closing_index(body, opening)
+            after = body[end + 1] if end + 1 < len(body) else None
+            last = body[min(end, len(body) - 1)] if after is None or after.text != ";" else after
+            place = SourcePlace(source.path, body[first].line, last.line)
+            yield _Statement(method, arguments(body, opening), place, body[first].conditions)
+            index = end
+        index += 1
+
+
+def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | None:
+    """The value of quotations that stand beside each other, in what only wraps them; None for anything else."""
+    while len(tokens) > 2 and tokens[-1].text == ")" and tokens[0].kind == "name":
+        opening = next(index for index, token in enumerate(tokens) if token.text == "(")
+        name = tokens[opening - 1].text
+        if name not in _WRAPPERS and name != "schema":
+            return None
+        given = arguments(tokens, opening)
+        tokens = given[0] if given else ()
+    if any(token.kind == "name" for token in tokens):
+        pieces = [cpp_tokens(macros[own.text]) if own.text in macros else (own,) for own in tokens]
+        tokens = [token for piece in pieces for token in piece]
+    if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
+        return None
+    values = list(map(_quoted_text, tokens))
+    return None if None in values else "".join(map(str, values))
+
+
+def _quoted_text(token: Token) -> str | None:
+    """The value of a quotation; None if it has none, or one that is not UTF-8."""
+    if token.kind == "raw":
+        raw = _RAW.fullmatch(token.text)
+        return raw[2] if raw is not None else None
+    inside = token.text[token.text.index('"') + 1 : -1].replace("\\\n", "")
+    value, end = bytearray(), 0
+    try:
+        for escape in _ESCAPE.finditer(inside):
+            octal, hexadecimal, short, long, other = escape.groups()
+            value += inside[end : escape.start()].encode()
+            if octal or hexadecimal:
+                value.append(int(octal, 8) if octal else int(hexadecimal, 16))
+            else:
+                value += (chr(int(short or long, 16)) if short or long else _ESCAPED.get(other, str(other))).encode()
+            end = escape.end()
+        return (value + inside[end:].encode()).decode()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _tags_of(tokens: Sequence[Token]) -> list[str]:
+    """The tags that an argument lists, as in `{at::Tag::core}`."""
+    texts = [token.text for token in tokens]
+    return [texts[index + 2] for index in range(len(texts) - 2) if texts[index : index + 2] == ["Tag", "::"]]
+
+
+def _tag_variables(body: Sequence[Token]) -> dict[str, list[str]]:
+    """The variables of a block that list tags, such as `std::vector<at::Tag> tags = {at::Tag::core}`."""
+    variables = {}
+    for index in range(1, len(body) - 1):
+        if body[index].text == "=" and body[index + 1].text == "{" and body[index - 1].kind == "name":
+            tags = _tags_of(body[index : closing_index(body, index + 1)])
+            if tags:
+                variables[body[index - 1].text] = tags
+    return variables
+
+
+def _key_of(tokens: Sequence[Token]) -> str:
+    """The dispatch key that an argument names; empty if it names none."""
+    texts = [token.text for token in tokens]
+    if not texts or any(token.kind != "name" and token.text != "::" for token in tokens):
+        return ""
+    if len(texts) >= 3 and texts[-3] == "DispatchKey":
+        return texts[-1]
+    return _DEVICES.get(texts[-1], "")
+
+
+def _dispatch_parts(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str], Sequence[Token]]:
+    """The keys and the kernel of `torch::dispatch(key, kernel)`."""
+    opening = next((index for index, token in enumerate(tokens) if token.text == "("), -1)
+    if opening > 0 and tokens[opening - 1].text == "dispatch":
+        given = arguments(tokens, opening)
+        if len(given) == 2 and (key := _key_of(given[0])):
+            return [key], given[1]
+    return keys, tokens
+
+
+def _forwarded_name(tokens: Sequence[Token]) -> str | None:
+    """The name of the function to which a lambda only hands its arguments; None for anything else."""
+    texts = [token.text for token in tokens]
+    if texts[:2] != ["[", "]"] or "{" not in texts:
+        return None
+    opening = texts.index("{")
+    parameters = arguments(tokens, 2) if texts[2] == "(" else []
+    return forwarded_to(tokens[opening + 1 : -1], parameters) or None
+
+
+def _function_name(tokens: Sequence[Token]) -> str | None:
+    """The name of the function that an argument passes; None if it passes something else."""
+    if len(tokens) > _LONGEST_KERNEL:
+        return None
+    if len(tokens) > 2 and tokens[-1].text == ")":
+        opening = len(tokens) - 1
+        depth = 0
+        for index in range(len(tokens) - 1, -1, -1):
+            depth += (tokens[index].text == ")") - (tokens[index].text == "(")
+            if not depth:
+                opening = index
+                break
+        if not opening:
+            return _function_name(tokens[1:-1])
+        before = [token.text for token in tokens[:opening]]
+        given = arguments(tokens, opening)
+        if before and before[0] in _WRAPPERS and len(given) == 1:
+            return _function_name(given[0])
+        boxed = _OWN_SIGNATURE.fullmatch("".join(before))
+        return boxed[1] if boxed is not None and not given else None
+    declared = _DECLARED_KERNEL.fullmatch("".join([token.text for token in tokens]))
+    if declared is not None:
+        return declared[1]
+    plain = tokens[1:] if tokens and tokens[0].text == "&" else tokens
+    if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
+        return None
+    return "".join([token.text for token in plain])

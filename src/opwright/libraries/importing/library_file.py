@@ -1,0 +1,173 @@
+"""Writes operators that were read from sources as a library file."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from opwright.convention import public_api
+from opwright.dialects.names import default_kernel_name
+from opwright.libraries.importing.operators import ImportedOperator, ImportedOperators
+from opwright.libraries.importing.registration import SourcePlace
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.library import BUILD_NAMESPACE
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.yaml_scalar import comment, flow_scalar, quoted_scalar, scalar
+
+__all__ = ["LibraryHead", "library_text"]
+
+
+class LibraryHead(NamedTuple):
+    """What the head of the file says besides what follows from the operators.
+
+    `name` is that of the C++ namespace if the build gives the namespace of the operators.
+    """
+
+    headers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    name: str = ""
+    derivatives: str = ""
+    derivative_headers: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
+
+
+#: Stands for the keys of an entry that needs no `dispatch`.
+_NONE: Final = " "
+
+
+class _Section(NamedTuple):
+    """What entries share: a condition, and the keys of kernels that have the names of their operators."""
+
+    condition: str
+    keys: str
+    tags: tuple[str, ...]
+
+
+def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
+    """The text of the file: operators in the order of the sources, but those that share a section together."""
+    operators = imported.operators
+    namespace = _most_common([operator.namespace for operator in operators])
+    kernels = [kernel.name for operator in operators for kernel in operator.kernels]
+    place = _most_common([kernel.rpartition("::")[0] for kernel in kernels])
+    lines = [comment(f"From {', '.join(head.sources)}."), f"namespace: {scalar(namespace)}"]
+    if namespace == BUILD_NAMESPACE:
+        lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {scalar(head.name)}"]
+    elif _has_callers(operators, namespace, kernels):
+        lines.append(f"cpp_namespace: {namespace}::ops")
+    if imported.is_stable:
+        lines.append("abi: stable")
+        if any(operator.tags for operator in operators):
+            lines.append('torch: ">=2.12"')
+    if kernels:
+        lines.append(f"kernel_namespace: {scalar(place or '::')}")
+        lines.append("kernel_signatures: declared")
+        lines += ["includes:", *[f"- {scalar(header)}" for header in head.headers]]
+        lines[-len(head.headers) - 1] += "  # their folders have to be on the include path"
+        if head.undeclared:
+            told = f"No header declares {', '.join(head.undeclared)}: one of these has to."
+            lines += textwrap.wrap(told, 120, initial_indent="# ", subsequent_indent="# ", break_long_words=False)
+    if head.derivatives:
+        lines.append(f"derivatives: {scalar(head.derivatives)}")
+    if head.derivative_headers:
+        lines += ["derivative_includes:", *[f"- {scalar(header)}" for header in head.derivative_headers]]
+    lines.append("operators:")
+    for section, own in _sections(operators, place).items():
+        entries = [line for operator in own for line in _entry(operator, section, namespace, place)]
+        lines += _section_lines(section, entries)
+    lines += [_comment(where, reason) for where, reason in imported.refused]
+    return "\n".join([*lines, ""])
+
+
+def _has_callers(operators: Sequence[ImportedOperator], namespace: str, kernels: Iterable[str]) -> bool:
+    """Whether functions for callers would have the names of kernels in the C++ namespace of the operators' name."""
+    callers = {f"{namespace}::{name}" for operator in operators for name in public_api.names(operator.schema)}
+    return not callers.isdisjoint(kernels)
+
+
+def _most_common(names: Iterable[str]) -> str:
+    counted = Counter(names).most_common(1)
+    return counted[0][0] if counted else ""
+
+
+def _sections(operators: Sequence[ImportedOperator], place: str) -> dict[_Section, list[ImportedOperator]]:
+    sections: dict[_Section, list[ImportedOperator]] = {}
+    for operator in operators:
+        section = _Section(operator.condition, _plain_keys(operator, place), operator.tags)
+        sections.setdefault(section, []).append(operator)
+    by_condition: dict[str, dict[_Section, list[ImportedOperator]]] = {}
+    for section, own in sections.items():
+        # A section that saves nothing is none.
+        is_worth = len(own) > 2 and (section.condition or section.keys.strip() or section.tags)
+        plain = section if is_worth or (section.condition and len(own) > 1) else _Section("", "", ())
+        if plain.condition != section.condition:
+            plain = _Section("", "", ())
+        by_condition.setdefault(plain.condition, {}).setdefault(plain, []).extend(own)
+    order = {id(operator): number for number, operator in enumerate(operators)}
+    return {
+        section: sorted(own, key=lambda operator: order[id(operator)])
+        for group in by_condition.values()
+        for section, own in group.items()
+    }
+
+
+def _plain_keys(operator: ImportedOperator, place: str) -> str:
+    """The keys of an operator whose kernels all have its name, and no condition; empty for others."""
+    name = default_kernel_name(operator.schema)
+    full = f"{place}::{name}" if place else name
+    if any(kernel.name != full or kernel.condition for kernel in operator.kernels):
+        return ""
+    keys = ", ".join([kernel.key for kernel in operator.kernels])
+    # An entry without `dispatch` has such a kernel.
+    return _NONE if keys == COMPOSITE_IMPLICIT.name else keys
+
+
+def _section_lines(section: _Section, entries: list[str]) -> list[str]:
+    if section == _Section("", "", ()):
+        return entries
+    fields = [f"if: {scalar(section.condition)}"] if section.condition else []
+    fields += [f"dispatch: {section.keys}"] if section.keys.strip() else []
+    fields += [_tags(section.tags)] if section.tags else []
+    head = [f"- {fields[0]}", *[f"  {field}" for field in fields[1:]], "  operators:"]
+    return [*head, *[f"  {line}" for line in entries]]
+
+
+def _comment(place: SourcePlace, text: str) -> str:
+    # What a process says has no place.
+    return comment(f"{place}: {text}" if place.first else text)
+
+
+def _tags(tags: Iterable[str]) -> str:
+    return f"tags: [{', '.join(map(flow_scalar, tags))}]"
+
+
+def _entry(operator: ImportedOperator, section: _Section, namespace: str, place: str) -> list[str]:
+    prefix = "" if operator.namespace == namespace else f"{operator.namespace}::"
+    lines = [_comment(where, note) for where, note in operator.notes]
+    lines.append(f"- func: {scalar(prefix + operator.text)}")
+    if operator.condition != section.condition:
+        lines.append(f"  if: {scalar(operator.condition)}")
+    if operator.tags != section.tags:
+        lines.append(f"  {_tags(operator.tags)}")
+    if operator.outputs:
+        lines.append(f"  outputs: {operator.outputs}")
+    keys = _plain_keys(operator, place)
+    if operator.by_hand:
+        lines.append("  manual_kernel_registration: True")
+    elif not operator.kernels:
+        lines.append("  dispatch: {}  # no kernel in the sources")
+    elif keys != section.keys and keys == _NONE and section.keys:
+        lines.append(f"  dispatch: {{{COMPOSITE_IMPLICIT.name}: {_kernel(operator.kernels[0].name, '', place)}}}")
+    elif (keys != section.keys and keys != _NONE) or not keys:
+        shown = ", ".join(
+            [f"{kernel.key}: {_kernel(kernel.name, kernel.condition, place)}" for kernel in operator.kernels]
+        )
+        lines.append(f"  dispatch: {keys}" if keys else f"  dispatch: {{{shown}}}")
+    return lines
+
+
+def _kernel(name: str, condition: str, place: str) -> str:
+    namespace, _, plain = name.rpartition("::")
+    shown = flow_scalar(plain if namespace == place else name if namespace else f"::{name}")
+    return f"{{kernel: {shown}, if: {quoted_scalar(condition)}}}" if condition else shown

@@ -1,0 +1,231 @@
+"""Operators from the statements that register them: each schema with its kernels, and what stays by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from opwright.dialects.cpp_expressions import condition_fault
+from opwright.dialects.names import CPP_WORDS
+from opwright.dialects.native_functions.rules import missing_form
+from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.libraries.importing.stable_types import type_notes
+from opwright.model.dispatch_key import LIBRARY_KEYS, META
+from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema
+from opwright.schema.parser import read_written_schema
+from opwright.source.named_tuple import NamedTuple
+from opwright.syntax.cpp import joined_conditions
+
+__all__ = ["ImportedKernel", "ImportedOperator", "ImportedOperators", "import_operators"]
+
+_KEYS: Final = {key.name for key in LIBRARY_KEYS.values()}
+#: What takes the place of a Python function that is registered for a key.
+_ADVICE: Final = {
+    META.name: "declare `outputs` in its place, or prove them with `--outputs-from`",
+    "Autograd": "write a derivative in its place",
+    "Autocast": "declare `autocast` in its place",
+    "FuncTorchBatched": "it stays, or name a `batch_rule`",
+}
+
+
+class ImportedKernel(NamedTuple):
+    """A kernel of an operator: its key, its C++ name, and the condition that it has besides that of the operator."""
+
+    key: str
+    name: str
+    condition: str = ""
+
+
+class ImportedOperator(NamedTuple):
+    """An operator. If kernels stay `by_hand`, all of its kernels do."""
+
+    namespace: str
+    schema: FunctionSchema
+    text: str
+    tags: tuple[str, ...]
+    condition: str
+    kernels: tuple[ImportedKernel, ...]
+    by_hand: bool
+    notes: tuple[tuple[SourcePlace, str], ...]
+    outputs: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name with the overload, without the namespace."""
+        return self.schema.name.text
+
+
+class ImportedOperators(NamedTuple):
+    """Operators, the statements that a library file takes the place of, and those that stay, with the reason.
+
+    `refused` are the schemas that a library file cannot have.
+    """
+
+    operators: tuple[ImportedOperator, ...]
+    taken: tuple[SourcePlace, ...]
+    left: tuple[tuple[SourcePlace, str], ...]
+    is_stable: bool
+    refused: tuple[tuple[SourcePlace, str], ...] = ()
+
+
+def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOperators:
+    """The operators that statements register, in their order."""
+    by_name: dict[tuple[str, str], list[RegistrationStatement]] = {}
+    for statement in statements:
+        by_name.setdefault((statement.namespace, statement.name), []).append(statement)
+    operators: list[ImportedOperator] = []
+    taken: list[SourcePlace] = []
+    left: list[tuple[SourcePlace, str]] = []
+    refused: list[tuple[SourcePlace, str]] = []
+    for own in by_name.values():
+        merged = _Operator(own)
+        if merged.operator is not None:
+            operators.append(merged.operator)
+        taken += merged.taken
+        left += merged.left
+        refused += merged.refused
+    is_stable = any(statement.is_stable and statement.schema for statement in statements)
+    return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable, tuple(refused))
+
+
+class _Operator:
+    """An operator from all statements about it."""
+
+    def __init__(self, statements: Sequence[RegistrationStatement]) -> None:
+        self.taken: list[SourcePlace] = []
+        self.left: list[tuple[SourcePlace, str]] = []
+        self.refused: list[tuple[SourcePlace, str]] = []
+        self.operator: ImportedOperator | None = None
+        definitions = self._definitions([statement for statement in statements if statement.schema])
+        if not definitions and not self.refused:
+            self.left += [
+                (statement.place, f"the sources have no schema for `{statement.namespace}::{statement.name}`")
+                for statement in statements
+                if not statement.schema
+            ]
+        if not definitions:
+            return
+        defining = set(definitions)
+        own = [row for row in statements if not row.schema or row in defining]
+        added = [row for row in own if _is_python(row) and not _is_python(definitions[0])]
+        for row in added:
+            what = next((_ADVICE[key] for key in row.keys if key in _ADVICE), "it stays")
+            self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
+        staying = set(added)
+        self._build(definitions, [row for row in own if row not in staying])
+
+    def _definitions(self, statements: Sequence[RegistrationStatement]) -> list[RegistrationStatement]:
+        """The statements with the schema of the first of them; others stay."""
+        alike: list[RegistrationStatement] = []
+        first = ""
+        for statement in statements:
+            unfit = [condition for condition in statement.conditions if condition_fault(condition)]
+            if unfit or not statement.namespace.isidentifier():
+                what = f"the condition `{unfit[0]}`" if unfit else f"the namespace `{statement.namespace}`"
+                self.left.append((statement.place, f"a library file cannot have {what} of `{statement.name}`"))
+                continue
+            try:
+                parsed = read_written_schema(statement.schema)
+                refusal = missing_form(parsed) or _parameter_refusal(parsed)
+            except SchemaFault as fault:
+                refusal = fault.message
+            if refusal:
+                self.refused.append((statement.place, f"`{statement.name}` stays by hand: {refusal}"))
+                continue
+            schema = str(parsed)
+            first = first or schema
+            if schema == first:
+                alike.append(statement)
+            else:
+                self.left.append((statement.place, f"`{statement.name}` has another schema here, which stays by hand"))
+        return alike
+
+    def _build(self, definitions: Sequence[RegistrationStatement], statements: Sequence[RegistrationStatement]) -> None:
+        first = definitions[0]
+        conditions = _either([row.conditions for row in definitions])
+        notes = [(row.place, note) for row in statements for note in row.notes]
+        parsed = read_written_schema(first.schema)
+        notes += [
+            (row.place, note)
+            for row in statements
+            if row.is_stable and row.parameters
+            for note in type_notes(parsed, row.parameters)
+        ]
+        by_hand = [row for row in statements if row.keys and (row.by_hand or not _KEYS.issuperset(row.keys))]
+        by_hand += [row for row in statements if any(map(condition_fault, row.conditions))]
+        by_hand += [row for row in statements if row.is_stable is not first.is_stable]
+        kernels: dict[str, list[RegistrationStatement]] = {}
+        for row in statements:
+            for key in row.keys:
+                kernels.setdefault(key, []).append(row)
+        several = [rows[1] for rows in kernels.values() if len({row.kernel for row in rows}) > 1]
+        is_by_hand = bool(by_hand or several)
+        defining = set(definitions)
+        if is_by_hand:
+            row = (by_hand or several)[0]
+            what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {', '.join(row.keys)}"
+            what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
+            notes.append((row.place, f"the kernels stay by hand, because of {what}"))
+        for row in statements:
+            is_definition = row in defining
+            if not is_by_hand or (is_definition and not row.keys):
+                self.taken.append(row.place)
+            elif not row.place.first:
+                # The statements of a process are not known.
+                continue
+            elif is_definition:
+                self.left.append((row.place, f"the schema of `{row.name}` is generated: {_kernel_alone(row)}"))
+            else:
+                self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand"))
+        self.operator = ImportedOperator(
+            first.namespace,
+            parsed,
+            first.schema,
+            tuple(dict.fromkeys(tag for row in definitions for tag in row.tags)),
+            joined_conditions(conditions),
+            ()
+            if is_by_hand
+            else tuple(
+                [
+                    ImportedKernel(key, rows[0].kernel, _beyond(_either([row.conditions for row in rows]), conditions))
+                    for key, rows in kernels.items()
+                ]
+            ),
+            is_by_hand,
+            tuple(notes),
+        )
+
+
+def _parameter_refusal(schema: FunctionSchema) -> str:
+    """Why an argument cannot be a parameter in generated C++; empty if all can."""
+    words = [argument.name for argument in schema.arguments.all if argument.name in CPP_WORDS]
+    return f"the argument name `{words[0]}` is a C++ keyword" if words else ""
+
+
+def _is_python(row: RegistrationStatement) -> bool:
+    return row.place.path.endswith(".py")
+
+
+def _kernel_alone(row: RegistrationStatement) -> str:
+    """What registers the kernel of a statement without the schema."""
+    if _is_python(row):
+        return f'write `@torch.library.impl("{row.namespace}::{row.name}", "{row.keys[0]}")` in place of the definition'
+    return f'write `m.impl("{row.name}", ...)` in place of `m.def`'
+
+
+def _either(alternatives: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The conditions that hold where those of one of the alternatives do."""
+    different = list(dict.fromkeys(alternatives))
+    if len(different) == 1:
+        return different[0]
+    common = [part for part in different[0] if all(part in own for own in different)]
+    rest = [joined_conditions([part for part in own if part not in common]) for own in different]
+    if "" in rest:
+        return tuple(common)
+    return (*common, " || ".join([f"({part})" if "&&" in part else part for part in rest]))
+
+
+def _beyond(conditions: Iterable[str], others: Iterable[str]) -> str:
+    """The conditions that are not known to hold."""
+    return joined_conditions([condition for condition in conditions if condition not in set(others)])

@@ -1,0 +1,317 @@
+"""Runs of `opwright import`: from sources to a library file, and the comparison of the two."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from opwright.files.user_outputs import write_user_files
+from opwright.libraries.extension.generated import update_code
+from opwright.libraries.importing.backend_import import BackendImport, import_backend
+from opwright.libraries.importing.cpp_reader import (
+    CPP_HEADERS,
+    CPP_SUFFIXES,
+    files_with_registrations,
+    read_cpp_sources,
+)
+from opwright.libraries.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
+from opwright.libraries.importing.fakes import proven_outputs
+from opwright.libraries.importing.library_file import LibraryHead, library_text
+from opwright.libraries.importing.operators import ImportedOperator, ImportedOperators, import_operators
+from opwright.libraries.importing.process import read_modules
+from opwright.libraries.importing.python_reader import read_python_sources
+from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
+from opwright.model.dispatch_key import META
+from opwright.model.library import BUILD_NAMESPACE
+from opwright.source import codes
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.project_file import files_below
+from opwright.source.text import SourceFile
+from opwright.syntax.cpp import joined_conditions
+
+__all__ = [
+    "COMPARED",
+    "ImportRequest",
+    "ReadOperators",
+    "RegistrationComparison",
+    "Written",
+    "check_import",
+    "compare_registrations",
+    "generated_operators",
+    "read_backend",
+    "read_operators",
+    "write_backend",
+    "write_import",
+]
+
+_PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
+
+
+class ImportRequest(NamedTuple):
+    """What is imported: files and folders, modules, macros of the build; and the library file.
+
+    `derivatives` is the file for drafts of derivatives, empty for none. `fakes` are modules whose kernels for Meta run.
+    """
+
+    sources: tuple[str, ...]
+    modules: tuple[str, ...]
+    macros: Mapping[str, str]
+    out: str
+    derivatives: str = ""
+    fakes: tuple[str, ...] = ()
+
+
+class Written(NamedTuple):
+    """What a run wrote: how many operators, the lines that can be deleted by file, and the statements that stay."""
+
+    operators: int
+    deletable: Mapping[str, str]
+    left: Sequence[tuple[SourcePlace, str]]
+
+
+class ReadOperators(NamedTuple):
+    """What was read: the statements, the operators that they register, the head of the file, and the derivatives.
+
+    `deletable` are the places that the files take the place of.
+    """
+
+    statements: Sequence[RegistrationStatement]
+    imported: ImportedOperators
+    head: LibraryHead
+    derivatives: DraftedDerivatives
+    deletable: Sequence[SourcePlace]
+
+
+def read_operators(request: ImportRequest) -> ReadOperators:
+    """The operators of a request. Raises Fault if there are none, or if they cannot be in one file."""
+    files = [SourceFile.read_plain(path) for path in _paths(request.sources)]
+    cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
+    python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
+    headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
+    read = read_cpp_sources(cpp, request.macros, headers)
+    from_python = read_python_sources(python)
+    # Python defines operators for kernels of either C++ interface.
+    is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
+    statements = [*read.statements, *[row._replace(is_stable=is_stable) for row in from_python.statements]]
+    if request.modules:
+        statements += read_modules(request.modules)
+    drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
+    drafted = set(drafts.taken)
+    imported = _with_outputs([row for row in statements if row not in drafted], request.fakes)
+    if not imported.operators:
+        names = ", ".join([*request.sources, *request.modules])
+        help = "name sources with `TORCH_LIBRARY` or `torch.library`"
+        message = f"there are no registrations in {names or 'no source'}"
+        reasons = (*imported.refused, *imported.left, *read.unread, *from_python.unread)
+        raise no_registrations(message, help, reasons, files)
+    for namespace, macro in read.unknown_macros.items():
+        # The library file can leave this one to the build.
+        if namespace == BUILD_NAMESPACE:
+            continue
+        message = f"the namespace `{namespace}` depends on `{macro}`, a macro of the build"
+        raise Fault.at(codes.UNKNOWN_MACRO, message, help=f"give its value: `--define {macro}=acme`")
+    if len({statement.is_stable for statement in statements if statement.schema}) > 1:
+        message = "some operators are registered through the stable C++ API, and others are not"
+        raise Fault.at(codes.TWO_INTERFACES, message, help="import their sources into a file each")
+    left = (*imported.left, *imported.refused, *read.unread, *from_python.unread)
+    top = os.path.dirname(os.path.abspath(request.sources[0])) if request.sources else ""
+    base = os.path.abspath(request.sources[0]) if request.sources and os.path.isdir(request.sources[0]) else top
+    includes = tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in read.headers])
+    stem = os.path.splitext(os.path.basename(request.out))[0]
+    places = [statement.place for statement in statements if statement.schema and statement.place.first]
+    shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
+    kernels = {kernel.name for operator in imported.operators for kernel in operator.kernels}
+    undeclared = tuple([name for name in read.undeclared if name in kernels])
+    name = re.sub(r"\W", "_", stem)
+    head = LibraryHead(includes or (f"{stem}_kernels.h",), (*shown, *request.modules), name, undeclared=undeclared)
+    if drafts.taken:
+        folder = os.path.dirname(os.path.abspath(request.out))
+        called = headers_of(drafts.called, read.declared)
+        head = head._replace(
+            derivatives=os.path.relpath(request.derivatives, folder).replace(os.sep, "/"),
+            derivative_headers=tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in called]),
+        )
+    taken = _without_lines([*imported.taken, *[row.place for row in drafts.taken]], [place for place, _ in left])
+    replaced = set(taken)
+    wholes = [whole for whole, inside in read.wholes if replaced.issuperset(inside)]
+    deletable = [*taken, *wholes, *drafts.deletable]
+    return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable)
+
+
+def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence[str]) -> ImportedOperators:
+    """The operators, with declared outputs in place of kernels for Meta that modules prove to be these."""
+    imported = import_operators(statements)
+    if not modules:
+        return imported
+
+    faked = {(row.namespace, row.name) for row in statements if row.keys == (META.name,)}
+    proven = proven_outputs(modules, sorted(f"{namespace}::{name}" for namespace, name in faked))
+    declared = {key: proven["::".join(key)] for key in faked if "::".join(key) in proven}
+    others = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in declared]
+    by_hand = {(own.namespace, own.name) for own in import_operators(others).operators if own.by_hand}
+    replaced = {key for key in declared if key not in by_hand}
+    places = [row.place for row in statements if row.keys == (META.name,) and (row.namespace, row.name) in replaced]
+    remaining = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in replaced]
+    imported = import_operators(remaining)
+    operators = [
+        own._replace(outputs=declared[own.namespace, own.name]) if (own.namespace, own.name) in replaced else own
+        for own in imported.operators
+    ]
+    return imported._replace(operators=tuple(operators), taken=(*imported.taken, *places))
+
+
+def _paths(sources: Iterable[str]) -> Iterator[str]:
+    """The files that sources name, and the C++ and Python sources in folders."""
+    for source in sources:
+        yield from files_below(source, (*CPP_SUFFIXES, ".py")) if os.path.isdir(source) else (source,)
+
+
+def read_backend(sources: Sequence[str], macros: Mapping[str, str], torch: str) -> BackendImport:
+    """The backend file for what sources register. Raises Fault if they register nothing for a device."""
+    files = [SourceFile.read_plain(path) for path in _paths(sources) if path.endswith(CPP_SUFFIXES)]
+    return import_backend(files_with_registrations(files), macros, torch)
+
+
+def write_backend(imported: BackendImport, out: str, *, force: bool) -> Written:
+    """Write the backend file. Raises Fault if it exists, unless the run may replace it."""
+    write_user_files({out: imported.text.encode()}, force=force)
+    taken = _without_lines(imported.taken, [place for place, _ in imported.left])
+    return Written(len(imported.registered), _ranges(taken), imported.left)
+
+
+def write_import(request: ImportRequest, *, force: bool) -> Written:
+    """Write the library file. Raises Fault if it exists, unless the run may replace it."""
+    read = read_operators(request)
+    contents = {request.out: library_text(read.imported, read.head).encode()}
+    if request.derivatives:
+        contents[request.derivatives] = read.derivatives.text.encode()
+    write_user_files(contents, force=force)
+    return Written(len(read.imported.operators), _ranges(read.deletable), read.imported.left)
+
+
+def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> RegistrationComparison:
+    """Compare what the code generated from the library file registers with what the sources register."""
+    read = read_operators(request)
+    generated = generated_operators(SourceFile.read(request.out), torch, sink)
+    return compare_registrations(read.imported.operators, generated)
+
+
+def _without_lines(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> list[SourcePlace]:
+    """The places without a line that stays. A line may have several statements, some of which stay."""
+    staying_lines = _lines(staying)
+    return [place for place in places if staying_lines.get(place.path, set()).isdisjoint(_line_numbers(place))]
+
+
+def _lines(places: Iterable[SourcePlace]) -> dict[str, set[int]]:
+    """The lines of places by file; none of what a process says."""
+    lines: dict[str, set[int]] = {}
+    for place in places:
+        if place.first:
+            lines.setdefault(place.path, set()).update(_line_numbers(place))
+    return lines
+
+
+def _line_numbers(place: SourcePlace) -> range:
+    return range(place.first, place.last + 1)
+
+
+def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
+    """The lines by file, such as `3-7, 12`."""
+    return {path: _range_text(sorted(own)) for path, own in _lines(places).items()}
+
+
+def _range_text(lines: Sequence[int]) -> str:
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and parts[-1][1] == line - 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return ", ".join([str(first) if first == last else f"{first}-{last}" for first, last in parts])
+
+
+#: Tags that follow from the name or the kind of an operator.
+_IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
+#: The kernels of authors in generated code; all others are generated.
+_OWN: Final = re.compile(r"own_signature<&::([\w:]+)[>,]")
+
+
+class RegistrationComparison(NamedTuple):
+    """How many operators are equal, and how the others differ."""
+
+    equal: int
+    differences: tuple[str, ...]
+
+
+def generated_operators(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[ImportedOperator, ...]:
+    """The operators that the generated code of a library file registers. Raises what a run for the file raises.
+
+    Plug-ins that the file names are not loaded: a comparison runs no code.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        code = update_code([file], folder, torch=torch, loads_plugins=False, sink=sink)
+        sources = [SourceFile.read(path) for path in code.sources if os.path.basename(path).startswith("register")]
+    names = {name for source in sources for name in _OWN.findall(source.text)}
+    statements = [
+        row for row in read_cpp_sources(sources, {}).statements if row.schema or row.is_stable or row.kernel in names
+    ]
+    return import_operators(statements).operators
+
+
+def compare_registrations(
+    wanted: Sequence[ImportedOperator], generated: Sequence[ImportedOperator]
+) -> RegistrationComparison:
+    """Compare operators by schema, tags, condition, and the key, name and condition of each kernel."""
+    theirs = {(operator.namespace, operator.name): _facts(operator) for operator in wanted}
+    ours = {(operator.namespace, operator.name): _facts(operator) for operator in generated}
+    differences = [f"`{space}::{name}` is not generated" for space, name in theirs if (space, name) not in ours]
+    differences += [f"`{space}::{name}` is not in the sources" for space, name in ours if (space, name) not in theirs]
+    equal = 0
+    for (space, name), facts in theirs.items():
+        other = ours.get((space, name))
+        if other is None:
+            continue
+        unlike = [what for what in facts if facts[what] != other[what]]
+        equal += not unlike
+        differences += [
+            f"`{space}::{name}` differs in its {what}: `{facts[what]}`, and `{other[what]}` is generated"
+            for what in unlike
+        ]
+    return RegistrationComparison(equal, tuple(differences))
+
+
+def _kernels(operator: ImportedOperator) -> dict[str, tuple[str, ...]]:
+    """The names of kernels, with their conditions, by key."""
+    kernels = {
+        kernel.key: (kernel.name, *_parts(joined_conditions((operator.condition, kernel.condition))))
+        for kernel in operator.kernels
+    }
+    return dict(sorted(kernels.items()))
+
+
+#: What is compared of an operator.
+COMPARED: Final[Mapping[str, Callable[[ImportedOperator], object]]] = {
+    "schema": lambda operator: str(operator.schema),
+    "tags": lambda operator: sorted({*operator.tags} - _IMPLIED_TAGS),
+    "condition": lambda operator: _parts(operator.condition),
+    "kernels": _kernels,
+}
+
+
+def _facts(operator: ImportedOperator) -> Mapping[str, object]:
+    return {name: fact(operator) for name, fact in COMPARED.items()}
+
+
+def _parts(condition: str) -> list[str]:
+    """The conditions that a condition joins, in the order of the alphabet."""
+    parts, depth, start = [], 0, 0
+    for index, character in enumerate(condition):
+        depth += (character == "(") - (character == ")")
+        if not depth and condition[index : index + 2] == "&&":
+            parts.append(condition[start:index].strip())
+            start = index + 2
+    return sorted({part for part in (*parts, condition[start:].strip()) if part})

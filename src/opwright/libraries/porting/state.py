@@ -1,0 +1,172 @@
+"""What the port of one file reads and collects: the facts of the project, the target, headers, and lines that stay."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from opwright.dialects.derivatives.formula_shapes import walk
+from opwright.dialects.library.callable_operators import CallableOperators
+from opwright.libraries.porting.stable_api import StableName, StableRelease
+from opwright.libraries.porting.values import OTHER, UNKNOWN, OptionTexts, value_type
+from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers
+from opwright.source.diagnostic import shorten
+from opwright.source.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["FileState", "LeftCode", "ProjectFacts", "child_text", "facts_of", "node_text"]
+
+
+_NAMES_TENSOR: Final = re.compile(rb"\busing\s+(?:namespace\s+(?:at|torch|c10)\s*;|(?:\w+::)+Tensor\s*;|Tensor\s*=)")
+_NO_OPTIONS: Final = "the stable API has no options of tensors: pass dtype and device"
+
+
+class LeftCode(NamedTuple):
+    """Code that stays as it is: its line, the code, the reason, and the first release that has what it needs."""
+
+    line: int
+    code: str
+    reason: str
+    since: StableRelease | None = None
+
+    def __str__(self) -> str:
+        helps = "" if self.since is None else f" (since PyTorch {self.since[0]}.{self.since[1]})"
+        return f"`{self.code}`: {self.reason}{helps}"
+
+
+class ProjectFacts(NamedTuple):
+    """What the sources of a project declare: types of results by function, types of fields, and macros.
+
+    `names_tensor` tells whether they name PyTorch's tensors without a namespace; other libraries have a `Tensor` too.
+    """
+
+    results: Mapping[str, str]
+    fields: Mapping[str, str]
+    macros: frozenset[str]
+    names_tensor: bool
+
+
+class FileState:
+    """The state of the port of one file for a `target`, the oldest release that the library serves."""
+
+    def __init__(
+        self, target: StableRelease, operators: CallableOperators, wrappers: Wrappers, facts: ProjectFacts
+    ) -> None:
+        self.target: Final = target
+        self.operators: Final = operators
+        self.wrappers: Final = wrappers
+        self.facts: Final = facts
+        self.left: Final[list[LeftCode]] = []
+        self.headers: Final[dict[str, None]] = {}
+        #: The declarations of variables with options, which go unless something still needs them.
+        self.declarations: Final[dict[int, tuple[str, LeftCode]]] = {}
+        self.kept: Final[set[int]] = set()
+        self.has_open_namespace = False
+        self.has_kept_include = False
+
+    def leave(self, node: Node, reason: str, since: StableRelease | None = None) -> None:
+        """Note that the code of a node stays."""
+        code = _shown(node_text(node))
+        self.left.append(LeftCode(node.start_point[0] + 1, code, reason, since))
+
+    def declare_options(self, node: Node, text: str) -> None:
+        """Note the declaration of a variable with options, and its text."""
+        code = _shown(text)
+        self.declarations[node.start_byte] = text, LeftCode(node.start_point[0] + 1, code, _NO_OPTIONS)
+
+    def left_lines(self) -> list[LeftCode]:
+        """All code that stays, also declarations of options that other code still needs."""
+        declarations = [code for start, (_, code) in self.declarations.items() if start in self.kept]
+        return [*self.left, *declarations]
+
+    def keep_options(self, node: Node, options: OptionTexts | None) -> None:
+        """Note that code needs options, if it does."""
+        if options is not None:
+            self.kept.add(options.declared)
+            self.leave(node, _NO_OPTIONS)
+
+    def take(self, name: StableName, node: Node) -> bool:
+        """Whether the target has a name, which the file then uses; otherwise the code of the node stays."""
+        if not self.has(name.since):
+            release = f"PyTorch {self.target[0]}.{self.target[1]}"
+            is_call = name.text.startswith(f"{NAMESPACE}::")
+            reason = (
+                f"{release} does not pass all types to the dispatcher" if is_call else f"{release} has no `{name.text}`"
+            )
+            self.leave(node, reason, name.since)
+            return False
+        if name.header:
+            self.headers[name.header] = None
+        self.need_helper(name.text)
+        return True
+
+    def has(self, since: StableRelease) -> bool:
+        """Whether the target has what a release brought."""
+        return since <= self.target
+
+    def need_helper(self, text: str) -> None:
+        """Have a function of the generated header, if a name means one."""
+        if text.startswith(f"{NAMESPACE}::"):
+            self.wrappers.need_helper(text.partition("::")[2])
+
+
+def _shown(text: str) -> str:
+    """Code in a message, on one line."""
+    return shorten(" ".join(text.encode("latin-1").decode("utf-8", "replace").split()), 60)
+
+
+def node_text(node: Node) -> str:
+    """The text of a node, each byte as a character."""
+    return (node.text or b"").decode("latin-1")
+
+
+def child_text(node: Node, field: str) -> str:
+    """The text of a child by the name of its field; empty if there is none."""
+    child = node.child_by_field_name(field)
+    return "" if child is None else node_text(child)
+
+
+def facts_of(roots: Sequence[Node], calls: Node) -> ProjectFacts:
+    """The facts that trees of sources declare. A name that they declare with different types has none.
+
+    `calls` is the tree of the header with the calls of operators, whose functions are known with their namespace.
+    """
+    results: dict[str, str] = {}
+    fields: dict[str, str] = {}
+    macros: set[str] = set()
+    for root in roots:
+        for node in walk(root):
+            if node.type in ("preproc_def", "preproc_function_def"):
+                macros.add(child_text(node, "name"))
+            elif node.type == "function_declarator" and node.parent is not None:
+                _add_result(node, results)
+            elif node.type == "field_declaration":
+                declarator = node.child_by_field_name("declarator")
+                if declarator is not None and declarator.type == "field_identifier":
+                    _add(fields, node_text(declarator), value_type(child_text(node, "type")))
+    of_calls: dict[str, str] = {}
+    for node in walk(calls):
+        if node.type == "function_declarator":
+            _add_result(node, of_calls)
+    results |= {f"{NAMESPACE}::{name}": type for name, type in of_calls.items()}
+    names_tensor = any(_NAMES_TENSOR.search(root.text or b"") for root in roots)
+    return ProjectFacts(results, fields, frozenset(macros), names_tensor)
+
+
+def _add_result(declarator: Node, results: dict[str, str]) -> None:
+    parent = declarator.parent
+    is_pointer = False
+    while parent is not None and parent.type in ("pointer_declarator", "reference_declarator"):
+        is_pointer |= parent.type == "pointer_declarator"
+        parent = parent.parent
+    name = child_text(declarator, "declarator").rpartition("::")[2]
+    type = "" if parent is None else child_text(parent, "type")
+    if name and type and parent is not None and parent.type in ("function_definition", "declaration"):
+        _add(results, name, OTHER if is_pointer else value_type(type))
+
+
+def _add(table: dict[str, str], name: str, type: str) -> None:
+    table[name] = type if table.get(name, type) == type else UNKNOWN

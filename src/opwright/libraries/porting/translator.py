@@ -1,0 +1,548 @@
+"""Moves the code of one source: each node of its tree becomes a text, and an expression has the type of its value."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from opwright.libraries.porting.calls import BINARY, UNARY, CallPorter
+from opwright.libraries.porting.methods import MethodCall, MethodPorter
+from opwright.libraries.porting.names import NamePorter
+from opwright.libraries.porting.source import ByteRange
+from opwright.libraries.porting.stable_api import FUNCTION_NAMES
+from opwright.libraries.porting.state import FileState, child_text, node_text
+from opwright.libraries.porting.values import OTHER, UNKNOWN, CppValue, Scopes, items_of_tuple, value_type
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["DROPPED", "INCLUDES", "KEPT_INCLUDE", "REMOVED", "Translator"]
+
+#: What stands in the text in place of the declaration of options, of an include of PyTorch's other headers (the second
+#: one in a condition), after the first other include, and in place of what goes: bytes that no text in UTF-8 has.
+REMOVED: Final = "\xf8{}\xf8"
+INCLUDES: Final = ("\xf9", "\xfa")
+KEPT_INCLUDE: Final = "\xfb"
+DROPPED: Final = "\xfc"
+_UNSTABLE: Final = re.compile(
+    r"[<\"](?:ATen|c10|torch)/(?!csrc/stable/|headeronly/|csrc/inductor/aoti_torch/c/)|[<\"]pybind11/"
+)
+
+#: Deeper code stays: a program that nests so deeply is no kernel that a person wrote.
+_DEEPEST: Final = 180
+_SCOPES: Final = frozenset(
+    (
+        "compound_statement", "for_statement", "for_range_loop", "if_statement", "while_statement",
+        "function_definition", "template_declaration", "class_specifier", "struct_specifier", "namespace_definition",
+    )
+)  # fmt: skip
+#: A name that is PyTorch's only if the sources say so.
+_PLAIN_TENSOR: Final = re.compile(r"(?<![\w:])Tensor\b")
+#: A call in place of an operator, which needs no parentheses.
+_CALL: Final = re.compile(r"(?:stable_ops|torch::stable)::\w+\(")
+#: Indices of PyTorch's that are no numbers.
+_SLICE: Final = re.compile(r"(?:\w+::)*(?:Slice|None|Ellipsis)\b|\"")
+_COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=", "&&", "||")
+_NUMBERS: Final = ("bool", "int", "float", "Scalar")
+
+
+class Translator:
+    """Ports the nodes of one tree. `within` are parts of the source with trees of their own, ported, in their order."""
+
+    def __init__(self, source: bytes, state: FileState, within: Sequence[tuple[ByteRange, str]] = ()) -> None:
+        self._source: Final = source.decode("latin-1")
+        self._within: Final = within
+        self._starts: Final = [span.start for span, _ in within]
+        self._state: Final = state
+        self._calls: Final = CallPorter(state)
+        self._names: Final = NamePorter(state)
+        self._methods: Final = MethodPorter(state, self._calls)
+        self._scopes: Final = Scopes()
+        self._depth = 0
+        self._visitors: Final[dict[str, Callable[[Node], CppValue]]] = {
+            "identifier": self._identifier,
+            "type_identifier": self._type_name,
+            "qualified_identifier": self._qualified,
+            "number_literal": self._number,
+            "true": lambda node: CppValue(node_text(node), "bool"),
+            "false": lambda node: CppValue(node_text(node), "bool"),
+            "string_literal": lambda node: CppValue(node_text(node), "str"),
+            "call_expression": self._call,
+            "field_expression": self._field,
+            "binary_expression": self._binary,
+            "unary_expression": self._unary,
+            "pointer_expression": self._pointer,
+            "subscript_expression": self._subscript,
+            "assignment_expression": self._assignment,
+            "conditional_expression": self._conditional,
+            "cast_expression": self._cast,
+            "parenthesized_expression": self._parenthesized,
+            "initializer_list": self._list,
+            "lambda_expression": self._lambda,
+            "declaration": self._declaration,
+            "parameter_declaration": self._parameter,
+            "optional_parameter_declaration": self._parameter,
+            "type_parameter_declaration": self._type_parameter,
+            "for_range_loop": self._range_loop,
+            "using_declaration": self._using,
+            "preproc_include": self._include,
+        }
+
+    def text(self, node: Node, start: int | None = None, end: int | None = None) -> str:
+        """The ported text of a node, from one byte of the source to another."""
+        first, last = node.start_byte if start is None else start, node.end_byte if end is None else end
+        return self._spliced(node, first, last)
+
+    # Each node is visited once, because visits note what stays.
+    def _visit(self, node: Node) -> CppValue:
+        if self._depth >= _DEEPEST:
+            self._state.leave(node, "the code nests too deeply")
+            return CppValue(self._between(node.start_byte, node.end_byte))
+        self._depth += 1
+        is_scope = node.type in _SCOPES
+        if is_scope:
+            self._scopes.push()
+        try:
+            visitor = self._visitors.get(node.type)
+            return CppValue(self._spliced(node)) if visitor is None else visitor(node)
+        finally:
+            self._depth -= 1
+            if is_scope:
+                self._scopes.pop()
+
+    def _between(self, start: int, end: int) -> str:
+        """A part of the source, with the ported parts that lie in it."""
+        position, parts = start, []
+        for span, text in self._within[bisect_left(self._starts, start) :]:
+            if span.start >= end:
+                break
+            if position <= span.start and span.end <= end:
+                parts.append(self._source[position : span.start] + text)
+                position = span.end
+        return "".join(parts) + self._source[position:end]
+
+    def _spliced(self, node: Node, start: int | None = None, end: int | None = None) -> str:
+        """The text of a node with its children ported."""
+        first = position = node.start_byte if start is None else start
+        last = node.end_byte if end is None else end
+        parts = []
+        for child in node.children:
+            if child.end_byte <= first or child.start_byte >= last:
+                continue
+            if child.start_byte < first or child.end_byte > last:
+                # A tree for a part of the source has nodes that reach beyond it.
+                begin, stop = max(first, child.start_byte), min(last, child.end_byte)
+                parts.append(self._between(position, begin) + self._spliced(child, begin, stop))
+                position = stop
+                continue
+            value = self._visit(child)
+            self._state.keep_options(child, value.options)
+            parts.append(self._between(position, child.start_byte) + value.text)
+            position = child.end_byte
+        return "".join(parts) + self._between(position, last)
+
+    def _arguments(self, node: Node) -> list[CppValue]:
+        return [self._visit(child) for child in node.named_children if child.type != "comment"]
+
+    def _inner(self, node: Node, values: Sequence[CppValue]) -> str:
+        """What stands between the parentheses of a list of arguments, whose values are ported."""
+        children = [child for child in node.named_children if child.type != "comment"]
+        position, parts = node.start_byte + 1, []
+        for child, value in zip(children, values, strict=True):
+            parts.append(self._between(position, child.start_byte) + value.text)
+            position = child.end_byte
+        return "".join(parts) + self._between(position, node.end_byte - 1)
+
+    # Names.
+
+    def _identifier(self, node: Node) -> CppValue:
+        name = node_text(node)
+        variable = self._scopes.find(name)
+        return variable if variable is not None else self._names.plain(node, name)
+
+    def _type_name(self, node: Node) -> CppValue:
+        name = node_text(node)
+        return CppValue(name) if self._scopes.is_number(name) else self._names.plain(node, name)
+
+    def _qualified(self, node: Node) -> CppValue:
+        ported = self._names.qualified(node)
+        return (
+            CppValue(self._spliced(node))
+            if ported is None
+            else ported._replace(text=ported.text + self._template(node))
+        )
+
+    def _template(self, node: Node) -> str:
+        """The arguments of the first template in a qualified name, ported, and what follows them."""
+        part: Node | None = node
+        while part is not None and part.type == "qualified_identifier":
+            scope = part.child_by_field_name("scope")
+            is_template = scope is not None and scope.type == "template_type"
+            part = scope if is_template else part.child_by_field_name("name")
+        if part is None or part.type not in ("template_type", "template_function", "template_method"):
+            return ""
+        arguments = part.child_by_field_name("arguments")
+        if arguments is None:
+            return ""
+        return self._visit(arguments).text + self._between(arguments.end_byte, node.end_byte)
+
+    def _number(self, node: Node) -> CppValue:
+        text = node_text(node)
+        is_real = re.search(r"[.eEpP]|[fF]$", text) is not None and not text.startswith("0x")
+        return CppValue(text, "float" if is_real else "int", is_plain=True)
+
+    def _include(self, node: Node) -> CppValue:
+        text = node_text(node)
+        end = text[len(text.rstrip("\r\n")) :]
+        if _UNSTABLE.search(text):
+            return CppValue(INCLUDES[_is_conditional(node)] + end)
+        if self._state.has_kept_include or _is_conditional(node):
+            return CppValue(text)
+        self._state.has_kept_include = True
+        return CppValue(text.rstrip("\r\n") + KEPT_INCLUDE + end)
+
+    def _using(self, node: Node) -> CppValue:
+        if re.fullmatch(r"using\s+namespace\s+(?:at|torch|c10)\s*;", node_text(node)):
+            self._state.has_open_namespace = True
+            return CppValue(DROPPED)
+        return CppValue(self._spliced(node))
+
+    # Declarations.
+
+    def _type_of(self, node: Node) -> str:
+        text = child_text(node, "type")
+        if not self._state.facts.names_tensor and _PLAIN_TENSOR.search(text):
+            return OTHER
+        return value_type(text, self._scopes.numbers())
+
+    def _parameter(self, node: Node) -> CppValue:
+        text = self._spliced(node)
+        declarator = node.child_by_field_name("declarator")
+        if declarator is not None:
+            is_constant = any(child.type == "type_qualifier" for child in node.children)
+            self._declare(declarator, self._type_of(node), is_constant=is_constant)
+        return CppValue(text)
+
+    def _type_parameter(self, node: Node) -> CppValue:
+        for child in node.named_children:
+            if child.type == "type_identifier":
+                self._scopes.add_number(node_text(child))
+        return CppValue(node_text(node))
+
+    def _declaration(self, node: Node) -> CppValue:
+        guard = self._guard(node)
+        if guard is not None:
+            return guard
+        declared = self._type_of(node)
+        is_constant = any(child.type == "type_qualifier" for child in node.children)
+        position, parts = node.start_byte, []
+        for index, child in enumerate(node.children):
+            parts.append(self._between(position, child.start_byte))
+            position = child.end_byte
+            if node.field_name_for_child(index) != "declarator":
+                parts.append(self._visit(child).text)
+                continue
+            value = self._declared(child, declared, is_constant=is_constant)
+            if value.options is not None:
+                self._state.declare_options(node, self._between(node.start_byte, node.end_byte))
+                return CppValue(REMOVED.format(node.start_byte))
+            parts.append(value.text)
+        return CppValue("".join(parts) + self._between(position, node.end_byte))
+
+    def _declared(self, node: Node, declared: str, *, is_constant: bool) -> CppValue:
+        """A declarator with its value."""
+        value_node = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        declarator = node.child_by_field_name("declarator") if node.type == "init_declarator" else node
+        if value_node is None or declarator is None:
+            self._declare(node, declared, is_constant=is_constant)
+            return CppValue(self._spliced(node))
+        value = self._visit(value_node)
+        if value.options is not None and declarator.type == "identifier":
+            statement = node.parent
+            start = -1 if statement is None else statement.start_byte
+            options = value.options._replace(declared=start)
+            self._scopes.add(node_text(declarator), CppValue(node_text(declarator), value.type, options, is_plain=True))
+            return value
+        type = declared or value.type
+        text = self._between(node.start_byte, value_node.start_byte) + value.text
+        self._declare(declarator, type, is_constant=is_constant)
+        return CppValue(text + self._between(value_node.end_byte, node.end_byte))
+
+    def _declare(self, declarator: Node, type: str, *, is_constant: bool) -> None:
+        """Add the variables of a declarator to the scope."""
+        if declarator.type == "structured_binding_declarator":
+            names = [child for child in declarator.named_children if child.type == "identifier"]
+            types = items_of_tuple(type)
+            for index, item in enumerate(names):
+                own = types[index] if index < len(types) else UNKNOWN
+                self._scopes.add(node_text(item), CppValue(node_text(item), own, is_plain=True))
+            return
+        kind = declarator
+        while kind.type not in ("identifier", "field_identifier"):
+            if kind.type in ("pointer_declarator", "array_declarator", "function_declarator"):
+                type = OTHER
+            inner = kind.child_by_field_name("declarator") or next(iter(reversed(kind.named_children)), None)
+            if inner is None:
+                return
+            kind = inner
+        name = node_text(kind)
+        self._scopes.add(name, CppValue(name, type, is_plain=True, is_variable=not is_constant))
+
+    def _range_loop(self, node: Node) -> CppValue:
+        position, parts = node.start_byte, []
+        right = node.child_by_field_name("right")
+        values = CppValue("") if right is None else self._visit(right)
+        for index, child in enumerate(node.children):
+            parts.append(self._between(position, child.start_byte))
+            position = child.end_byte
+            if node.field_name_for_child(index) == "right":
+                parts.append(values.text)
+                continue
+            if node.field_name_for_child(index) == "declarator":
+                item = values.type[:-2] if values.type.endswith("[]") else UNKNOWN
+                self._declare(child, self._type_of(node) or item, is_constant=False)
+            parts.append(self._visit(child).text)
+        return CppValue("".join(parts) + self._between(position, node.end_byte))
+
+    def _lambda(self, node: Node) -> CppValue:
+        captures = child_text(node, "captures")
+        self._scopes.push(is_constant="=" in captures)
+        text = self._spliced(node)
+        self._scopes.pop()
+        return CppValue(text, OTHER)
+
+    def _guard(self, node: Node) -> CppValue | None:
+        """The declaration of a guard of a device, which stable code makes from an index."""
+        match = re.fullmatch(
+            r"((?:const\s+)?)(?:(?:at|c10|torch)::)?(?:cuda::)?((?:Optional)?(?:CUDA|Device)Guard)\s+(\w+)\s*"
+            r"[({]\s*(?:(?:at::)?device_of\((\w+)\)|(\w+)\.(?:device|get_device)\(\))\s*[)}]\s*;",
+            node_text(node),
+        )
+        if match is None:
+            return None
+        guard = self._names.known("DeviceGuard", node)
+        if guard is None:
+            return None
+        return CppValue(f"{match[1]}{guard.text} {match[3]}({match[4] or match[5]}.get_device_index());")
+
+    # Expressions.
+
+    def _parenthesized(self, node: Node) -> CppValue:
+        inner = [child for child in node.named_children if child.type != "comment"]
+        if len(inner) != 1:
+            return CppValue(self._spliced(node))
+        value = self._visit(inner[0])
+        if inner[0].type in ("binary_expression", "unary_expression") and _is_call(value.text):
+            return value
+        before = self._between(node.start_byte, inner[0].start_byte)
+        return value._replace(text=before + value.text + self._between(inner[0].end_byte, node.end_byte))
+
+    def _parts(self, node: Node, *fields: str) -> tuple[Callable[[Sequence[CppValue]], str], list[CppValue]]:
+        """The values of the fields of a node, and what writes the node with them."""
+        children = [child for child in map(node.child_by_field_name, fields) if child is not None]
+        values = [self._visit(child) for child in children]
+
+        def written(values: Sequence[CppValue]) -> str:
+            position, parts = node.start_byte, []
+            for child, value in sorted(zip(children, values, strict=True), key=lambda pair: pair[0].start_byte):
+                parts.append(self._between(position, child.start_byte) + value.text)
+                position = child.end_byte
+            return "".join(parts) + self._between(position, node.end_byte)
+
+        return written, values
+
+    def _binary(self, node: Node) -> CppValue:
+        written, values = self._parts(node, "left", "right")
+        operator = child_text(node, "operator")
+        if len(values) == 2 and any(value.is_tensor for value in values) and operator in BINARY:
+            ported = self._calls.binary(node, operator, *values)
+            if ported is not None:
+                return ported
+            return CppValue(written(values), "Tensor")
+        types = [value.type for value in values]
+        if operator in _COMPARISONS:
+            return CppValue(written(values), UNKNOWN if UNKNOWN in types else "bool")
+        if OTHER in types:
+            return CppValue(written(values), OTHER)
+        numbers = [type for type in types if type in _NUMBERS]
+        type = max(numbers, key=_NUMBERS.index) if len(numbers) == 2 else numbers[0] if numbers else UNKNOWN
+        return CppValue(written(values), "int" if type == "bool" else type)
+
+    def _unary(self, node: Node) -> CppValue:
+        written, values = self._parts(node, "argument")
+        operator = child_text(node, "operator")
+        if values and values[0].is_tensor and operator in UNARY:
+            ported = self._calls.operator(node, UNARY[operator], values)
+            if ported is not None:
+                return ported
+        return CppValue(written(values), "bool" if operator == "!" else values[0].type if values else UNKNOWN)
+
+    def _pointer(self, node: Node) -> CppValue:
+        written, values = self._parts(node, "argument")
+        inner = values[0].type if values else UNKNOWN
+        if child_text(node, "operator") == "&":
+            return CppValue(written(values), OTHER)
+        return CppValue(written(values), inner[:-1] if inner.endswith("?") else UNKNOWN, is_plain=True)
+
+    def _subscript(self, node: Node) -> CppValue:
+        owner, indices = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        if owner is None or indices is None:
+            return CppValue(self._spliced(node))
+        value = self._visit(owner)
+        given = self._arguments(indices)
+        written = (
+            value.text + self._between(owner.end_byte, indices.start_byte) + "[" + self._inner(indices, given) + "]"
+        )
+        if not value.is_tensor:
+            item = value.type[:-2] if value.type.endswith("[]") else UNKNOWN
+            return CppValue(written, item, is_plain=value.is_plain and all(part.is_plain for part in given))
+        if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN) and not _SLICE.match(given[0].text):
+            ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), given[0]])
+        elif len(given) == 1 and given[0].is_tensor:
+            # PyTorch takes the value of a tensor without dimensions; other indices need `index`.
+            self._state.need_helper("stable_ops::item")
+            chosen = CppValue(f"stable_ops::item<int64_t>({given[0].text})", "int")
+            ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), chosen])
+        else:
+            self._state.leave(node, "the stable API has no indexing by slices: call an operator")
+            ported = None
+        return ported or CppValue(written, "Tensor")
+
+    def _assignment(self, node: Node) -> CppValue:
+        written, values = self._parts(node, "left", "right")
+        operator, left = child_text(node, "operator"), node.child_by_field_name("left")
+        if len(values) != 2 or left is None or not values[0].is_tensor:
+            return CppValue(written(values), values[0].type if values else UNKNOWN)
+        if operator != "=":
+            name = BINARY.get(operator[:-1], ("", ""))[0]
+            ported = self._calls.operator(node, f"{name}_", values) if name else None
+            if ported is None and not name:
+                self._state.leave(node, f"`{operator}` of a tensor has no operator")
+            return ported or CppValue(written(values), "Tensor")
+        if left.type == "subscript_expression":
+            # The tensor on the left is a view, and the assignment writes through it.
+            ported = self._calls.operator(node, "copy_" if values[1].is_tensor else "fill_", values)
+            return ported or CppValue(written(values), "Tensor")
+        return CppValue(written(values), "Tensor")
+
+    def _conditional(self, node: Node) -> CppValue:
+        written, values = self._parts(node, "condition", "consequence", "alternative")
+        types = [value.type for value in values[1:] if value.type not in (UNKNOWN, "None")]
+        return CppValue(written(values), types[0] if types and len(set(types)) == 1 else UNKNOWN)
+
+    def _cast(self, node: Node) -> CppValue:
+        return CppValue(self._spliced(node), self._type_of(node))
+
+    def _list(self, node: Node) -> CppValue:
+        values = self._arguments(node)
+        types = {value.type for value in values}
+        item = types.pop() if len(types) == 1 else ""
+        return CppValue("{" + self._inner(node, values) + "}", f"{item}[]" if item not in (UNKNOWN, OTHER) else "[]")
+
+    # Calls.
+
+    def _field(self, node: Node) -> CppValue:
+        written, values = self._parts(node, "argument")
+        return CppValue(
+            written(values), self._state.facts.fields.get(child_text(node, "field"), UNKNOWN), is_plain=True
+        )
+
+    def _call(self, node: Node) -> CppValue:
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is None or arguments is None or arguments.type != "argument_list":
+            return CppValue(self._spliced(node))
+        if function.type == "field_expression":
+            return self._method(node, function, arguments)
+        name = node_text(function)
+        dispatch = self._names.dispatch_types(name)
+        values = self._arguments(arguments)
+        if dispatch is not None:
+            dispatched = self._names.dispatch(node, dispatch, values)
+            if dispatched is not None:
+                return dispatched
+        if name == "AT_DISPATCH_V2" and len(values) > 2:
+            values[2] = values[2]._replace(text=values[2].text.removeprefix("AT_WRAP"))
+        inner = self._inner(arguments, values)
+        if name == "AT_ERROR":
+            check = self._names.known_macro("TORCH_CHECK", node)
+            return CppValue(f"{name}({inner})" if check is None else f"{check.text}(false, {inner})")
+        comparison = self._names.comparison(name, values, node)
+        if comparison is not None:
+            return comparison
+        if self._names.is_check(name):
+            inner = self._inner(arguments, [*values[:1], *map(self._methods.message, values[1:])])
+        own = self._methods.function(node, name, values, inner)
+        if own is not None:
+            return own
+        for value in values:
+            self._state.keep_options(node, value.options)
+        called = self._visit(function)
+        type = called.type or self._result(name, function, values)
+        between = self._between(function.end_byte, arguments.start_byte)
+        return CppValue(f"{called.text}{between}({inner})", type)
+
+    def _result(self, name: str, function: Node, values: Sequence[CppValue]) -> str:
+        """The type of the result of a function that is none of PyTorch's."""
+        plain = name.rpartition("::")[2]
+        base = plain.partition("<")[0]
+        if base in ("static_cast", "max", "min", "get", "move", "make_tuple", "make_pair"):
+            match = re.search(r"<(.*)>", name, re.DOTALL)
+            if base == "static_cast" and match is not None:
+                return value_type(match[1], self._scopes.numbers())
+            if base == "get" and match is not None and match[1].isdigit() and values:
+                types = items_of_tuple(values[0].type)
+                return types[int(match[1])] if int(match[1]) < len(types) else UNKNOWN
+            if base.startswith("make"):
+                return f"({', '.join([value.type or OTHER for value in values])})"
+            return values[0].type if values else UNKNOWN
+        if name.startswith(("stable_ops::", "torch::stable::")):
+            is_known = base in FUNCTION_NAMES and name.startswith("torch::")
+            return "Tensor" if is_known else self._state.facts.results.get(f"stable_ops::{base}", UNKNOWN)
+        if function.type in ("primitive_type", "type_identifier"):
+            return value_type(name, self._scopes.numbers())
+        return self._state.facts.results.get(base, UNKNOWN)
+
+    def _method(self, node: Node, function: Node, arguments: Node) -> CppValue:
+        owner, field = function.child_by_field_name("argument"), function.child_by_field_name("field")
+        if owner is None or field is None:
+            return CppValue(self._spliced(node))
+        value = self._visit(owner)
+        values = self._arguments(arguments)
+        template = re.search(r"<.*>$", node_text(field), re.DOTALL)
+        names = self._visit(field).text if template is not None else node_text(field)
+        written_arguments = self._inner(arguments, values)
+        between = self._between(owner.end_byte, field.start_byte)
+        called = MethodCall(node, value, names, values, (written_arguments, between.strip()))
+        ported = self._methods.method(called)
+        if ported is not None:
+            return ported
+        return CppValue(f"{value.text}{between}{names}({written_arguments})")
+
+
+def _is_call(text: str) -> bool:
+    """Whether a text is one call of a function of the stable API, and nothing after it.
+
+    >>> _is_call("stable_ops::add(x, f(y))"), _is_call("torch::stable::sum(x).numel() + f(y)")
+    (True, False)
+    """
+    depth = 0
+    for index, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == ")" and not depth:
+            return index == len(text) - 1 and _CALL.match(text) is not None
+    return False
+
+
+def _is_conditional(node: Node) -> bool:
+    """Whether a directive is in a condition, other than the guard of a header."""
+    parent = node.parent
+    while parent is not None:
+        if parent.type.startswith(("preproc_if", "preproc_el")):
+            name = child_text(parent, "name")
+            guards = [child_text(child, "name") for child in parent.children if child.type == "preproc_def"]
+            if not name or name not in guards[:1]:
+                return True
+        parent = parent.parent
+    return False

@@ -1,0 +1,249 @@
+"""Operators as data for bindings: what other dumps have, with C++ and Python signatures, dispatch and formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, cast
+
+from opwright.convention import public_api, shared_types
+from opwright.convention.defaults import cpp_default
+from opwright.convention.public_api import CppSignature
+from opwright.convention.python.bound import TENSOR_METHODS
+from opwright.convention.python.hints import HintedParameter, Hints
+from opwright.convention.python.parameter import NoPythonType
+from opwright.convention.python.signature import PythonSignature
+from opwright.cpp.binding import Binding
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.table import DOCSTRINGS
+from opwright.emit.aten.c_shim import shims_by_function
+from opwright.emit.emitter import Job
+from opwright.emit.torch_stubs.hints import docstring_lines, hints_of
+from opwright.model.more_inputs import Docstring
+from opwright.model.native_function import NativeFunction, TypeStyle
+from opwright.release.inputs import Inputs
+from opwright.release.rules import Rules
+from opwright.release.tree import rules_of
+from opwright.schema.function import Argument, TensorOptions
+from opwright.schema.parser import parse_type
+from opwright.schema.types import Type
+from opwright.source.diagnostic import Diagnostics
+from opwright.tools.bindings.fields import FORMAT, KIND
+from opwright.tools.dump.data import JsonValue, operator_data, types_data
+from opwright.tools.dump.shims import shim_refusal
+from opwright.tools.explain.explanation import dispatch_records
+from opwright.tools.explain.gradients import derivative_record
+from opwright.tools.explain.loading import ExplainRequest, load_pytorch
+from opwright.tools.explain.records import FormulaRecord, GradientRecord
+from opwright.tools.explain.signatures import call_text, python_signatures
+
+__all__ = ["binding_data", "cpp_types_data", "docstring_data", "dump_for_bindings"]
+
+#: Where Python's modules with docstrings find methods, and how callers name the class.
+_METHODS: Final = ("torch._C.TensorBase.", f"{TENSOR_METHODS.name}.")
+
+
+def docstring_data(docstrings: Mapping[str, Docstring]) -> dict[str, JsonValue]:
+    """The docstrings by the names that callers use, without the indentation of the modules that have them."""
+    return {
+        name.replace(*_METHODS): "\n".join(docstring_lines(docstring.text))
+        for name, docstring in sorted(docstrings.items())
+    }
+
+
+def cpp_types_data(functions: Iterable[NativeFunction]) -> dict[str, JsonValue]:
+    """The types as other dumps have them, with the C++ type of an argument of the type, if it has one."""
+    records = cast("dict[str, dict[str, JsonValue]]", types_data(functions))
+    return {text: {**record, **_cpp_type(parse_type(text))} for text, record in records.items()}
+
+
+def _cpp_type(type: Type) -> dict[str, JsonValue]:
+    if not shared_types.has_cpp_type(type):
+        return {}
+    return {
+        "cpp_type": shared_types.argument_type(type, mutable=False, symint=False, style=TypeStyle.PLAIN).text,
+    }
+
+
+def binding_data(function: NativeFunction, job: Job, docstrings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The record of an operator. `docstrings` are those that Python's functions may have, by name."""
+    name, record = function.name, operator_data(function)
+    return {
+        **record,
+        "arguments": _arguments(function, cast("list[dict[str, JsonValue]]", record["arguments"])),
+        "returns": _returns(function, cast("list[dict[str, JsonValue]]", record["returns"])),
+        "operator": name.name,
+        "overload": name.overload,
+        "c_name": name.unambiguous,
+        "header": f"{function.library.headers}/{function.root_name}.h",
+        "manual_cpp_binding": function.manual_cpp_binding,
+        "abstract": function.is_abstract,
+        "factory": function.is_factory,
+        "cpp": [_cpp_data(signature) for signature in _cpp_signatures(function)],
+        "python": list(_python(function, job, docstrings)),
+        "dispatch": _dispatch(function, job),
+        "gradients": _gradients(function, job),
+        **_c_shims(function, job),
+    }
+
+
+def _arguments(function: NativeFunction, records: Iterable[dict[str, JsonValue]]) -> JsonValue:
+    """The records of the arguments, with their defaults in C++."""
+    return [
+        record if default is None else {**record, "cpp_default": default}
+        for record, argument in zip(records, function.arguments.all, strict=True)
+        for default in (cpp_default(argument, symint=False),)
+    ]
+
+
+def _returns(function: NativeFunction, records: Iterable[dict[str, JsonValue]]) -> JsonValue:
+    """The records of the returns, with their names and types in C++."""
+    return [
+        {**record, "cpp_type": shared_types.return_type(result, function.style).text, "cpp_name": name}
+        for record, result, name in zip(
+            records, function.schema.returns, public_api.return_names(function), strict=True
+        )
+    ]
+
+
+def _cpp_signatures(function: NativeFunction) -> list[CppSignature]:
+    functions = public_api.function_signatures(function).all() if function.function else []
+    methods = public_api.method_signatures(function).all() if function.method else []
+    return functions + methods
+
+
+def _cpp_data(signature: CppSignature) -> JsonValue:
+    """The record of a function or method."""
+    arguments = signature.function.arguments
+    places = {argument: index for index, argument in enumerate(arguments.all)}
+    parameters = [_parameter_data(binding, places) for binding in signature.bindings]
+    return {
+        "form": "method" if signature.method else "function",
+        "name": signature.qualified_name,
+        "declaration": signature.qualified_declaration,
+        "schema_order": signature.faithful or not (arguments.out or arguments.options),
+        "symint": signature.symint,
+        "returns": signature.returns.text,
+        "parameters": cast("list[JsonValue]", parameters),
+    }
+
+
+def _parameter_data(binding: Binding, places: Mapping[Argument, int]) -> dict[str, JsonValue]:
+    passed = binding.argument
+    assert passed is not None, "parameters of the public API are arguments"
+    arguments = passed.all if isinstance(passed, TensorOptions) else (passed,)
+    record: dict[str, JsonValue] = {
+        "name": binding.name,
+        "type": binding.type.text,
+        "arguments": [places[argument] for argument in arguments],
+    }
+    return record if binding.default is None else {**record, "default": binding.default}
+
+
+def _python(function: NativeFunction, job: Job, docstrings: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
+    """The records of the signatures of Python, deprecated ones last."""
+    hints = hints_of(job)
+    for name, signature in python_signatures(function, job):
+        documented: dict[str, JsonValue] = {"docstring": name} if name in docstrings else {}
+        yield {
+            "name": name,
+            "declaration": name + call_text(signature, hints),
+            "deprecated": signature.deprecated,
+            "method": signature.method,
+            "parameters": list(_python_parameters(signature, hints)),
+            **documented,
+        }
+
+
+def _python_parameters(signature: PythonSignature, hints: Hints) -> Iterator[JsonValue]:
+    for index, parameter in enumerate(_hinted_parameters(signature, hints)):
+        record: dict[str, JsonValue] = {"name": parameter.name, "keyword": index >= len(signature.inputs)}
+        optional = {"annotation": parameter.hint or None, "default": parameter.default}
+        yield {**record, **{field: text for field, text in optional.items() if text is not None}}
+
+
+def _hinted_parameters(signature: PythonSignature, hints: Hints) -> list[HintedParameter]:
+    """The parameters with their annotations; without any if a type that a tree taught has none."""
+    try:
+        return hints.call_parameters(signature)
+    except NoPythonType:
+        return [HintedParameter(parameter.name, "", parameter.default) for parameter in signature.parameters]
+
+
+def _dispatch(function: NativeFunction, job: Job) -> JsonValue:
+    """The kernels, each with the keys under which it runs."""
+    keys: dict[tuple[str, str, str], list[JsonValue]] = {}
+    for row in dispatch_records(function, job):
+        if row.registered_for:
+            keys.setdefault((row.serving, row.kernel, row.through), []).append(row.key)
+    return [
+        {"keys": keys, "serving": serving, "kernel": kernel, **({"through": through} if through else {})}
+        for (serving, kernel, through), keys in keys.items()
+    ]
+
+
+def _gradients(function: NativeFunction, job: Job) -> JsonValue:
+    record = derivative_record(function, job)
+    formulas: list[JsonValue] = [_gradient_data(gradient) for gradient in record.gradients]
+    return {"status": record.status, "text": record.text, "formulas": formulas}
+
+
+def _gradient_data(gradient: GradientRecord) -> JsonValue:
+    return {
+        "key": gradient.key,
+        "node": gradient.node,
+        "backward": _formulas(gradient.formulas),
+        "forward": _formulas(gradient.forward),
+        "not_differentiable": list(gradient.not_differentiable),
+    }
+
+
+def _formulas(formulas: Iterable[FormulaRecord]) -> JsonValue:
+    return [{"names": list(record.names), "formula": record.formula} for record in formulas]
+
+
+def _c_shims(function: NativeFunction, job: Job) -> dict[str, JsonValue]:
+    """The field of the C shims, and why there can be none."""
+    shims: list[JsonValue] = [
+        {
+            "device": unit.target.name,
+            "name": shim.name,
+            "declaration": shim.head,
+            **({"since": shim.guard} if shim.guard is not None else {}),
+        }
+        for unit in shims_by_function(job).get(function, ())
+        for shim in unit.shim.functions
+    ]
+    refusal = "" if shims else shim_refusal(function)
+    return {"c_shims": shims, **({"c_shim_refusal": refusal} if refusal else {})}
+
+
+def dump_for_bindings(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict[str, JsonValue]:
+    """The dump of PyTorch's operators for bindings.
+
+    Raises FaultsFound with every mistake in the files.
+
+    >>> from opwright.release.inputs import open_inputs
+    >>> document = dump_for_bindings(open_inputs("auto"), None, Diagnostics())
+    >>> relu = next(operator for operator in document["operators"] if operator["name"] == "relu")
+    >>> [call["declaration"] for call in relu["cpp"]]
+    ['at::Tensor at::relu(const at::Tensor & self)', 'at::Tensor at::Tensor::relu() const']
+    """
+    rules = rules_of(inputs, release, sink)
+    job = load_pytorch(ExplainRequest((), inputs, release), inputs, rules, sink)
+    functions = job.catalog.functions
+    docstrings = _docstrings(inputs, rules)
+    names = {name for function in functions for name, _ in python_signatures(function, job)}
+    docstrings = {name: text for name, text in docstrings.items() if name in names}
+    return {
+        "format": FORMAT,
+        "kind": KIND,
+        "torch": str(rules.version),
+        "types": cpp_types_data(functions),
+        "docstrings": docstrings,
+        "operators": [binding_data(function, job, docstrings) for function in functions],
+    }
+
+
+def _docstrings(inputs: Inputs, rules: Rules) -> dict[str, JsonValue]:
+    """The docstrings of the release; none if its inputs have none, or some that only running them would tell."""
+    return docstring_data(DOCSTRINGS.load_inputs(LoadContext(Diagnostics(), rules, inputs)) or {})

@@ -1,0 +1,161 @@
+"""Compares two catalogs, operator by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from opwright.model.catalog import Catalog
+from opwright.model.derivatives import DifferentiableFunction
+from opwright.model.native_function import NativeFunction
+from opwright.source.diagnostic import did_you_mean
+from opwright.tools.diff.callers import cpp_faults, kernel_faults, python_faults
+from opwright.tools.diff.gradients import gradient_differences
+from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange, Reason, merge_reasons
+from opwright.tools.diff.schema_rules import backward_faults, forward_faults
+from opwright.tools.dump.shims import OperatorShims, shim_faults
+
+__all__ = ["Side", "compare"]
+
+#: Whoever calls, saves or implements operators.
+_ALL: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized, Audience.kernel))
+
+
+class Side(NamedTuple):
+    """One side of a comparison: what it is, its operators, and the C shims by the names of operators.
+
+    `derivatives` are the formulas of operators, by them; None for sides of which no formulas are known.
+    """
+
+    label: str
+    catalog: Catalog
+    shims: Mapping[str, OperatorShims]
+    derivatives: Mapping[NativeFunction, DifferentiableFunction] | None = None
+
+    def by_name(self) -> dict[str, NativeFunction]:
+        """The operators by their names, those of `aten` without the namespace."""
+        return {_shown_name(function): function for function in self.catalog.functions}
+
+    def formulas(self, function: NativeFunction) -> DifferentiableFunction:
+        """The formulas of an operator, if any."""
+        return (self.derivatives or {}).get(function) or DifferentiableFunction(function, {}, {})
+
+
+def _shown_name(function: NativeFunction) -> str:
+    name = function.name.text
+    return name if function.namespace == "aten" else f"{function.namespace}::{name}"
+
+
+def compare(old: Side, new: Side) -> Comparison:
+    """What differs between two catalogs: removed, changed and added operators, each kind in alphabetical order."""
+    before, after = old.by_name(), new.by_name()
+    has_gradients = old.derivatives is not None and new.derivatives is not None
+    changes: list[OperatorChange] = []
+    added = [name for name in after if name not in before]
+    for name, function in before.items():
+        shims = _shims_of(function, old)
+        if name not in after:
+            reasons = _removed_reasons(function, shims)
+            similar = tuple(_similar(function, [after[other] for other in added]))
+            changes.append(OperatorChange(name, ChangeKind.removed, function, None, reasons, similar))
+            continue
+        differences = [*_reasons(function, after[name], shims, _shims_of(after[name], new))]
+        if has_gradients:
+            differences += gradient_differences(old.formulas(function), new.formulas(after[name]))
+        reasons = merge_reasons(differences)
+        if reasons:
+            changes.append(OperatorChange(name, ChangeKind.changed, function, after[name], reasons))
+    changes += [OperatorChange(name, ChangeKind.added, None, after[name]) for name in added]
+    order = list(ChangeKind)
+    changes.sort(key=lambda change: (order.index(change.kind), change.name.lstrip("_").lower(), change.name))
+    lacking = {Audience.gradients: not has_gradients, Audience.shim: not old.shims}
+    return Comparison(
+        old.label, new.label, tuple(changes), tuple([audience for audience, lacks in lacking.items() if lacks])
+    )
+
+
+def _shims_of(function: NativeFunction, side: Side) -> OperatorShims | None:
+    return side.shims.get(f"{function.namespace}::{function.name}")
+
+
+def _removed_reasons(function: NativeFunction, shims: OperatorShims | None) -> tuple[Reason, ...]:
+    broken = _ALL if shims is None or not shims.versions else _ALL | {Audience.shim}
+    if function.is_synthesized:
+        broken -= {Audience.kernel}
+    return (Reason("the operator is gone", broken),)
+
+
+def _reasons(
+    old: NativeFunction, new: NativeFunction, old_shims: OperatorShims | None, new_shims: OperatorShims | None
+) -> Iterator[Reason]:
+    """What differs between two forms of an operator."""
+    finders: tuple[tuple[Audience, Callable[[], Iterable[str]]], ...] = (
+        (Audience.python, lambda: python_faults(new, old)),
+        (Audience.cpp, lambda: cpp_faults(new, old)),
+        (Audience.serialized, lambda: backward_faults(new.schema, old.schema)),
+        (Audience.forward, lambda: forward_faults(new.schema, old.schema)),
+        (Audience.kernel, lambda: kernel_faults(new, old)),
+    )
+    if old.schema is not new.schema and str(old.schema) != str(new.schema):
+        for audience, find in finders:
+            yield from (Reason(text, frozenset((audience,))) for text in find())
+        yield from (Reason(text) for text in _additions(old, new))
+    elif (old.function, old.method, old.python_module, old.tags) != (
+        new.function,
+        new.method,
+        new.python_module,
+        new.tags,
+    ):
+        for audience, find in finders[:2]:
+            yield from (Reason(text, frozenset((audience,))) for text in find())
+    yield from (Reason(text, frozenset((Audience.shim,))) for text in shim_faults(new_shims, old_shims))
+    yield from (Reason(text) for text in _other_differences(old, new))
+
+
+def _additions(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
+    """What the new schema has in addition."""
+    names = {argument.name for argument in old.arguments.all}
+    for argument in new.arguments.all:
+        if argument.name not in names and argument.default is not None:
+            yield f"new argument `{argument.text}`"
+    before = {argument.name: argument for argument in old.arguments.all}
+    for argument in new.arguments.all:
+        earlier = before.get(argument.name)
+        if earlier is not None and earlier.type is not argument.type:
+            yield f"argument `{argument.name}` is `{argument.type}` instead of `{earlier.type}`"
+
+
+def _other_differences(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
+    """What differs besides the schema, and breaks nobody."""
+    if new.function and not old.function:
+        yield "it is a function too"
+    if new.method and not old.method:
+        yield "it is a method too"
+    for tag in sorted(new.tags - old.tags):
+        yield f"it has the tag `{tag}`"
+    for tag in sorted(old.tags - new.tags):
+        yield f"it no longer has the tag `{tag}`"
+    if new.in_structured_group != old.in_structured_group:
+        yield "its kernels are structured" if new.in_structured_group else "its kernels are no longer structured"
+    before = {key.name: kernel.name for key, kernel in old.kernels.items()}
+    after = {key.name: kernel.name for key, kernel in new.kernels.items()}
+    for key in sorted(after.keys() - before.keys()):
+        yield f"it has a kernel for {key}: `{after[key]}`"
+    for key in sorted(before.keys() - after.keys()):
+        yield f"it no longer has a kernel for {key}"
+    for key in sorted(after.keys() & before.keys()):
+        if after[key] != before[key]:
+            yield f"its kernel for {key} is `{after[key]}` instead of `{before[key]}`"
+
+
+def _similar(function: NativeFunction, added: list[NativeFunction]) -> Iterator[str]:
+    """The added operators that take and return the same under another name, the most similar name first."""
+    same = [
+        other
+        for other in added
+        if other.schema.arguments is function.schema.arguments and other.schema.returns == function.schema.returns
+    ]
+    names = {_shown_name(other): other for other in same}
+    hint = did_you_mean(function.name.text, names)
+    ordered = sorted(names, key=lambda name: (f"`{name}`" not in str(hint), name))
+    yield from ordered[:3] if len(ordered) <= 3 or str(hint) else ()

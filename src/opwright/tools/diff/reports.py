@@ -1,0 +1,324 @@
+"""The formats of comparisons: JSON with its schema, text for terminals, and Markdown for pull requests.
+
+The names of fields and values are stable: a new release of Opwright may add some, and changes `FORMAT` if it removes or
+changes one.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from opwright.dialects.field import FLAG, TEXT, Field, choice, dialect_schema, list_of_schema, mapping_schema
+from opwright.tools.diff.backend import BackendTask, TaskKind
+from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange
+from opwright.tools.dump.data import JsonValue
+from opwright.tools.dump.document import render_dump
+
+__all__ = [
+    "FORMAT",
+    "WIDTH",
+    "audience_names",
+    "comparison_data",
+    "folded_lines",
+    "json_schema",
+    "render_json",
+    "render_markdown",
+    "render_statistics",
+    "render_text",
+    "shown_reasons",
+]
+
+
+#: The version of the form of the data.
+FORMAT: Final = 1
+
+
+def comparison_data(
+    comparison: Comparison, changes: Iterable[OperatorChange], tasks: Iterable[BackendTask] | None
+) -> dict[str, JsonValue]:
+    """The comparison as data, with these of its changes, and with what a backend has to do if one was compared."""
+    listed = list(changes)
+    data: dict[str, JsonValue] = {
+        "format": FORMAT,
+        "old": comparison.old,
+        "new": comparison.new,
+        "summary": {
+            **{kind.name: sum(change.kind is kind for change in listed) for kind in ChangeKind},
+            "breaks": {audience.name: sum(audience in change.breaks for change in listed) for audience in Audience},
+        },
+        "changes": [_change_data(change) for change in listed],
+    }
+    if tasks is not None:
+        data["backend"] = [
+            {
+                "kind": task.kind.name,
+                "operator": task.operator,
+                "message": task.message,
+                "help": task.help,
+                "line": task.line,
+            }
+            for task in tasks
+        ]
+    return data
+
+
+def _change_data(change: OperatorChange) -> JsonValue:
+    return {
+        "name": change.name,
+        "kind": change.kind.name,
+        "private": change.is_private,
+        "old": None if change.old is None else str(change.old),
+        "new": None if change.new is None else str(change.new),
+        "breaks": [audience.name for audience in change.breaks],
+        "reasons": [
+            {"text": reason.text, "breaks": [audience.name for audience in Audience if audience in reason.audiences]}
+            for reason in change.reasons
+        ],
+        "similar": [*change.similar],
+    }
+
+
+def render_json(comparison: Comparison, changes: Iterable[OperatorChange], tasks: Iterable[BackendTask] | None) -> str:
+    """The comparison as JSON, with a line for each change."""
+    return render_dump(comparison_data(comparison, changes, tasks))
+
+
+#: The columns of a report.
+WIDTH: Final = 80
+
+
+def render_statistics(comparison: Comparison, changes: Sequence[OperatorChange]) -> str:
+    """How many operators changed in which way, and how many of the changes break whom."""
+    kinds = [(sum(change.kind is kind for change in changes), kind.value) for kind in ChangeKind]
+    broken = [
+        (sum(audience in change.breaks for change in changes), f"break {audience.name}: {audience.value}")
+        for audience in Audience
+    ]
+    lines = [f"{count:6,}  {text}" for count, text in [*kinds, *broken] if count]
+    head = [f"{comparison.old} -> {comparison.new}", *_not_compared_lines(comparison)]
+    return "\n".join([*head, *(lines or ["nothing changed"]), ""])
+
+
+def render_text(
+    comparison: Comparison, changes: Sequence[OperatorChange], tasks: Sequence[BackendTask] | None, *, every: bool
+) -> str:
+    """The counts, what a backend has to do, then the changes; with `every`, also what breaks nobody."""
+    lines = [f"{comparison.old} -> {comparison.new}: {_counts(changes)}", ""]
+    for line in _not_compared_lines(comparison):
+        lines += [line, ""]
+    lines += _audience_lines(changes, comparison.not_compared)
+    if tasks is not None:
+        lines += _task_lines(tasks)
+    for kind in (ChangeKind.removed, ChangeKind.changed):
+        shown = [
+            change for change in changes if change.kind is kind and (every or change.breaks or change.schema_changed)
+        ]
+        if shown:
+            lines.append(f"{kind.value.capitalize()}: {len(shown)}")
+            for change in shown:
+                lines += _change_lines(change, every=every)
+            lines.append("")
+    added = [change.name for change in changes if change.kind is ChangeKind.added]
+    if added:
+        lines.append(f"Added: {len(added)}")
+        lines += _wrap("  ", ", ".join(added))
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _counts(changes: Iterable[OperatorChange]) -> str:
+    kinds = [change.kind for change in changes]
+    schemas = sum(change.schema_changed for change in changes)
+    counted = [f"{kinds.count(kind)} {kind.value}" for kind in (ChangeKind.removed, ChangeKind.added)]
+    others = kinds.count(ChangeKind.changed) - schemas
+    return f"{', '.join(counted)}, {schemas} schemas changed, {others} other differences"
+
+
+def _audience_lines(changes: Sequence[OperatorChange], not_compared: Sequence[Audience]) -> Iterator[str]:
+    """How many changes break each audience, as far as the sides could be compared for it."""
+    compared = [audience for audience in Audience if audience not in not_compared]
+    counts = {audience: sum(audience in change.breaks for change in changes) for audience in compared}
+    if not any(counts.values()):
+        yield from (f"Of these, none breaks {_names(compared)}.", "")
+        return
+    yield "Changes that break something, by whom they break"
+    width = max(len(audience.name) for audience in Audience)
+    for audience, count in counts.items():
+        yield f"  {audience.name:<{width}}{count:>6}  {audience.value}"
+    yield ""
+
+
+def _not_compared_lines(comparison: Comparison) -> list[str]:
+    """What was not compared, on a line, if there is such."""
+    audiences = comparison.not_compared
+    return [f"Not compared, as a side lacks what it takes: {_names(audiences)}."] if audiences else []
+
+
+def _names(audiences: Iterable[Audience]) -> str:
+    return ", ".join([audience.name for audience in audiences])
+
+
+def _task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:
+    """What a backend has to do."""
+    if not tasks:
+        yield from ("The backend has nothing to do.", "")
+        return
+    for kind in TaskKind:
+        chosen = [task for task in tasks if task.kind is kind]
+        if chosen:
+            yield f"{kind.value}: {len(chosen)}"
+            for task in chosen:
+                place = f" (line {task.line})" if task.line else ""
+                yield f"  {task.operator}{place}"
+                yield from _wrap("      ", task.message)
+                if task.help:
+                    yield from _wrap("      ", f"help: {task.help}")
+            yield ""
+
+
+def _change_lines(change: OperatorChange, *, every: bool) -> Iterator[str]:
+    yield f"  {change.name}"
+    if change.old is not None and (change.new is None or change.schema_changed):
+        yield from _wrap("      - ", str(change.old.schema))
+    if change.new is not None and change.schema_changed:
+        yield from _wrap("      + ", str(change.new.schema))
+    for text in shown_reasons(change, every=every):
+        yield from _wrap("      ", text)
+
+
+def shown_reasons(change: OperatorChange, *, every: bool) -> Iterator[str]:
+    """The reasons with the names of those whom they break, and the operators that may replace a removed one."""
+    for reason in change.reasons:
+        if reason.audiences:
+            yield f"{reason.text}: breaks {audience_names(reason.audiences)}"
+        elif every:
+            yield reason.text
+    if change.similar:
+        yield f"with the same arguments there is {', '.join(change.similar)}"
+
+
+def audience_names(audiences: Iterable[Audience]) -> str:
+    """The names of audiences, in the order of their table."""
+    chosen = frozenset(audiences)
+    return ", ".join([audience.name for audience in Audience if audience in chosen])
+
+
+def _wrap(lead: str, text: str) -> list[str]:
+    """The text behind its lead, with the same indentation on further lines."""
+    inner = " " * len(lead)
+    return textwrap.wrap(text, WIDTH, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False)
+
+
+def render_markdown(
+    comparison: Comparison, changes: Sequence[OperatorChange], tasks: Sequence[BackendTask] | None, *, every: bool
+) -> str:
+    """A heading with the counts, what a backend has to do, a table of what breaks, and a folded list of the rest."""
+    lines = [f"### Operators: {comparison.old} → {comparison.new}", ""]
+    counts = [f"{sum(change.kind is kind for change in changes)} {kind.value}" for kind in ChangeKind]
+    compared = [audience for audience in Audience if audience not in comparison.not_compared]
+    broken = [f"{sum(audience in change.breaks for change in changes)} {audience.name}" for audience in compared]
+    lines += [f"{', '.join(counts)}. Breaking: {', '.join(broken)}.", ""]
+    for line in _not_compared_lines(comparison):
+        lines += [line, ""]
+    if tasks is not None:
+        lines += _markdown_task_lines(tasks)
+    breaking = [change for change in changes if change.breaks]
+    if breaking:
+        lines += ["| operator | what | breaks |", "| --- | --- | --- |", *map(_row, breaking), ""]
+    changed = [change for change in changes if change.schema_changed]
+    if changed:
+        lines += [*folded_lines(f"{len(changed)} changed schemas", _schema_lines(changed)), ""]
+    added = [f"- `{change.name}`" for change in changes if change.kind is ChangeKind.added]
+    if added:
+        lines += [*folded_lines(f"{len(added)} added operators", iter(added)), ""]
+    if every:
+        others = [change for change in changes if not change.breaks and change.kind is ChangeKind.changed]
+        rows = [f"- `{change.name}`: {'; '.join(shown_reasons(change, every=True))}" for change in others]
+        lines += [*folded_lines(f"{len(rows)} other differences", iter(rows)), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _row(change: OperatorChange) -> str:
+    reasons = "<br>".join([reason.text for reason in change.reasons if reason.audiences])
+    return f"| `{change.name}` | {reasons.replace('|', chr(92) + '|')} | {audience_names(change.breaks)} |"
+
+
+def _schema_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
+    yield "```diff"
+    for change in changes:
+        if change.old is not None and change.new is not None:
+            yield from (f"- {change.old.schema}", f"+ {change.new.schema}")
+    yield "```"
+
+
+def folded_lines(title: str, lines: Iterator[str]) -> Iterator[str]:
+    """Lines that are shown once a reader opens their title."""
+    yield from ("<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>")
+
+
+def _markdown_task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:
+    if not tasks:
+        yield from ("The backend has nothing to do.", "")
+        return
+    for kind in TaskKind:
+        chosen = [task for task in tasks if task.kind is kind]
+        if chosen:
+            yield from (f"**{kind.value}**", "")
+            yield from [f"- [ ] `{task.operator}`: {task.message}{_help(task)}" for task in chosen]
+            yield ""
+
+
+def _help(task: BackendTask) -> str:
+    return f" ({task.help})" if task.help else ""
+
+
+_NUMBER: Final = {"type": "integer"}
+_AUDIENCES: Final = list_of_schema(choice(*[audience.name for audience in Audience]))
+_OPTIONAL_TEXT: Final = {"type": ["string", "null"]}
+
+_REASON: Final = (
+    Field("text", "", TEXT, "What differs, in a few words.", is_required=True),
+    Field("breaks", "", _AUDIENCES, "Whom this breaks.", is_required=True),
+)
+_CHANGE: Final = (
+    Field("name", "", TEXT, "The operator, without `aten::`.", is_required=True),
+    Field("kind", "", choice(*[kind.name for kind in ChangeKind]), "What happened to it.", is_required=True),
+    Field("private", "", FLAG, "Whether its name begins with `_`.", is_required=True),
+    Field("old", "", _OPTIONAL_TEXT, "The old schema.", is_required=True),
+    Field("new", "", _OPTIONAL_TEXT, "The new schema.", is_required=True),
+    Field("breaks", "", _AUDIENCES, "Whom the change breaks.", is_required=True),
+    Field("reasons", "", list_of_schema({"$ref": "#/$defs/reason"}), "What differs.", is_required=True),
+    Field("similar", "", list_of_schema(TEXT), "Added operators with the same arguments.", is_required=True),
+)
+_TASK: Final = (
+    Field("kind", "", choice(*[kind.name for kind in TaskKind]), "The kind of work.", is_required=True),
+    Field("operator", "", TEXT, "The operator.", is_required=True),
+    Field("message", "", TEXT, "What is wrong.", is_required=True),
+    Field("help", "", TEXT, "What to write instead.", is_required=True),
+    Field("line", "", _NUMBER, "The line in the backend file, 0 without one.", is_required=True),
+)
+_BROKEN: Final = tuple(Field(audience.name, "", _NUMBER, audience.value, is_required=True) for audience in Audience)
+_SUMMARY: Final = (
+    *[Field(kind.name, "", _NUMBER, "", is_required=True) for kind in ChangeKind],
+    Field("breaks", "", mapping_schema(_BROKEN), "How many changes break whom.", is_required=True),
+)
+_COMPARISON: Final = (
+    Field("format", "", {"enum": [FORMAT]}, "The version of the form of the document.", is_required=True),
+    Field("old", "", TEXT, "What was compared.", is_required=True),
+    Field("new", "", TEXT, "What it was compared with.", is_required=True),
+    Field("summary", "", mapping_schema(_SUMMARY), "How many changes there are.", is_required=True),
+    Field("changes", "", list_of_schema({"$ref": "#/$defs/change"}), "The operators that differ.", is_required=True),
+    Field("backend", "", list_of_schema({"$ref": "#/$defs/task"}), "What the backend has to do, with `--backend`."),
+)
+
+
+def json_schema() -> dict[str, object]:
+    """The schema of what `opwright diff --format json` prints."""
+    return dialect_schema(
+        f"Comparison of operators by Opwright, format {FORMAT}",
+        mapping_schema(_COMPARISON),
+        change=mapping_schema(_CHANGE),
+        reason=mapping_schema(_REASON),
+        task=mapping_schema(_TASK),
+    )

@@ -1,0 +1,138 @@
+"""Makes explanations of overloads, with their dispatch tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from opwright.dialects.native_functions.resolution import qualified_name
+from opwright.emit.dispatch.device_kernels import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
+from opwright.emit.dispatch.hand_registrations import HandRegistrations
+from opwright.emit.dispatch.records import shown_name
+from opwright.emit.dispatch.registrations import RegistrationKind, registrations
+from opwright.emit.emitter import Job
+from opwright.model.dispatch_key import UNDEFINED, key_named
+from opwright.model.external_backend import Fallback
+from opwright.model.library import PYTORCH
+from opwright.model.native_function import NativeFunction
+from opwright.tools.explain.gradients import derivative_record
+from opwright.tools.explain.loading import Explained
+from opwright.tools.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord
+from opwright.tools.explain.schemas import operation_record, place_of, schema_record
+from opwright.tools.explain.signatures import python_records, signature_records
+from opwright.tools.explain.symbols import planned_symbols, written_symbols
+
+if TYPE_CHECKING:
+    from opwright.run.provenance import FileOrigin
+
+__all__ = ["explain"]
+
+
+def dispatch_records(
+    function: NativeFunction, job: Job, by_hand: HandRegistrations | None = None
+) -> tuple[DispatchRecord, ...]:
+    """The dispatch table of an overload, with the fallbacks of the job's backends, and what is registered by hand."""
+    does = RegistrationKind.cpu_fallback.value
+    fallbacks = {backend.key.name: does for backend in job.backends if backend.options.fallback is Fallback.cpu}
+    rows = dispatch_table(function, registrations(job, function), None, fallbacks)
+    # Composite kernels are the same for all devices without a kernel, so any such device will do.
+    other_device = Dispatch(DeviceKernels(UNDEFINED, {}, {}), job.catalog, job.rules)
+    return tuple(_records(rows, function, other_device, by_hand if function.library is PYTORCH else None))
+
+
+def _records(
+    rows: Iterable[TableRow], function: NativeFunction, dispatch: Dispatch, sources: HandRegistrations | None
+) -> Iterator[DispatchRecord]:
+    for row in rows:
+        registration = row.registration
+        by_hand = row.key.by_hand if function.library is PYTORCH else ()
+        place = sources.place(function.name.text, row.key) if sources is not None and by_hand else None
+        if place is not None:
+            by_hand = (str(place),)
+        elif sources is not None and sources.covers(row.key):
+            by_hand = ()
+        if registration is None and place is not None:
+            kind = RegistrationKind.by_hand
+            yield DispatchRecord(row.key.name, "kernel", "", kind.name, kind.value, "", "", by_hand)
+            continue
+        if registration is None:
+            text = row.key.does or row.serving.value
+            yield DispatchRecord(row.key.name, row.serving.name, "", "", text, "", "", by_hand)
+            continue
+        callee = registration.through
+        if callee is None and row.serving is Serving.composite:
+            callee = dispatch.callee(function, key_named(row.registered_for))
+        through = "" if callee is None else shown_name(callee)
+        is_by_hand = registration.kind is RegistrationKind.by_hand
+        yield DispatchRecord(
+            row.key.name,
+            row.serving.name,
+            row.registered_for,
+            registration.kind.name,
+            registration.kind.value,
+            registration.kernel,
+            through,
+            by_hand if is_by_hand or row.serving in (Serving.kernel, Serving.composite) else (),
+        )
+
+
+def _implementations(function: NativeFunction) -> Iterator[ImplementationRecord]:
+    """The kernels for the keys that have several."""
+    for key, kernel in function.kernels.items():
+        for own, when, priority, python in kernel.implementations:
+            name = python or f"{own.namespace}::{own.name}".removeprefix("::")
+            yield ImplementationRecord(key.name, own.name, name, when, own.condition, priority)
+
+
+def explain(
+    function: NativeFunction,
+    explained: Explained,
+    sections: Collection[str] = tuple(SECTIONS),
+    origins: Mapping[str, FileOrigin] | None = None,
+) -> Explanation:
+    """The explanation of an overload, with these sections.
+
+    `origins` are those of the files of an output folder, None if there is none: then symbols have no lines.
+    """
+    names = (member.name.text for member in explained.job.catalog.functions if member.name.name == function.name.name)
+    explanation = Explanation(
+        qualified_name(function),
+        str(function.schema),
+        str(explained.job.rules.version),
+        place_of(function),
+        function.is_synthesized,
+        tuple([name for name in names if name != function.name.text]),
+    )
+    for section in sections:
+        explanation = _add_section(explanation, section, function, explained, origins)
+    return explanation
+
+
+def _add_section(
+    explanation: Explanation,
+    section: str,
+    function: NativeFunction,
+    explained: Explained,
+    origins: Mapping[str, FileOrigin] | None,
+) -> Explanation:
+    """The explanation with a further section. Each imports what it needs when it is asked for."""
+    job = explained.job
+    match section:
+        case "schema":
+            return explanation._replace(roles=schema_record(function))
+        case "operation":
+            return explanation._replace(operation=operation_record(function))
+        case "dispatch":
+            records = dispatch_records(function, job, explained.by_hand)
+            return explanation._replace(dispatch=records, implementations=tuple(_implementations(function)))
+        case "signatures":
+            return explanation._replace(signatures=signature_records(function, job))
+        case "derivative":
+            return explanation._replace(derivative=derivative_record(function, job))
+        case "python":
+            return explanation._replace(python=python_records(function, job))
+        case _:
+            assert section == "symbols"
+            if origins is None:
+                return explanation._replace(symbols=planned_symbols(function, job, explained.families))
+            return explanation._replace(symbols=written_symbols(function, origins))

@@ -1,0 +1,137 @@
+"""The arguments and results of an overload, and its operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.emit.dispatch.records import shown_name
+from opwright.model.native_function import DeviceCheck, NativeFunction
+from opwright.schema.function import Argument, SchemaKind
+from opwright.tools.explain.records import (
+    ArgumentRecord,
+    FilePlace,
+    MemberRecord,
+    OperationRecord,
+    ResultRecord,
+    SchemaRecord,
+)
+
+__all__ = ["operation_record", "place_of", "schema_record"]
+
+_KINDS: Final = {
+    SchemaKind.functional: "functional",
+    SchemaKind.inplace: "in-place",
+    SchemaKind.mutable: "mutable",
+    SchemaKind.out: "out",
+}
+
+
+def place_of(function: NativeFunction) -> FilePlace:
+    """Where the entry of an overload is, or that of the overload from which it is synthesized."""
+    return FilePlace(function.entry.file.path, function.entry.line)
+
+
+def schema_record(function: NativeFunction) -> SchemaRecord:
+    """The roles of arguments and results.
+
+    >>> import opwright
+    >>> [(argument.name, argument.role) for argument in schema_record(opwright.load()["select.int"]).arguments]
+    [('self', 'viewed'), ('dim', 'input'), ('index', 'input')]
+    """
+    arguments = function.arguments
+    options = frozenset(() if arguments.options is None else arguments.options.all)
+    positional = frozenset(arguments.positional)
+    records = []
+    for argument in arguments.all:
+        role = "out" if argument in arguments.out else "option" if argument in options else _role(argument)
+        alias = "" if argument.annotation is None else argument.annotation.text
+        records.append(
+            ArgumentRecord(argument.name, argument.type.text, role, argument not in positional, argument.default, alias)
+        )
+    return SchemaRecord(tuple(records), tuple(_results(function)))
+
+
+def _role(argument: Argument) -> str:
+    if argument.is_write:
+        return "written"
+    return "input" if argument.annotation is None else "viewed"
+
+
+def _results(function: NativeFunction) -> Iterator[ResultRecord]:
+    by_alias = {
+        argument.annotation.text.rstrip("!"): argument.name
+        for argument in function.arguments.all
+        if argument.annotation is not None
+    }
+    for result in function.schema.returns:
+        alias = "" if result.annotation is None else result.annotation.text.rstrip("!")
+        yield ResultRecord(result.name or "", result.type.text, by_alias.get(alias, ""))
+
+
+def operation_record(function: NativeFunction) -> OperationRecord:
+    """The group of an overload, its variants, and the fields of its entry that change what is generated."""
+    group, view_group = function.group, function.view_group
+    members = [] if group is None else group.functions()
+    views = [] if view_group is None else view_group.functions()
+    view_roles = {}
+    if view_group is not None:
+        roles = ((view_group.view, "view"), (view_group.view_inplace, "in-place view"), (view_group.view_copy, "copy"))
+        view_roles = {member: role for member, role in roles if member is not None}
+    variants = (("function", function.function), ("method", function.method))
+    structured = group.out if group is not None and function.in_structured_group else None
+    return OperationRecord(
+        view_roles.get(function) or _KINDS[function.kind],
+        _synthesized_from(function),
+        tuple([name for name, has_variant in variants if has_variant]),
+        "" if structured is None else shown_name(structured),
+        tuple([_member(member, _KINDS[member.kind]) for member in members]),
+        tuple([_member(member, view_roles[member]) for member in views]),
+        tuple(sorted(function.tags)),
+        tuple(_facts(function)),
+    )
+
+
+def _member(function: NativeFunction, role: str) -> MemberRecord:
+    return MemberRecord(shown_name(function), role, _synthesized_from(function), place_of(function))
+
+
+def _synthesized_from(function: NativeFunction) -> str:
+    """The overload whose entry a synthesized overload is made from; empty for an overload with an entry."""
+    if not function.is_synthesized:
+        return ""
+    related = [] if function.group is None else function.group.functions()
+    related += [] if function.view_group is None else function.view_group.functions()
+    for member in related:
+        if not member.is_synthesized and member.entry.start == function.entry.start:
+            return shown_name(member)
+    return function.name.base if not related else shown_name(related[0])
+
+
+def _facts(function: NativeFunction) -> Iterator[str]:
+    """The fields of an entry besides schema, variants, kernels and tags, in words."""
+    if function.structured_inherits is not None:
+        yield f"the class of the structured kernel inherits {function.structured_inherits}"
+    if function.precomputed is not None:
+        names = [*function.precomputed.replace, *[argument.name for argument in function.precomputed.add]]
+        yield f"`meta` precomputes {', '.join(names)} for `impl`"
+    if function.ufunc:
+        yield f"kernels are loops over {', '.join(dict.fromkeys([loop.name for loop in function.ufunc.values()]))}"
+    if function.device_check is DeviceCheck.NoCheck:
+        yield "wrappers do not check that tensors are on one device"
+    if not function.device_guard:
+        yield "wrappers do not set the current device"
+    if function.manual_kernel_registration:
+        yield "kernels are registered by hand"
+    if function.manual_cpp_binding:
+        yield "the C++ function is written by hand; the generated one has the prefix `__dispatch_`"
+    if function.python_module is not None:
+        yield f"Python has it in the module `{function.python_module}`"
+    if function.category_override is not None:
+        yield f"Python's tensor options are those of category `{function.category_override}`"
+    if function.cpp_no_default_args:
+        yield f"C++ has no default for {', '.join(sorted(function.cpp_no_default_args))}"
+    if function.const_ref_mutables:
+        yield "written tensors are passed as `const Tensor &`"
+    if function.autogen:
+        yield f"asks for {', '.join([name.text for name in function.autogen])}"

@@ -1,0 +1,259 @@
+"""The signatures of an overload: in C++ under every calling convention that applies to it, and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from opwright.convention import dispatcher, lazy, native, public_api, stable, structured, ufunc
+from opwright.convention.functionalization import class_name, inverse_name, reverse_arguments
+from opwright.convention.python.bound import TORCH, PythonModule
+from opwright.convention.python.hints import Hints
+from opwright.convention.python.parameter import NoPythonType
+from opwright.convention.python.signature import PythonSignature, function_signature
+from opwright.convention.shared_types import NoCppType
+from opwright.emit.aten.c_shim import shims_by_function
+from opwright.emit.dispatch.registrations import RegistrationKind, registrations
+from opwright.emit.emitter import Job
+from opwright.emit.python.units import signatures_by_function
+from opwright.emit.torch_stubs.hints import hints_of
+from opwright.model.library import PYTORCH
+from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.source.span import Span
+from opwright.tools.explain.records import FilePlace, PythonRecord, SignatureRecord
+
+__all__ = ["call_text", "python_name", "python_records", "python_signatures", "signature_records"]
+
+
+_REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
+
+
+def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureRecord, ...]:
+    """The signatures in the order from the caller to the kernel, then those of other runtimes.
+
+    A library with the stable interface has its kernels alone.
+    """
+    if any(library.is_stable and library.library is function.library for library in job.libraries):
+        return tuple(_stable_kernels(function))
+    makers: tuple[Callable[[NativeFunction, Job], Iterator[SignatureRecord]], ...] = (
+        _public,
+        _dispatcher,
+        _kernels,
+        _structured,
+        _functionalization,
+        _unboxing,
+        _c_shims,
+        _stable,
+        _lazy,
+    )
+    return tuple([record for make in makers for record in make(function, job)])
+
+
+def _public(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The functions and methods of the public API."""
+    del job
+    forms = ("C++", "C++ faithful", "C++ with SymInt", "C++ faithful with SymInt")
+    note = "written by hand; this is the generated function" if function.manual_cpp_binding else ""
+    if function.function:
+        for form, signature in zip(forms, public_api.function_signatures(function), strict=True):
+            if signature is not None:
+                yield SignatureRecord(form, signature.qualified_declaration, note)
+    if function.method:
+        for form, signature in zip(forms, public_api.method_signatures(function), strict=True):
+            if signature is not None:
+                yield SignatureRecord(form.replace("C++", "C++ method"), signature.qualified_declaration, note)
+
+
+def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The operator itself, and its redispatching form."""
+    del job
+    signature = dispatcher.signature(function)
+    operator = f"{function.library.operators}::{function.name.unambiguous}"
+    yield SignatureRecord("dispatcher", signature.declaration(f"{operator}::call"))
+    text = signature.declaration(f"{operator}::redispatch", first="c10::DispatchKeySet dispatchKeySet")
+    yield SignatureRecord("dispatcher, with keys", text)
+
+
+def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The kernels that are plain functions, those with the same name once."""
+    del job
+    for name, (kernel, keys) in _by_name(function).items():
+        signature = native.symint_signature(function) if kernel.symint else native.signature(function)
+        yield SignatureRecord("native", signature.declaration(name), keys)
+
+
+def _by_name(function: NativeFunction) -> dict[str, tuple[Kernel, str]]:
+    """The functions that the author writes as kernels, by their qualified names, each with its dispatch keys."""
+    by_name: dict[str, tuple[Kernel, list[str]]] = {}
+    for key, kernel in function.kernels.items():
+        for own in () if kernel.structured else kernel.written:
+            by_name.setdefault(f"{own.namespace}::{own.name}", (own, []))[1].append(key.name)
+    return {name: (kernel, ", ".join(keys)) for name, (kernel, keys) in by_name.items()}
+
+
+def _stable_kernels(function: NativeFunction) -> Iterator[SignatureRecord]:
+    """The kernels of an operator of a library with the stable interface."""
+    for name, (_, keys) in _by_name(function).items():
+        text = stable.signature(function).declaration(name)
+        yield SignatureRecord("stable", text, f"{keys}, {_served_releases(function)}")
+
+
+def _structured(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The shape function, the computation of each kernel, and the loops of ufuncs."""
+    del job
+    group = function.group
+    if group is None or not group.structured:
+        return
+    meta = f"at::meta::structured_{structured.meta_name(group)}::meta"
+    parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
+    returns = "void" if group.out.precomputed is None else "meta_return_ty"
+    yield SignatureRecord("structured meta", f"{returns} {meta}({parameters})")
+    parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
+    by_name: dict[str, list[str]] = {}
+    for key, kernel in group.out.kernels.items():
+        if kernel.structured:
+            by_name.setdefault(f"{kernel.namespace}::structured_{kernel.name}", []).append(key.name)
+    for name, keys in by_name.items():
+        yield SignatureRecord("structured impl", f"void {name}::impl({parameters})", ", ".join(keys))
+    if group.out.ufunc:
+        yield from _ufunc(group)
+
+
+def _ufunc(group: NativeFunctionsGroup) -> Iterator[SignatureRecord]:
+    """The stub that the kernels of a ufunc call, and its loops."""
+    stub = ", ".join(["TensorIteratorBase &", *[binding.type.text for binding in ufunc.stub_arguments(group)]])
+    name = f"{group.functional.schema.name.name}_stub"
+    yield SignatureRecord("ufunc stub", f"void at::native::{name}({stub})")
+    for key, loop in group.out.ufunc.items():
+        yield SignatureRecord("ufunc loop", f"ufunc::{loop.name}", f"{key.name}: {', '.join(loop.dtypes)}")
+
+
+def _functionalization(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The kernel under Functionalize, and for a view how it is replayed on its base and written back into it."""
+    registration = registrations(job, function).get("Functionalize")
+    if registration is not None and registration.kind is RegistrationKind.functionalization:
+        text = dispatcher.signature(function).declaration(registration.kernel, first="c10::DispatchKeySet keys")
+        yield SignatureRecord("functionalization", text)
+    view_group = function.view_group
+    if view_group is None or view_group.view is not function or view_group.composite or view_group.view_copy is None:
+        return
+    library = function.library.functionalization
+    name = f"{library}::{class_name(function.schema)}"
+    yield SignatureRecord("view, replayed", f"at::Tensor {name}::forward(const at::Tensor& base)")
+    yield SignatureRecord("view, written back", f"at::Tensor {name}::reverse({_REVERSED})")
+    inverse = inverse_name(function.schema)
+    bindings = reverse_arguments(function.schema, function.style)
+    parameters = ", ".join([binding.definition for binding in bindings])
+    text = f"at::Tensor {library}::FunctionalInverses::{inverse}({parameters})"
+    yield SignatureRecord("view, inverse", text, "written by hand")
+
+
+def _unboxing(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The function over a stack, which builds without the dispatcher have."""
+    del job
+    yield SignatureRecord("unboxing", f"void {function.library.unboxing}::{function.name.unambiguous}(Stack & stack)")
+
+
+def _c_shims(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The C functions that AOTInductor calls. Those of libraries are not in PyTorch's table."""
+    if function.library is not PYTORCH:
+        return
+    units = shims_by_function(job).get(function, ())
+    for unit in units:
+        refusal = unit.shim.refusal
+        if refusal is not None:
+            note = f"{refusal.what} of type `{refusal.type}` has no form in C"
+            yield SignatureRecord(f"C shim, {unit.target.name}", "", note)
+        for shim_function in unit.shim.functions:
+            yield SignatureRecord(f"C shim, {unit.target.name}", shim_function.head)
+    if not units:
+        yield SignatureRecord("C shim", "", "the operator is not in the table of operators with a shim")
+
+
+def _stable(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """A kernel in the stable C++ API."""
+    del job
+    try:
+        text = stable.signature(function).declaration()
+    except ValueError as error:
+        yield SignatureRecord("stable", "", str(error))
+    else:
+        yield SignatureRecord("stable", text, "" if function.library is PYTORCH else _served_releases(function))
+
+
+def _served_releases(function: NativeFunction) -> str:
+    """The releases that a binary with the operator can serve, and what keeps it from older ones."""
+    needs = stable.needs(function)
+    oldest = max([stable.FIRST_RELEASE, *[need.since for need in needs]])
+    reasons = " and ".join(dict.fromkeys([need.what for need in needs if need.since == oldest]))
+    return f"from PyTorch {oldest[0]}.{oldest[1]} on{f', for {reasons}' if reasons else ''}"
+
+
+def _lazy(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+    """The constructor of a node in a graph of lazy tensors."""
+    del job
+    try:
+        taken = lazy.arguments(function.arguments, lazy.NodeConvention())
+    except NoCppType as error:
+        yield SignatureRecord("lazy node", "", f"no node can keep a value of type `{error}`")
+        return
+    parameters = ", ".join([f"const {argument.type.text}& {argument.name}" for argument in taken.all])
+    yield SignatureRecord("lazy node", f"{lazy.name(function.name)}({parameters})")
+
+
+#: Functions that the module `torch` does not take over (PRIVATE_OPS of torch/__init__.py).
+_PRIVATE: Final = ("unique_dim",)
+
+
+def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ...]:
+    """The signatures by which Python calls an overload; deprecated ones come last."""
+    hints = hints_of(job)
+    if function.library is not PYTORCH:
+        name = f"torch.ops.{function.namespace}.{function.name.name}"
+        call = call_text(function_signature(function, method=False), hints)
+        if function.arguments.all and function.arguments.all[0].name == "self":
+            # Functions of `torch` call it `input`; `torch.ops` has the names of the schema.
+            call = call.replace("(input: ", "(self: ", 1)
+        return (PythonRecord(name, name + call, False, None),)
+    return tuple(
+        [
+            PythonRecord(name, name + call_text(signature, hints), signature.deprecated, _place(signature.span))
+            for name, signature in python_signatures(function, job)
+        ]
+    )
+
+
+def _place(span: Span | None) -> FilePlace | None:
+    return None if span is None else FilePlace(span.file.path, span.line)
+
+
+def python_signatures(function: NativeFunction, job: Job) -> list[tuple[str, PythonSignature]]:
+    """The signatures by which Python calls an overload of PyTorch, with their names; deprecated ones come last."""
+    signatures = [
+        (python_name(module, signature.name), signature)
+        for module, signature in signatures_by_function(job).get(function, ())
+    ]
+    return sorted(signatures, key=lambda named: named[1].deprecated)
+
+
+def python_name(module: PythonModule, name: str) -> str:
+    """Where Python finds a function; the public place if it has one.
+
+    >>> from opwright.convention.python.bound import LINALG, NN
+    >>> python_name(LINALG, "linalg_inv"), python_name(NN, "gelu")
+    ('torch.linalg.inv', 'torch._C._nn.gelu')
+    """
+    if module.key is not None:
+        public = name.removeprefix(f"{module.key}_")
+        return f"{module.name}.{public}" if public != name else f"torch._C._{module.key}.{name}"
+    if module is TORCH and (name.startswith("__") or name in _PRIVATE):
+        return f"torch._C._VariableFunctions.{name}"
+    return f"{module.name}.{name}"
+
+
+def call_text(signature: PythonSignature, hints: Hints) -> str:
+    """Parameters and result with the types of PyTorch's stubs; those of the parser where a type has no hint."""
+    try:
+        return hints.call(signature)
+    except NoPythonType:
+        return signature.text.removesuffix("|deprecated").removeprefix(signature.name)

@@ -1,0 +1,220 @@
+"""Operators from texts, with a program in place of the compiler: what is compiled, cached and reported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import opwright
+from opwright.libraries.extension import inline as module
+from opwright.libraries.extension import steps
+from tests.libraries.extension.compiler import FakeCompiler
+
+YAML = """\
+- func: acme::scale(Tensor self, float factor) -> Tensor
+  dispatch:
+    CPU: scale
+"""
+
+
+@pytest.fixture
+def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCompiler:
+    """A program as compiler, a cache of its own, and libraries that are not loaded."""
+    compiler = FakeCompiler(tmp_path)
+    monkeypatch.setenv("CXX", str(compiler.path))
+    monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "_load", lambda *arguments: arguments[0])
+    return compiler
+
+
+def test_second_build_of_the_same_calls_no_compiler(builds: FakeCompiler) -> None:
+    """The first call compiles PyTorch's headers and two sources and links them; the second one finds the result."""
+    first = opwright.inline(YAML, "int x;")
+    assert builds.calls() == [".gch", ".o", ".o", ".so"]
+    assert opwright.inline(YAML, "int x;") == first
+    assert builds.calls() == []
+
+
+@pytest.mark.parametrize("ninja", [True, False])
+def test_edit_of_kernels_compiles_only_them(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch, ninja: bool) -> None:
+    """After an edit of the C++ text, generated sources are not compiled again, with Ninja and without."""
+    if not ninja:
+        monkeypatch.setattr("shutil.which", lambda name: name if os.path.isabs(name) else None)
+    opwright.inline(YAML, "int x;")
+    assert builds.calls() == [".gch", ".o", ".o", ".so"]
+    opwright.inline(YAML, "int y;")
+    assert builds.calls() == [".o", ".so"]
+
+
+def test_environment_of_the_compiler_is_part_of_the_key(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other flags for the compiler give another result."""
+    first = opwright.inline(YAML, "int x;")
+    monkeypatch.setenv("CXXFLAGS", "-g")
+    assert opwright.inline(YAML, "int x;") != first
+
+
+#: Files that the texts below name or include, each with an edit.
+NAMED = {
+    "derivatives.yaml": (
+        "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n",
+        "* factor",
+        "* 2",
+    ),
+    "plug.py": ("from opwright.plugin import Plugin\nplugin = Plugin('plug', api=1)\n", "import", "import  "),
+    "acme_factor.h": ("#define FACTOR 2\n", "2", "3"),
+}
+NAMING = "namespace: acme\nderivatives: derivatives.yaml\nplugins: [./plug.py]\noperators:\n" + YAML
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_edits_of_named_files_are_seen(
+    builds: FakeCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """What the YAML names and the C++ text includes is part of the key; what was built before is found again."""
+    monkeypatch.setenv("CXXFLAGS", f"-I{tmp_path}")
+    monkeypatch.chdir(tmp_path)
+    for path, (text, _, _) in NAMED.items():
+        (tmp_path / path).write_text(text)
+    cpp = "#include <acme_factor.h>\nint x;"
+    first = opwright.inline(NAMING, cpp)
+    assert builds.calls() == [".gch", ".o", ".o", ".so"]
+    assert opwright.inline(NAMING, cpp) == first
+    text, old, new = NAMED[name]
+    (tmp_path / name).write_text(text.replace(old, new, 1))
+    edited = opwright.inline(NAMING, cpp)
+    assert edited != first
+    assert ".so" in builds.calls()
+    assert opwright.inline(NAMING, cpp) == edited
+    (tmp_path / name).write_text(text)
+    assert opwright.inline(NAMING, cpp) == first
+    assert builds.calls() == []
+
+
+def test_files_that_change_during_a_build_are_read_again(
+    builds: FakeCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A result is not kept for a header that changes while it is compiled: which text was read, nobody knows."""
+    monkeypatch.setenv("CXXFLAGS", f"-I{tmp_path}")
+    header = tmp_path / "acme_factor.h"
+    header.write_text("")
+    run = steps.run_steps
+
+    def run_and_edit(todo: Sequence[steps.BuildStep], folder: str, *, verbose: bool) -> None:
+        run(todo, folder, verbose=verbose)
+        header.write_text("#define FACTOR 2")
+
+    cpp = "#include <acme_factor.h>\nint x;"
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "run_steps", run_and_edit)
+        first = opwright.inline(YAML, cpp)
+    assert opwright.inline(YAML, cpp) != first
+
+
+@pytest.mark.parametrize("ninja", [True, False])
+def test_error_of_the_compiler_has_its_place(
+    builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch, ninja: bool
+) -> None:
+    """An error in the C++ text is a diagnostic at its place in that text; the compiler's own words follow."""
+    if not ninja:
+        monkeypatch.setattr("shutil.which", lambda name: name if os.path.isabs(name) else None)
+    with pytest.raises(opwright.BuildFailed) as failed:
+        opwright.inline(YAML, "int x;\n  FAULTY;\n")
+    [diagnostic] = failed.value.diagnostics
+    assert (diagnostic.code, str(diagnostic.span)) == ("E1203", "<inline cpp>:2:3")
+    assert failed.value.output == "<inline cpp>:2:3: error: 'FAULTY' was not declared in this scope\n"
+    assert str(failed.value).startswith(
+        "\nerror[E1203]: 'FAULTY' was not declared in this scope\n --> <inline cpp>:2:3\n"
+        "  |\n2 |   FAULTY;\n  |   ^^^^^^\n"
+    )
+
+
+def test_missing_kernel_is_named(builds: FakeCompiler) -> None:
+    """A symbol that the linker does not find is a kernel that the user did not define."""
+    with pytest.raises(opwright.BuildFailed) as failed:
+        opwright.inline(YAML, "UNDEFINED")
+    [diagnostic] = failed.value.diagnostics
+    assert diagnostic.code == "E1204"
+    assert diagnostic.message == "`acme::native::scale(at::Tensor const&, double)` is declared and not defined"
+
+
+def test_mistake_in_the_yaml_is_shown(builds: FakeCompiler) -> None:
+    """Mistakes in the YAML are reported with its lines, and no compiler is called."""
+    with pytest.raises(opwright.BuildFailed, match=r"--> <inline yaml>:1:\d+\n"):
+        opwright.inline("- func: acme::scale(Tensr self) -> Tensor", "int x;")
+    assert builds.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("[]", "the YAML has no operators"),
+        ("- func: a::f() -> ()\n- func: b::f() -> ()\n", "the YAML has operators of 2 namespaces: `a` and `b`"),
+    ],
+)
+def test_one_namespace(builds: FakeCompiler, yaml: str, message: str) -> None:
+    """A module has the operators of one namespace."""
+    with pytest.raises(opwright.BuildFailed) as failed:
+        opwright.inline(yaml, "int x;")
+    assert [(found.code, found.message) for found in failed.value.diagnostics] == [("E1205", message)]
+
+
+def test_missing_compiler(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that does not exist is a fault that names it."""
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(opwright.Fault, match=r"E1202.*`no-such-compiler`, which CXX names"):
+        opwright.inline(YAML, "int x;")
+
+
+def test_compiler_with_a_wrapper(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CXX may name a program that calls the compiler, and arguments."""
+    monkeypatch.setenv("CXX", f"env {builds.path} -DWRAPPED")
+    opwright.inline(YAML, "int x;")
+    assert builds.calls() == [".gch", ".o", ".o", ".so"]
+
+
+@pytest.mark.thorough
+def test_processes_that_build_the_same_share_the_work(builds: FakeCompiler, tmp_path: Path) -> None:
+    """Of several processes at once, one compiles, and all get the result."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import opwright\nfrom opwright.libraries.extension import inline as module\n"
+        "module._load = lambda folder, name: folder\n"
+        f"print(opwright.inline({YAML!r}, 'int x;'))\n"
+    )
+    processes = [subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    outputs = {process.communicate()[0] for process in processes}
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert len(outputs) == 1
+    assert builds.calls() == [".gch", ".o", ".o", ".so"]
+    assert not list((tmp_path / "cache" / "inline").glob(".build-*"))
+
+
+def test_failed_build_leaves_nothing(builds: FakeCompiler, tmp_path: Path) -> None:
+    """After an error nothing is left but what later builds use, and the same text fails again."""
+    for _ in range(2):
+        with pytest.raises(opwright.BuildFailed):
+            opwright.inline(YAML, "FAULTY")
+    assert {path.name for path in (tmp_path / "cache" / "inline").iterdir()} == {"headers", "locks", "objects"}
+
+
+@pytest.mark.parametrize("head", ["", "namespace: acme\noperators:\n"])
+def test_derivatives_are_checked(builds: FakeCompiler, head: str) -> None:
+    """Derivatives are a text of their own, whatever form the YAML has; mistakes in it are shown with its lines."""
+    derivatives = "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n"
+    with pytest.raises(opwright.BuildFailed, match=r"--> <inline derivatives>:2:\d+\n"):
+        opwright.inline(head + YAML, "", derivatives=derivatives.replace("self:", "slef:"))
+    assert opwright.inline(head + YAML, "int x;", derivatives=derivatives) != opwright.inline(head + YAML, "int x;")
+
+
+def test_module_can_be_imported_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`torch.compile` imports the module of a function that it traces; a module that is there keeps its name."""
+    (tmp_path / "_ops.py").write_text("answer = 42\n")
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    built = module._module(str(tmp_path / "_ops.py"), "acme_inline")
+    assert sys.modules["acme_inline"] is built
+    assert module._module(str(tmp_path / "_ops.py"), "json") is not sys.modules["json"]

@@ -1,0 +1,464 @@
+"""Packages that setuptools builds: what is generated, compiled and installed. A program replaces the compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from email import message_from_string
+from importlib.metadata import version
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from setuptools import Distribution, Extension
+from setuptools.errors import CompileError
+
+from opwright.libraries.extension.generated import GeneratedCode
+from opwright.setuptools import OperatorExtension, _add_flags, _leave_out_python
+from tests.libraries.extension.compiler import FakeCompiler
+
+pytestmark = pytest.mark.thorough
+
+YAML = """\
+namespace: acme
+operators:
+  - func: scale(Tensor self, float factor) -> Tensor
+    doc: Multiply.
+    dispatch:
+      CPU: scale
+"""
+#: The head of a library with the stable interface, from the release on that it names.
+STABLE = """\
+abi: stable
+torch: ">=2.11"
+"""
+#: The series of the PyTorch that builds.
+SERIES = ".".join(version("torch").split(".")[:2])
+SETUP = """\
+from opwright.setuptools import operator_library
+from setuptools import setup
+
+setup(**operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"]))
+"""
+BACKEND = """\
+backend: PrivateUse1
+display_name: Acme
+cpp_namespace: acme
+supported:
+- abs
+"""
+BACKEND_SETUP = """\
+from opwright.setuptools import backend
+from setuptools import setup
+
+setup(**backend("acme_ops", yaml="device.yaml", sources=["csrc/kernels.cpp"]))
+"""
+PROJECT = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "acme-ops"
+version = "1.0"
+
+[tool.setuptools]
+packages = ["acme_ops"]
+package-dir = { acme_ops = "python/acme_ops" }
+"""
+
+
+class Project:
+    """A project with an operator, and the compiler that builds it."""
+
+    def __init__(self, folder: Path, compiler: FakeCompiler) -> None:
+        self.folder = folder
+        self.compiler = compiler
+        self.path = os.environ.get("PATH", os.defpath)
+        texts = {"acme.yaml": YAML, "setup.py": SETUP, "pyproject.toml": PROJECT, "python/acme_ops/__init__.py": ""}
+        for name, text in {**texts, "csrc/kernels.cpp": "#include <acme/kernels.h>\n"}.items():
+            self.write(name, text)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the project."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run Python in the project."""
+        program = str(self.compiler.path)
+        environment = {
+            **os.environ,
+            "PATH": self.path,
+            "CXX": program,
+            "LDCXXSHARED": f"{program} -shared",
+            "LDSHARED": f"{program} -shared",
+            "TORCH_DONT_CHECK_COMPILER_ABI": "1",
+            # Otherwise PyTorch puts a compiler cache, where one is installed, before the compiler.
+            "TORCH_NO_COMPILER_WRAPPER": "1",
+        }
+        return subprocess.run(
+            [sys.executable, *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+
+    def build(self) -> list[str]:
+        """Build in place, and give what was compiled."""
+        done = self.run("setup.py", "build_ext", "--inplace")
+        assert done.returncode == 0, done.stderr
+        return self.compiler.calls()
+
+    def package(self, kind: str) -> Path:
+        """Build a distribution as pip does."""
+        call = f"import setuptools.build_meta as backend; print(backend.build_{kind}('dist'))"
+        done = self.run("-c", call)
+        assert done.returncode == 0, done.stderr
+        return self.folder / "dist" / done.stdout.split()[-1]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """The project, with its compiler beside it."""
+    return Project(tmp_path / "project", FakeCompiler(tmp_path))
+
+
+def test_edits_compile_what_they_touch(project: Project) -> None:
+    """A build compiles kernels and generated code; afterwards, what an edit changes and nothing else."""
+    assert project.build() == [".so", "kernels.o", "register_0.o"]
+    assert project.build() == []
+    package = project.folder / "python" / "acme_ops"
+    assert "Multiply." in (package / "_ops.py").read_text()
+    # A text for users is in Python alone.
+    project.write("acme.yaml", YAML.replace("Multiply.", "Scale."))
+    assert project.build() == []
+    assert "Scale." in (package / "_ops.py").read_text()
+    # A tag changes no declaration.
+    project.write("acme.yaml", YAML.replace("    doc: Multiply.\n", "    tags: pointwise\n"))
+    assert project.build() == [".so", "register_0.o"]
+    project.write("csrc/kernels.cpp", "#include <acme/kernels.h>\nint x;\n")
+    assert project.build() == [".so", "kernels.o"]
+    project.write("acme.yaml", YAML.replace("float factor", "int factor"))
+    assert project.build() == [".so", "kernels.o", "register_0.o"]
+
+
+def test_wheel_has_library_and_modules(project: Project) -> None:
+    """A wheel has the shared object and the generated modules, and is for every version of Python."""
+    wheel = project.package("wheel")
+    assert wheel.name.startswith("acme_ops-1.0-py3-none-")
+    names = ZipFile(wheel).namelist()
+    assert {name for name in names if name.startswith("acme_ops/")} == {
+        "acme_ops/_C.so",
+        "acme_ops/cmake/acme-config.cmake",
+        "acme_ops/__init__.py",
+        "acme_ops/_load.py",
+        "acme_ops/_ops.py",
+        "acme_ops/include/acme/ops.h",
+        "acme_ops/py.typed",
+    }
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    """The files of the package in a wheel."""
+    with ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name.startswith("acme_ops/")}
+
+
+WITH_DERIVATIVES = STABLE + YAML.replace("operators:", "derivatives: derivatives.yaml\noperators:")
+
+
+def test_wheels_are_those_of_fresh_builds(project: Project, tmp_path: Path) -> None:
+    """What is no longer generated leaves the build and the sources; what someone edited in them is restored."""
+    fresh = Project(tmp_path / "fresh", project.compiler)
+    derivative = "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n"
+    project.write("derivatives.yaml", derivative)
+    project.write("acme.yaml", WITH_DERIVATIVES)
+    assert "acme_ops/_autograd.py" in contents(project.package("wheel"))
+    fresh.write("acme.yaml", STABLE + YAML)
+    wanted = contents(fresh.package("wheel"))
+    for path in [*project.folder.glob("build/**/_ops.py"), *project.folder.glob("build/**/stable_ops.h")]:
+        path.write_text("edited\n")
+    project.write("acme.yaml", STABLE + YAML)
+    assert contents(project.package("wheel")) == wanted
+    # A build in place leaves generated files beside the sources, which other builds copy.
+    source = project.folder / "python/acme_ops/_autograd.py"
+    for finish in ("editable", "wheel"):
+        project.write("acme.yaml", WITH_DERIVATIVES)
+        project.package("editable")
+        assert source.exists()
+        project.write("acme.yaml", STABLE + YAML)
+        result = project.package(finish)
+        assert finish == "editable" or contents(result) == wanted
+        assert source.exists() == (finish == "wheel")
+    # What a user puts there is the user's.
+    source.write_text("mine = True\n")
+    project.package("editable")
+    source.write_text("mine = True\n")
+    project.package("editable")
+    assert source.read_text() == "mine = True\n"
+
+
+def test_shared_object_is_linked_again_without_a_source(project: Project) -> None:
+    """A source that leaves the project leaves the shared object too."""
+    project.write("csrc/more.cpp", "int more;\n")
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"', '"csrc/kernels.cpp", "csrc/more.cpp"'))
+    project.build()
+    project.write("setup.py", SETUP)
+    assert project.build() == [".so"]
+    assert project.build() == []
+
+
+@pytest.mark.parametrize("ninja", [True, False])
+def test_edits_of_included_headers_compile(project: Project, tmp_path: Path, ninja: bool) -> None:
+    """A header that a source includes is seen, with Ninja and without."""
+    project.write("csrc/acme_more.h", "")
+    project.write("csrc/kernels.cpp", "#include <acme/kernels.h>\n#include <acme_more.h>\n")
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"]', '"csrc/kernels.cpp"], include_dirs=["csrc"]'))
+    if not ninja:
+        project.path = str(tmp_path / "no programs")
+    assert project.build() == [".so", "kernels.o", "register_0.o"]
+    project.write("csrc/acme_more.h", "int x;\n")
+    assert {".so", "kernels.o"} <= set(project.build())
+
+
+def required(distribution: Path) -> list[str]:
+    """What the metadata of a wheel or of a source distribution require."""
+    if distribution.suffix == ".whl":
+        [path] = [name for name in ZipFile(distribution).namelist() if name.endswith(".dist-info/METADATA")]
+        text = ZipFile(distribution).read(path).decode()
+    else:
+        with tarfile.open(distribution) as archive:
+            file = archive.extractfile("acme_ops-1.0/PKG-INFO")
+            assert file is not None
+            text = file.read().decode()
+    return sorted(message_from_string(text).get_all("Requires-Dist", []))
+
+
+DEPENDENCIES = """\
+dependencies = ["torch>=2.10; python_version>'3'", "torchvision", "numpy>=2"]
+optional-dependencies = { test = ["torch>=2.11"] }
+"""
+
+
+@pytest.mark.parametrize(("head", "releases"), [("", f"=={SERIES}.*,>=2.10"), (STABLE, ">=2.10,>=2.11")])
+def test_wheel_requires_the_releases_that_it_is_for(project: Project, head: str, releases: str) -> None:
+    """A native wheel requires the series it was built with, a stable one its oldest release; nothing else changes.
+
+    Source distributions, which any PyTorch builds, require what the project does.
+    """
+    project.write("pyproject.toml", PROJECT.replace('version = "1.0"\n', 'version = "1.0"\n' + DEPENDENCIES))
+    project.write("acme.yaml", head + YAML)
+    others = ["numpy>=2", 'torch>=2.11; extra == "test"', "torchvision"]
+    assert required(project.package("wheel")) == sorted([*others, f'torch{releases}; python_version > "3"'])
+    assert required(project.package("sdist")) == sorted([*others, 'torch>=2.10; python_version > "3"'])
+
+
+def test_metadata_before_a_build(project: Project) -> None:
+    """Installers that ask for metadata before they build get those of the wheel."""
+    project.write("pyproject.toml", PROJECT.replace('version = "1.0"\n', 'version = "1.0"\ndependencies = ["torch"]\n'))
+    done = project.run("-c", "import setuptools.build_meta as backend; backend.prepare_metadata_for_build_wheel('.')")
+    assert done.returncode == 0, done.stderr
+    [path] = project.folder.glob("*.dist-info/METADATA")
+    assert message_from_string(path.read_text()).get_all("Requires-Dist") == [f"torch=={SERIES}.*"]
+    assert not project.compiler.calls()
+
+
+def test_wheel_for_another_release(project: Project) -> None:
+    """A project that requires another PyTorch than the one that builds it is told so, without a traceback."""
+    lines = 'version = "1.0"\ndependencies = ["torch==1.13.*"]\n'
+    project.write("pyproject.toml", PROJECT.replace('version = "1.0"\n', lines))
+    done = project.run("setup.py", "bdist_wheel")
+    assert done.returncode == 1
+    assert "error[E1209]: the project requires `torch==1.13.*`, and it is built with PyTorch 2" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_editable_install_reuses_objects(project: Project) -> None:
+    """An editable install puts the same files beside the sources, and compiles only once."""
+    project.package("editable")
+    assert project.compiler.calls() == [".so", "kernels.o", "register_0.o"]
+    package = project.folder / "python" / "acme_ops"
+    names = {path.name for path in package.iterdir()}
+    assert names == {"_C.so", "__init__.py", "_load.py", "_ops.py", "cmake", "include", "py.typed"}
+    project.package("editable")
+    assert "kernels.o" not in project.compiler.calls()
+
+
+def test_generated_tests_are_beside_others(project: Project) -> None:
+    """A build in place puts generated tests into the folder that the option names."""
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"]', '"csrc/kernels.cpp"], tests="tests"'))
+    project.write("acme.yaml", YAML + "    samples:\n    - torch.ones(2), 3.0\n")
+    project.build()
+    assert "lambda: call(torch.ones(2), 3.0)" in (project.folder / "tests" / "test_acme.py").read_text()
+
+
+def test_source_distribution_has_inputs(project: Project) -> None:
+    """A source distribution has the library file and the sources, and nothing that was generated."""
+    project.build()
+    with tarfile.open(project.package("sdist")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"acme.yaml", "csrc/kernels.cpp", "setup.py", "pyproject.toml"} <= names
+    assert not [name for name in names if "register" in name]
+
+
+def test_mistakes_are_reported(project: Project) -> None:
+    """A mistake in the library file ends the build with its diagnostic, without a traceback."""
+    project.write("acme.yaml", YAML.replace("Tensor self", "Tensr self"))
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "error: the operator library acme_ops._C has mistakes" in done.stderr
+    assert "--> acme.yaml:3:" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert project.compiler.calls() == []
+
+
+def test_kernels_of_other_types_are_reported(project: Project) -> None:
+    """A source that defines a kernel with other types than its schema ends the build before anything is compiled."""
+    other = "namespace acme::native { at::Tensor scale(const at::Tensor& self, double factor, bool twice) {} }\n"
+    project.write("csrc/kernels.cpp", f"#include <acme/kernels.h>\n{other}")
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "error[E1210]: `acme::native::scale` is wanted as `at::Tensor (const at::Tensor &, double)`" in done.stderr
+    assert "--> acme.yaml:6:12" in done.stderr
+    assert "::: csrc/kernels.cpp:2:26" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert project.compiler.calls() == []
+    # A library that is linked may define the kernel as well.
+    project.write("setup.py", SETUP.replace("sources=", 'libraries=["m"], sources='))
+    assert "register_0.o" in project.build()
+
+
+def test_backend_is_built(project: Project) -> None:
+    """A package with a backend is built from its backend file, and from library files if there are any."""
+    project.write("setup.py", BACKEND_SETUP)
+    project.write("device.yaml", BACKEND)
+    assert project.build() == [".o", ".so", "kernels.o"]
+    (registrations,) = project.folder.glob("build/**/RegisterAcme.cpp")
+    assert "wrapper_Acme__abs" in registrations.read_text()
+    assert registrations.with_name("AcmeNativeFunctions.h").exists()
+    project.write("setup.py", BACKEND_SETUP.replace('"device.yaml",', '"device.yaml", libraries=["acme.yaml"],'))
+    assert project.build() == [".so", "register_0.o"]
+    assert "Multiply." in (project.folder / "python" / "acme_ops" / "_ops.py").read_text()
+
+
+def test_build_does_not_load_the_backend(project: Project) -> None:
+    """A build works before there is anything that PyTorch can load when it is imported."""
+    project.write("setup.py", BACKEND_SETUP)
+    project.write("device.yaml", BACKEND)
+    project.write("acme_ops.egg-info/entry_points.txt", "[torch.backends]\nacme = acme_ops:autoload\n")
+    project.write("acme_ops.egg-info/PKG-INFO", "Metadata-Version: 2.1\nName: acme-ops\nVersion: 1.0\n")
+    loaded = project.run("-c", "import torch")
+    assert "Failed to load the backend extension: acme" in loaded.stderr
+    assert project.build() == [".o", ".so", "kernels.o"]
+
+
+def test_mistakes_of_backends_are_reported(project: Project) -> None:
+    """A mistake in the backend file ends the build with its diagnostic."""
+    project.write("setup.py", BACKEND_SETUP)
+    project.write("device.yaml", BACKEND.replace("abs", "abz"))
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "error: the backend acme_ops._C has mistakes" in done.stderr
+    assert "--> device.yaml:5:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "error"),
+    [
+        ("FAULTY", "<inline cpp>:2:3: error: 'FAULTY' was not declared in this scope"),
+        ("UNDEFINED", "undefined reference to `acme::native::scale(at::Tensor const&, double)'"),
+    ],
+)
+def test_errors_of_the_compiler_end_the_build(project: Project, word: str, error: str) -> None:
+    """The last lines are the first error of the compiler or the linker, without a traceback, after their output."""
+    project.write("csrc/kernels.cpp", f"#include <acme/kernels.h>\n{word}\n")
+    done = project.run("setup.py", "build_ext", "--inplace")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    told = done.stderr[done.stderr.index("error: the first error of the C++ compiler:") :]
+    assert error in told
+    assert error in done.stdout + done.stderr.replace(told, "")
+
+
+def test_errors_in_generated_code_lead_to_the_entry(project: Project) -> None:
+    """An expression of an entry that the compiler refuses is an error at that entry, also one of a derivative."""
+    head = YAML.replace("operators:", "derivatives: derivatives.yaml\noperators:")
+    picking = "  - func: pick(Tensor self) -> Tensor\n    dispatch: {CPU: [{kernel: one, when: MISPLACED > 2}, two]}\n"
+    project.write("acme.yaml", head + picking)
+    project.write("derivatives.yaml", "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n")
+    told = project.run("setup.py", "build_ext", "--inplace").stderr
+    assert "in code that is generated from `pick`, acme.yaml:8:" in told
+    project.write("acme.yaml", head + picking.replace("MISPLACED", "self.dim()"))
+    project.write("derivatives.yaml", "- name: scale(Tensor self, float factor) -> Tensor\n  self: MISPLACED(grad)\n")
+    told = project.run("setup.py", "build_ext", "--inplace").stderr
+    assert "in code that is generated from `scale`, acme.yaml:4:" in told
+
+
+def test_missing_pytorch_is_reported(project: Project) -> None:
+    """Without PyTorch, what needs no compiler works, and a build says what to do."""
+    listed = project.run(
+        "-c",
+        "import sys, runpy; sys.modules['torch'] = None; sys.argv[:] = ['setup.py', '--name']; "
+        "runpy.run_path('setup.py')",
+    )
+    assert listed.stdout.split() == ["acme-ops"]
+    built = project.run(
+        "-c",
+        "import sys, runpy; sys.modules['torch'] = None; sys.argv[:] = ['setup.py', 'build_ext']; "
+        "runpy.run_path('setup.py')",
+    )
+    assert "error[E1201]: PyTorch cannot be imported" in built.stderr
+    assert "Traceback" not in built.stderr
+
+
+def test_folders_of_headers_are_those_of_the_project() -> None:
+    """Folders that `setup.py` names are found from the folder in which Ninja runs, before all others."""
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/kernels.cpp"], include_dirs=["csrc"])
+    _add_flags(extension, GeneratedCode("include", (), (), (), ()), abi=1)
+    assert extension.include_dirs[0] == str(Path("csrc").resolve())
+
+
+CODE = GeneratedCode("include", (), (), (), ())
+
+
+def test_cuda_sources_need_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without CUDA, a build with a CUDA source ends with one sentence about what to do."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+    monkeypatch.setattr(torch, "CUDA_HOME", None)
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"])
+    with pytest.raises(CompileError, match=r"csrc/scale\.cu is compiled where CUDA is: set CUDA_HOME"):
+        _add_flags(extension, CODE, abi=1)
+
+
+def test_cuda_sources_are_those_that_pytorch_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch gets the sources and the folders of headers, and may give others: for ROCm, it translates them."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+
+    def translated(name: str, sources: list[str], include_dirs: list[str]) -> Extension:
+        assert include_dirs == ["csrc"]
+        hip = [source.replace(".cu", ".hip") for source in sources]
+        return Extension(name, hip, include_dirs=[*include_dirs, "/rocm"], libraries=["c10_hip", "torch_python"])
+
+    monkeypatch.setattr(torch, "CUDAExtension", translated)
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"], include_dirs=["csrc"])
+    _add_flags(extension, CODE, abi=1)
+    assert extension.sources == ["csrc/a.cpp", "csrc/scale.hip"]
+    assert extension.libraries == ["c10_hip"]
+    assert extension.include_dirs[0] == os.path.abspath("csrc")
+    assert extension.include_dirs[-1] == "/rocm"
+    assert "csrc" not in extension.include_dirs
+
+
+def test_python_is_left_out_of_shared_objects() -> None:
+    """`<torch/torch.h>` includes nothing of Python in sources of operators, and does in those of Python modules."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+    command = torch.BuildExtension(Distribution())
+    _leave_out_python(command)
+    operators = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp"])
+    module = Extension("acme_ops.module", ["csrc/module.cpp"])
+    for extension in (operators, module):
+        command._add_compile_flag(extension, "-DTORCH_API_INCLUDE_EXTENSION_H")
+        command._add_compile_flag(extension, "-O1")
+    assert operators.extra_compile_args == ["-O1"]
+    assert module.extra_compile_args == ["-DTORCH_API_INCLUDE_EXTENSION_H", "-O1"]
