@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
+.PHONY: help demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -39,6 +39,10 @@ $(TOOL): pyproject.toml
 $(REFERENCE): $(TOOL)
 	$(PIP) $(SMALL_WHEELS_FLAG) --editable '.[test]' torch==$(RELEASE)
 	@touch $@
+
+# The list at the top of docs/contributing.md.
+help:
+	@awk '/^```/ { blocks++; next } blocks == 1' docs/contributing.md
 
 venv: $(REFERENCE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 from tests.field_replay.ports import PORTS
@@ -45,6 +46,12 @@ def test_every_target_is_explained() -> None:
     others = set(re.findall(r"`([a-z-]+)`", below))
     assert documented_turns().keys() | others == makefile_targets()
     assert not documented_turns().keys() & others
+
+
+def test_help_names_every_target() -> None:
+    """`make help` prints a line for each target."""
+    done = subprocess.run(["make", "--silent", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(re.findall(r"(?m)^  make ([a-z-]+) +# ", done.stdout)) | {"help"} == makefile_targets()
 
 
 def test_every_proving_target_has_its_turn() -> None:
