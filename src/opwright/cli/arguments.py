@@ -20,24 +20,6 @@ if TYPE_CHECKING:
     from opwright.model.selection import Selection
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = [
-    "LateChoices",
-    "Parser",
-    "add_backend_arguments",
-    "add_download_arguments",
-    "add_drop_in_arguments",
-    "add_input_arguments",
-    "add_lean_argument",
-    "add_native_aot_argument",
-    "add_selection_arguments",
-    "not_empty",
-    "options",
-    "selection",
-    "spellings",
-    "terminal_columns",
-]
-
-
 _COLUMNS = 80
 _INVALID_CHOICE = lazy_pattern(r"argument (.+): invalid choice: (['\"])(.*?)\2")
 

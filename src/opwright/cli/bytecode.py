@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
-__all__ = ["add_bytecode_arguments", "output_folders", "write_upgraders"]
-
 
 def add_bytecode_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare where the bytecode comes from, and where it is kept."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.release.inputs import Inputs
 
-__all__ = ["check_hermetic", "describe"]
-
 #: Arguments whose values are paths.
 _PATHS: Final = {
     "library": WordPlace.FILE,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from opwright.incremental.identity import InputStamps, Run
     from opwright.run.generation import Generation
 
-__all__ = ["check_overwrites", "input_files", "write_for_build", "write_stamp"]
-
 
 def write_stamp(path: str | None) -> None:
     """Touch the file by which build systems know when the last run was."""

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from opwright.run.provenance import FileOrigin
     from opwright.run.session import Session
 
-__all__ = [
-    "check_extras",
-    "check_outputs",
-    "facts_of",
-    "list_or_check",
-    "print_outputs",
-    "print_stats",
-    "progress",
-    "write_outputs",
-]
-
 
 def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> None:
     """Print the path of every output: one per line, or as a CMake list, after which is one of what the run reads."""

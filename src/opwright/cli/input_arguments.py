@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["add_allow_path_argument", "ask_whole_download", "open_named_inputs"]
-
 
 def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--allow-path`."""

@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["add_no_plugins_argument", "add_plugin_argument", "is_isolated", "settle_plugins"]
-
 
 def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--plugin`."""

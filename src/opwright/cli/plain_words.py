@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Values: TypeAlias = "dict[str, Value]"
     """What all options of a program give, by name."""
 
-__all__ = ["PlainOption", "read_words", "switch", "text", "texts"]
-
 
 class PlainOption(NamedTuple):
     """An option of a program: its name among the values, its spellings, and its help.

@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from opwright.plugins.discovery import PluginName
     from opwright.plugins.plugin import Plugin
 
-__all__ = [
-    "activate_for_help",
-    "activate_installed",
-    "continue_in_child",
-    "plugin_files",
-    "reload_plugins",
-    "use_plugins",
-]
-
-
 _WATCHED: Final = ("SIGCHLD", "SIGINT", "SIGTERM", "SIGHUP")
 
 

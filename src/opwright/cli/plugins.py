@@ -20,8 +20,6 @@ from opwright.plugins.use import ensure_active
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import tell
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

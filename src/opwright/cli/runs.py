@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = [
-    "current_manifest",
-    "drop_in_run_of",
-    "further_files",
-    "repeat_messages",
-    "request_facts",
-    "run_of",
-    "run_unless_current",
-    "write_all",
-    "write_edit",
-]
-
 #: Arguments that do not change the outputs.
 _WITHOUT_EFFECT = frozenset(
     [

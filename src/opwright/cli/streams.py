@@ -14,22 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final, NoReturn, TextIO
 
-__all__ = [
-    "AUTO",
-    "CHOICES",
-    "FAULTS",
-    "INTERRUPTED",
-    "OUT_OF_MEMORY",
-    "add_color_argument",
-    "confirm_to",
-    "leave",
-    "print_or_write",
-    "settle_streams",
-    "wants_color",
-    "wants_links",
-]
-
-
 FAULTS: Final = 1
 INTERRUPTED: Final = 130
 OUT_OF_MEMORY: Final = "opwright: there is not enough memory for this run\n"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from opwright.incremental.identity import Run
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["add_arguments", "is_up_to_date", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     class Generate(Protocol):
         """A run; after an edit in place it may load few operators."""
 
-        def __call__(self, arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> Session: ...
-
-
-__all__ = ["changed_operators", "watch", "watch_yaml"]
+        def __call__(self, arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> Session:
+            """Make the run."""
 
 
 def watch_yaml(paths: Iterable[str], run: Callable[[], object]) -> int:

@@ -27,8 +27,6 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.numbers import read_number
 from opwright.source.terminal import say, tell
 
-__all__ = ["add_arguments", "run"]
-
 _LineRange: TypeAlias = "tuple[int, int, str, int, str]"
 _Origin: TypeAlias = "tuple[str, list[_LineRange]]"
 

@@ -17,8 +17,6 @@ from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["ValueChoices", "ValueConversion", "convert", "unheld_list"]
-
 #: The text of the items' type -> the function of `EValue` that gives a list.
 _LISTS: Final = {row.name: row.executorch_list for row in BASE_TYPE_ROWS if row.executorch_list}
 

@@ -21,8 +21,6 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
-__all__ = ["CONTEXT", "argument_type", "arguments", "name", "return_type", "returns_type", "signature"]
-
 #: The first parameter of kernels.
 CONTEXT: Final = "torch::executor::KernelRuntimeContext & context"
 

@@ -18,8 +18,6 @@ from opwright.schema.names import OperatorName
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["NodeArgument", "NodeArguments", "NodeConvention", "argument_type", "arguments", "name"]
-
 #: The class of values, unless a backend has its own; it is also what a list of tensors becomes in every backend.
 VALUE: Final = c_types.base("torch::lazy::Value")
 

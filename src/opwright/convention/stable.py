@@ -27,25 +27,6 @@ from opwright.schema.types import BaseType, ListType, OptionalType, Type, base, 
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
-__all__ = [
-    "FIRST_RELEASE",
-    "GENERATOR",
-    "TAGS_SINCE",
-    "TENSOR",
-    "Need",
-    "argument_type",
-    "call_refusal",
-    "caller_signature",
-    "default_text",
-    "needs",
-    "registered_tags",
-    "return_type",
-    "rule_schema",
-    "rule_signature",
-    "signature",
-    "target_version",
-]
-
 #: The C++ type of each base type of the schema language that the stable API has. It lacks `Scalar`, for one.
 _BASE_TYPES: Final = {row.name: c_types.base(row.stable) for row in BASE_TYPE_ROWS if row.stable}
 _RESULTS: Final = {row.name: c_types.base(row.stable_result or row.stable) for row in BASE_TYPE_ROWS if row.stable}

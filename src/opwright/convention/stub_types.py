@@ -16,8 +16,6 @@ from opwright.schema.function import Argument, Return
 from opwright.schema.types import ClassType, DispatcherType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["argument_type", "default_text", "return_type"]
-
 
 class Form(NamedTuple):
     """The annotations of a base type as an argument and as a result."""

@@ -15,8 +15,6 @@ from opwright.source.nodes import Node, Scalar, Sequence
 from opwright.source.patterns import lazy_pattern
 from opwright.syntax.cpp import joined_conditions
 
-__all__ = ["BRACKETS", "CppToken", "condition_fault", "cpp_tokens", "read_condition"]
-
 _TOKEN: Final = lazy_pattern(
     r"""
     (?P<space>\s+|//[^\n]*|/\*.*?\*/)

@@ -8,8 +8,6 @@ from opwright.dialects.cpp_expressions import BRACKETS, CppToken, cpp_tokens
 from opwright.dialects.names import CPP_WORDS
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"]
-
 _CLOSING: Final = {opening: closing for closing, opening in BRACKETS.items()}
 
 

@@ -26,8 +26,6 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["CALL", "DEPRECATED_FIELDS", "NAME", "json_schema", "operator_of"]
-
 #: Constants that a call may pass, with their types.
 _CONSTANTS: Final[dict[str, Type]] = {"1": SCALAR}
 

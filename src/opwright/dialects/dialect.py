@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from opwright.source.nodes import Mapping as MappingNode
     from opwright.source.nodes import Node
 
-__all__ = ["BackendReader", "Dialect", "LoadContext"]
-
 Model = TypeVar("Model")
 
 #: The first field of a YAML file, in a list of mappings or in a mapping.

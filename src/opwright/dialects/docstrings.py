@@ -21,9 +21,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["Evaluator", "Value", "load"]
-
-
 #: The most characters of a text, and the most expressions that one module may evaluate.
 _LONGEST: Final = 1_000_000
 _MOST_STEPS: Final = 200_000

@@ -14,8 +14,6 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 
-__all__ = ["ExtraKeys"]
-
 
 class ExtraKeys:
     """The extra keys of one place: their names, their defaults, and the values of an entry or a head.

@@ -19,8 +19,6 @@ from opwright.dialects.field import (
 if TYPE_CHECKING:
     from opwright.dialects.extra_keys import ExtraKey
 
-__all__ = ["add_extra_keys"]
-
 #: Dialect -> the places of keys in its schema, each with the path to the schema of the mapping that has the keys.
 _PLACES: Final[dict[str, dict[str, tuple[str | int, ...]]]] = {
     "backend": {

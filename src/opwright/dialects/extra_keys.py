@@ -18,25 +18,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 
-__all__ = [
-    "ANY_VALUE",
-    "CPP_CODE",
-    "CPP_EXPRESSION",
-    "CPP_IDENTIFIER",
-    "CPP_NAME",
-    "Choice",
-    "Either",
-    "ExtraKey",
-    "Fields",
-    "KeyPlace",
-    "KeyType",
-    "KeyTypeLike",
-    "ListOf",
-    "Table",
-    "as_key_type",
-    "plain_value",
-]
-
 
 class KeyPlace(NamedTuple):
     """A value that is being read: the path of its key, such as `result.size`, the key itself, and where faults go."""

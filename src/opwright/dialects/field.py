@@ -8,25 +8,6 @@ from typing import Final, TypeAlias
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
-__all__ = [
-    "BACKEND_ENTRY",
-    "BACKEND_HEAD",
-    "FLAG",
-    "LIBRARY_ENTRY",
-    "NATIVE_FUNCTION",
-    "OPERATORS",
-    "OWN_OPERATOR_FIELDS",
-    "PLACES",
-    "TEXT",
-    "TEXTS",
-    "Field",
-    "JsonSchema",
-    "choice",
-    "dialect_schema",
-    "list_of_schema",
-    "mapping_schema",
-]
-
 # The places of input files where plug-ins can declare fields of their own.
 BACKEND_ENTRY: Final = "backend entry"
 BACKEND_HEAD: Final = "backend head"

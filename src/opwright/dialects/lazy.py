@@ -32,9 +32,6 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["LAZY_FIELDS", "NODE_FIELDS", "PROPERTIES", "json_schema", "load"]
-
-
 #: Name of a property -> the properties that a node has with it instead of others.
 PROPERTIES: Final[dict[str, Callable[[NodeProperties], NodeProperties]]] = {
     "ShapePrecompute": lambda properties: properties._replace(shape=NodeShape.precomputed),

@@ -13,8 +13,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
 
-__all__ = ["ListedOperator", "known_operators", "leave_out", "listed_operators"]
-
 _PREFIX: Final = f"{PYTORCH.namespace}::"
 
 

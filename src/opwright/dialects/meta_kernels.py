@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["MODULES", "MetaKernels", "load_meta_kernels"]
-
 #: The modules of PyTorch's package that register kernels for Meta, and decompositions that serve as such kernels.
 MODULES: Final = (
     "torch/_meta_registrations.py",

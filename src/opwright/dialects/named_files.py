@@ -13,8 +13,6 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import Node, load_yaml
 
-__all__ = ["check_named_path", "read_beside", "read_named_file"]
-
 
 def check_named_path(path: str, named_by: str, allowed: tuple[str, ...], *, folders: bool = False) -> None:
     """Check the path of a file that the file `named_by` names. The user allows the files and folders of `allowed`.

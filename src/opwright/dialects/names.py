@@ -10,9 +10,6 @@ from opwright.release.tables import cpp_global_names, cpp_macros
 from opwright.schema.function import FunctionSchema
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["AUTOCAST_DEVICES", "AUTOCAST_POLICIES"]
-
-
 #: A C++ identifier.
 IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 

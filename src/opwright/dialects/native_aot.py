@@ -20,9 +20,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["load_native_aot"]
-
-
 _REQUIRED: Final = ("ATEN_OP", "DISPATCH_KEY", "KERNEL_MODULE")
 _FAMILY: Final = "declarations"
 

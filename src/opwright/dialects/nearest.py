@@ -16,17 +16,6 @@ from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = [
-    "SAME_ARGUMENTS",
-    "Difference",
-    "OverloadIndex",
-    "first_difference",
-    "nearest_overload",
-    "renamed_overload",
-    "schema_span",
-    "word_span",
-]
-
 SAME_ARGUMENTS: Final = "the functional, in-place and out overloads of an operation have the same arguments and results"
 """The help for overloads that do not match."""
 

@@ -13,8 +13,6 @@ from opwright.source.yaml_faults import conflict_fault
 if TYPE_CHECKING:
     from opwright.source.text import SourceFile
 
-__all__ = ["PARSE_ERRORS", "first_line", "literal", "node_span", "parse_module"]
-
 #: What Python's parser raises for a text, and what it raises for a tree that it cannot write as a text.
 PARSE_ERRORS: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 

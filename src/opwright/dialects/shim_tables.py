@@ -18,9 +18,6 @@ from opwright.source.codes import SHIM_TABLE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["load_shim_tables"]
-
-
 _DEVICE: Final = "inductor_fallback_ops"
 _ATEN: Final = "aten_shimified_ops"
 _GUARD: Final = re.compile(r"TORCH_VERSION_[0-9]+_[0-9]+_[0-9]+")

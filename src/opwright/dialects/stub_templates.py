@@ -11,9 +11,6 @@ from opwright.source.codes import INPUT_MISSING, NO_TEMPLATE, STUB_WITHOUT_SLOT
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["SLOTS", "load"]
-
-
 #: Template -> its slots, apart from the comment that names the generator.
 SLOTS: Final = {
     "torch/_C/__init__.pyi.in": (

@@ -24,29 +24,6 @@ if TYPE_CHECKING:
     from opwright.release.tables import ShimTables
     from opwright.source.text import SourceFile
 
-__all__ = [
-    "BACKEND",
-    "DEPRECATED",
-    "DERIVATIVES",
-    "DIALECTS",
-    "DOCSTRINGS",
-    "EXECUTORCH",
-    "LAZY",
-    "LIBRARY",
-    "NATIVE_AOT",
-    "NATIVE_FUNCTIONS",
-    "SELECTION",
-    "SHIM_TABLES",
-    "TAGS",
-    "TEMPLATES_OF_STUBS",
-    "chosen_dialects",
-    "dialect_help",
-    "dialect_of",
-    "member_names",
-    "more_dialects",
-    "yaml_names",
-]
-
 TAGS: Final = Dialect(
     "tags",
     inputs=("native/tags.yaml",),

@@ -16,9 +16,6 @@ from opwright.source.nodes import Mapping, Scalar, Sequence, did_you_mean_key
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["TAG_FIELDS", "json_schema"]
-
-
 TAG_FIELDS: Final = (
     Field("tag", "text", TEXT, "The name of the tag, an identifier.", is_required=True),
     Field("desc", "text", TEXT, "What operators with the tag have in common.", is_required=True),

@@ -20,20 +20,6 @@ from opwright.source.copyable import Copyable
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
-__all__ = [
-    "PLACEHOLDER",
-    "KernelCandidate",
-    "KernelConvention",
-    "KernelSelector",
-    "RegistrationChange",
-    "WrapperArgument",
-    "WrapperFacts",
-    "WrapperHook",
-    "cpp_type",
-    "hook_problem",
-    "usual_signature",
-]
-
 #: A name in braces. Names in other braces of C++ have a blank before them.
 PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
 

@@ -35,16 +35,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import guard
 
-__all__ = [
-    "CHECK_HEADER",
-    "CheckedKernel",
-    "check_emittable",
-    "check_header_names",
-    "check_headers_of_pytorch",
-    "checks_text",
-    "named_kernels",
-]
-
 
 def check_emittable(job: Job, sink: Diagnostics) -> None:
     """Reports each operator that some emitter has no text for."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from opwright.emit.backend_extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
     from opwright.source.text import SourceFile
 
-__all__ = ["NO_EXTENSIONS", "NO_PLUGINS", "EmitExtensions", "Extension", "RunPlugins"]
-
 Part = TypeVar("Part")
 PluginType = TypeVar("PluginType")
 

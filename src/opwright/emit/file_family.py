@@ -8,8 +8,6 @@ from typing import TypeVar
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.emit.registry import Check, Family
 
-__all__ = ["file_family", "text_family"]
-
 _Unit = TypeVar("_Unit")
 
 

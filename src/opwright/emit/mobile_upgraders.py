@@ -9,8 +9,6 @@ from typing import Final
 from opwright.dialects.upgraders.fields import LEFT_OUT_UPGRADERS, is_left_out
 from opwright.model.upgraders import Constant, Upgrader, UpgraderRange, UpgraderTables
 
-__all__ = ["FILE_NAME", "upgrader_source"]
-
 FILE_NAME: Final = "upgrader_mobile.cpp"
 
 _FILE: Final = """\

@@ -9,8 +9,6 @@ from typing import Any, Final, TypeAlias
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Slots
 from opwright.release.rules import Rules
 
-__all__ = ["OPTIONALS", "Spelling", "in_spelling_of_release", "spelled", "with_blanks"]
-
 Spelling: TypeAlias = "tuple[re.Pattern[str], str]"
 """A pattern that finds the newer form, and the older one, which may name groups of the pattern."""
 

@@ -11,17 +11,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.release.rules import Rules
 
-__all__ = [
-    "APPEND_DTYPE",
-    "AUTOCAST",
-    "AUTOCAST_HEADER",
-    "ChangedRegistrations",
-    "Registration",
-    "end_of_registrations",
-    "policy_kernel",
-    "print_registrations",
-]
-
 
 class Registration(NamedTuple):
     """A kernel that is registered for an operator under a dispatch key.

@@ -26,29 +26,6 @@ if TYPE_CHECKING:
     CheckFunction: TypeAlias = Callable[[Job, Diagnostics], None]
     JobLoader: TypeAlias = Callable[..., Job]
 
-__all__ = [
-    "DEFAULT_FAMILIES",
-    "FAMILIES",
-    "OWN_STUBS",
-    "REGISTRATIONS",
-    "Check",
-    "Family",
-    "build_folders",
-    "checks_of",
-    "chosen_families",
-    "dialects_of",
-    "emitters",
-    "executorch_families",
-    "families_with",
-    "family_inputs",
-    "file_options",
-    "import_modules",
-    "job_loader",
-    "program_families",
-    "serves_libraries",
-    "takes_all_operators",
-]
-
 #: The template of what `Register{Key}.cpp` has of each unit.
 REGISTRATIONS: Final = "templates/RegisterDispatchDefinitions.ini"
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from opwright.files.plain_files import Status
     from opwright.files.staging import Journal
 
-__all__ = ["cmake_list", "compiled_outputs", "dependency_lists", "list_paths", "make_rule", "write_dependency_lists"]
-
 # The prefix of the list for each output folder that has its own list; files of `aten` are divided by name.
 _FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
 _MAIN_FOLDER = "aten"

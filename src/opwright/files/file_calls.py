@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 
-__all__ = ["FileBusy", "exchange_files", "lease"]
-
 _CURRENT_FOLDER = -100
 _EXCHANGE = 2
 _NOT_SUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Final
 
-__all__ = ["NAME", "FormatterFailed", "find_formatter", "formatter_facts", "formatting", "lost_tokens"]
-
 NAME = "clang-format"
 
 #: The names of files with a style, which holds for the folder of the file and for those below it.

@@ -9,8 +9,6 @@ from opwright.source.codes import SHIM_CHANGED, SHIM_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["check_kept_headers", "kept_header"]
-
 
 def kept_header(folder: str, name: str) -> str | None:
     """The text of a header in a folder; None if it does not exist or cannot be read, which is reported elsewhere."""

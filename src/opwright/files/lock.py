@@ -13,9 +13,6 @@ from types import TracebackType
 
 from opwright.files.plain_files import make_folders
 
-__all__ = ["FolderLock"]
-
-
 _LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 

@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     Status: TypeAlias = "tuple[int, int, int]"
     """Size, time of change in nanoseconds and inode of a file, as `file_status` gives them."""
 
-__all__ = [
-    "file_status",
-    "make_folders",
-    "read_below",
-    "read_plain_file",
-    "real_folder",
-    "real_path",
-    "remove_below",
-    "remove_flat_folder",
-    "stays_below",
-]
-
 _LARGEST = 1 << 28
 """Larger files were not left by a run."""
 

@@ -20,19 +20,6 @@ from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
-__all__ = [
-    "EVERYTHING",
-    "FileSpec",
-    "Plan",
-    "PlannedFile",
-    "check_output_path",
-    "file_specs",
-    "is_everything",
-    "shard_number",
-    "shard_path",
-]
-
-
 EVERYTHING = "Everything"
 """What the `shard_id` slot and the file name of the file with all units say."""
 

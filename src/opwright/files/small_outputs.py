@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["write_outputs"]
-
 
 def write_outputs(outputs: Mapping[str, str]) -> int:
     """Write files by path, whole or not at all, and count those that differed.

@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.files.plain_files import Status
-__all__ = [
-    "STAGING_PREFIX",
-    "STATE_FOLDER",
-    "TEMPORARY_SUFFIX",
-    "Journal",
-    "read_checked_state",
-    "remove_left_staging",
-    "remove_old_staging",
-    "remove_staging",
-    "replace_checked_state",
-    "replace_state",
-    "staging_name",
-    "state_header",
-]
 
 STAGING_PREFIX: Final = ".opwright-"
 """The start of the name of each staging folder."""

@@ -29,27 +29,6 @@ if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
     from opwright.release.rules import Rules
 
-__all__ = [
-    "LAUNCHER",
-    "PLUGIN_LAUNCHER",
-    "STUBS_LAUNCHER",
-    "WHOLE_TEXT",
-    "AnyTemplate",
-    "LoadedTemplate",
-    "Template",
-    "TemplatePart",
-    "Templates",
-    "UnevenTemplate",
-    "UnitTemplate",
-    "WholeText",
-    "generated_comment",
-    "has_uneven_lines",
-    "indent_lines",
-    "lines_of",
-    "template_kind",
-]
-
-
 _SLOT = lazy_pattern(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = lazy_pattern(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')
 

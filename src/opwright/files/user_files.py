@@ -38,8 +38,6 @@ from opwright.release.user_cache import cache_folder
 from opwright.source.codes import NO_SPACE, NOT_PERMITTED
 from opwright.source.diagnostic import Fault
 
-__all__ = ["UserFiles", "finish_killed_runs"]
-
 _FORMAT: Final = "opwright-replacement 1"
 _SUFFIX: Final = ".replacement"
 _BINARY: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)

@@ -16,8 +16,6 @@ from opwright.files.writer import Writer, write_fault
 from opwright.source.codes import CHANGED_MEANWHILE, NOT_A_FILE, OUTPUT_EXISTS
 from opwright.source.diagnostic import Fault
 
-__all__ = ["write_user_files"]
-
 
 def write_user_files(
     contents: Mapping[str, bytes], *, read: Mapping[str, bytes] = MappingProxyType({}), force: bool = False

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from opwright.files.staging import Journal
     from opwright.source.diagnostic import Diagnostic
 
-__all__ = ["MOST_TASKS", "share_work"]
-
 MOST_TASKS: Final = 256
 """The largest number of tasks: each is a byte in a pipe."""
 

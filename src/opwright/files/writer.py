@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from opwright.files.staging import Journal
     from opwright.source.diagnostic import Fault
 
-__all__ = [
-    "Writer",
-    "file_holds",
-    "final_statuses",
-    "make_folder",
-    "touch_file",
-    "write_fault",
-    "write_file",
-    "write_report",
-]
-
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

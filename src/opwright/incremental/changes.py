@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from opwright.release.inputs import Inputs
     from opwright.source.items import ItemText
 
-__all__ = ["MOST_CHANGED", "ComparedFile", "InputEdit", "compare_inputs", "find_edit", "inputs_to_keep"]
-
 MOST_CHANGED: Final = 64
 """The most entries that an edit may change; loading all operators is not much slower after larger ones."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from opwright.files.plan import FileSpec
     from opwright.incremental.previous_build import EmitterState, PreviousFile
 
-__all__ = ["EditedFiles", "NotLocal", "operator_names"]
-
 
 class NotLocal(Exception):
     """Raised where an edit may change more than the units of the operations whose entries changed."""

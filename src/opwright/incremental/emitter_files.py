@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from opwright.files.template import AnyTemplate, Templates
     from opwright.incremental.previous_build import EmitterState, PreviousBuild, PreviousFile
 
-__all__ = ["Build", "EmitterFiles", "FragmentCounts", "RenderedFile", "named_emitters"]
-
-
 _Found = TypeVar("_Found")
 
 

@@ -35,8 +35,6 @@ from opwright.source.record_fields import attributes, record_fields
 if TYPE_CHECKING:
     from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
 
-__all__ = ["FINGERPRINT_SIZE", "UnitFingerprints", "contents_of", "fingerprint", "held_by", "split_fingerprints"]
-
 FINGERPRINT_SIZE: Final = 8
 
 #: Types whose values are written as they are; `marshal` tells `1`, `True` and `1.0` apart, and also `0.0` and `-0.0`.

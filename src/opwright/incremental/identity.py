@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Stamp: TypeAlias = "list[int | str] | None"
     """The status of a file (see `file_status`) and its SHA-256; None if it is not there."""
 
-__all__ = ["InputStamps", "Run", "dependencies", "own_files", "tool_identity"]
-
 #: Folders of the package that no output depends on.
 _UNUSED_FOLDERS = ("__pycache__", "diagnostics")
 

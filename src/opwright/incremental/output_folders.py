@@ -17,8 +17,6 @@ from opwright.incremental.state import Manifest, root_of
 from opwright.source.codes import LINKED_FOLDER
 from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["forget_gone_folders", "note_links", "prune", "stale_outputs"]
-
 _HOME_FILE = "folder"
 """The file that names the output folder, in state folders that are kept apart from it."""
 

@@ -19,17 +19,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots
 
-__all__ = [
-    "ABSENT",
-    "Chunks",
-    "FileContents",
-    "FileSpans",
-    "SlotSpans",
-    "assemble",
-    "changed_units",
-    "patch",
-]
-
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""
 

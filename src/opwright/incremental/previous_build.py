@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from opwright.files.plain_files import Status
 
-__all__ = ["EmitterState", "PreviousBuild", "PreviousFile", "decode_emitters", "encode_emitters"]
-
 _LENGTH_SIZE: Final = array("i").itemsize
 
 

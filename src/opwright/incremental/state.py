@@ -32,21 +32,6 @@ if TYPE_CHECKING:
     _Columns: TypeAlias = "tuple[list[str], list[int], list[int], list[int]]"
     """Names of files in one folder, and each value of their statuses."""
 
-__all__ = [
-    "Manifest",
-    "has_manifest",
-    "keep",
-    "kept_emitters",
-    "kept_texts",
-    "last_families",
-    "load_manifest",
-    "load_manifests",
-    "manifest_facts",
-    "manifest_paths",
-    "root_of",
-    "write_manifest",
-]
-
 _FORMAT = "opwright-state 5"
 _SUFFIX = ".state"
 _SEPARATOR = "\0"

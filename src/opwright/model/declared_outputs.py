@@ -12,18 +12,6 @@ from typing import Final, TypeAlias
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = [
-    "DTYPES",
-    "TORCH_DTYPES",
-    "DeclaredOutput",
-    "DeclaredOutputs",
-    "OutputExpression",
-    "OutputOperation",
-    "ValueKind",
-    "ValueType",
-    "depends_on_values",
-]
-
 
 class ValueKind(enum.Enum):
     """What an expression gives; the value is its name in messages.

@@ -7,16 +7,6 @@ from typing import Final
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "DEFAULT_KEY",
-    "EXECUTORCH_DEFAULTS",
-    "NO_OPERATORS",
-    "ExecutorchKernel",
-    "ExecutorchOperator",
-    "ExecutorchOperators",
-    "ExecutorchOptions",
-]
-
 #: The key of a kernel that serves all dtypes and dim orders.
 DEFAULT_KEY: Final = "default"
 

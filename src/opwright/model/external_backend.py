@@ -13,24 +13,6 @@ from opwright.source.copyable import Frozen
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = [
-    "HOOK_VALUES",
-    "NO_ENTRY_OPTIONS",
-    "NO_HEAD_OPTIONS",
-    "BackendEntry",
-    "BackendSection",
-    "EntryOptions",
-    "ExternalBackend",
-    "Fallback",
-    "FamilyKernel",
-    "Guard",
-    "HeadOptions",
-    "Hook",
-    "HookPosition",
-    "Implementation",
-    "exists_at",
-]
-
 
 class Implementation(enum.Enum):
     """How a backend implements an operator."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from opwright.source.nodes import Node, Scalar
     from opwright.source.span import Span
 
-__all__ = ["NO_VALUES", "ExtraValue", "ExtraValues"]
-
 ExtraValue: TypeAlias = "bool | int | float | str | tuple[ExtraValue, ...] | ExtraValues | None"
 """A plain value; a list is a tuple, and a mapping is an `ExtraValues`."""
 

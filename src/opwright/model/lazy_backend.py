@@ -13,19 +13,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = [
-    "DEFAULT_NAMES",
-    "NATIVE_PROPERTIES",
-    "NON_NATIVE_PROPERTIES",
-    "LazyBackend",
-    "LazyNames",
-    "NodeEntry",
-    "NodeMember",
-    "NodeProperties",
-    "NodeShape",
-    "NonNativeNode",
-]
-
 
 class NodeShape(enum.Enum):
     """How a node gets the shapes of its results."""

@@ -118,8 +118,6 @@ BUILD_NAMESPACE: Final = "TORCH_EXTENSION_NAME"
 #: The fields of an entry that has none of them.
 NO_LIBRARY_FIELDS: Final = LibraryFields()
 
-__all__ = ["BUILD_NAMESPACE", "NO_LIBRARY_FIELDS", "PYTORCH", "Autocast", "Library", "LibraryFields", "library_names"]
-
 
 def library_names(namespace: str, cpp_namespace: str = "") -> Library:
     """The names around the operators of a namespace, in the C++ namespace of that name unless another one is given.

@@ -8,8 +8,6 @@ from opwright.schema.function import FunctionSchema
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = ["DeprecatedSignature", "Docstring", "NativeAotKernel"]
-
 
 class DeprecatedSignature(NamedTuple):
     """One signature of `deprecated.yaml` with the function that it calls.

@@ -530,21 +530,3 @@ def link_functions(
         # Both classes have the same slots. Freezing here is faster than a constructor that checks each assignment.
         function.__class__ = NativeFunction
     return cast("tuple[NativeFunction, ...]", linked)
-
-
-__all__ = [
-    "DeviceCheck",
-    "Kernel",
-    "KernelChoice",
-    "NativeFunction",
-    "NativeFunctionsGroup",
-    "Precomputed",
-    "TypeStyle",
-    "UfuncKey",
-    "UfuncLoop",
-    "UnlinkedFunction",
-    "ViewGroup",
-    "ViewKind",
-    "is_view_schema",
-    "link_functions",
-]  # fmt: skip

@@ -14,17 +14,6 @@ from opwright.schema.types import ListType
 from opwright.source.copyable import Frozen
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "OwnWrappers",
-    "PythonFormula",
-    "PythonForward",
-    "PythonGradient",
-    "SavedForm",
-    "SavedValue",
-    "gives_list",
-    "is_tensor_list",
-]
-
 
 class SavedForm(enum.Enum):
     """How a value is kept from the forward call: as a tensor, as tensors of a list, or as anything else."""

@@ -18,8 +18,6 @@ from typing import Final
 from opwright.model.dispatch_key import DEVICES, KEYS, Device, DispatchKey
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["KeyFallback", "KeyKind", "RuntimeKey", "backends_of", "runtime_keys"]
-
 
 class KeyKind(enum.Enum):
     """What a runtime key stands for."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from opwright.model.native_function import NativeFunction
     from opwright.source.span import Span
 
-__all__ = ["EVERYTHING", "SelectedOperator", "Selection", "merge", "qualified_name"]
-
 
 def qualified_name(function: NativeFunction) -> str:
     """The name by which a selection knows an overload: `aten::add.Tensor`."""

@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["CalledOperator", "Constant", "Instruction", "Upgrader", "UpgraderRange", "UpgraderTables"]
-
 Constant: TypeAlias = "str | bool | int | None"
 """A constant of bytecode."""
 

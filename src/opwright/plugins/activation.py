@@ -30,8 +30,6 @@ from opwright.source.codes import MISSING_FOLDER, NAME_CLASH
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.text import SourceFile
 
-__all__ = ["activate", "plugin_template", "use_plugins"]
-
 
 def use_plugins(*plugins: str | Plugin) -> tuple[Plugin, ...]:
     """Activate plug-ins, given by their names or as objects, in place of those that are active; gives them.

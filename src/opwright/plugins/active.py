@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
     from opwright.source.diagnostic import Diagnostic
 
-__all__ = ["ACTIVE", "ActivePlugins", "Permission", "active_plugins", "forced_families", "with_plugins"]
-
 
 class Permission:
     """What allows files to name plug-ins, and what becomes of the others.

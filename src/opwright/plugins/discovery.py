@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from types import CodeType
 
-__all__ = ["ENTRY_POINTS", "PluginName", "find_module", "installed_plugins", "is_one_of", "is_path", "load_plugin"]
-
 #: The group of entry points of installed plug-ins.
 ENTRY_POINTS: Final = "opwright.plugins"
 

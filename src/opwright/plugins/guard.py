@@ -17,8 +17,6 @@ from opwright.source.record_fields import not_fingerprinted
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["CallGuard", "describe_error", "line_span", "place_of_error", "shown_path", "subject_of"]
-
 
 def describe_error(error: BaseException) -> str:
     """The type of an exception, and the first line of its text if it has one.

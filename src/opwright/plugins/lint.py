@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
-__all__ = ["BackendLint", "EntryNodes", "Lint", "OperatorLint", "Operators", "name_span", "schema_part_span"]
-
 
 class Operators(NamedTuple):
     """The operators that a lint checks: those of entries in the files of a run.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
     from opwright.source.text import SourceFile
 
-__all__ = ["PLUGINS"]
-
 
 class _Plugins(RunPlugins["Plugin"]):
     """The answers where there are plug-ins."""

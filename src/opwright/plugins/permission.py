@@ -23,20 +23,6 @@ from opwright.source.diagnostic import Diagnostic, Fault, Label, Severity
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
 
-__all__ = [
-    "ALLOWED_FOLDERS",
-    "TrustAnswer",
-    "ask_trust",
-    "is_below",
-    "load_trust",
-    "permitted_names",
-    "plugin_fingerprint",
-    "refusal",
-    "trust_path",
-    "trust_text",
-]
-
-
 #: The variable of a build's environment with the folders whose files may name plug-ins.
 ALLOWED_FOLDERS: Final = "OPWRIGHT_ALLOW_PLUGINS"
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.source.code_pages import Code
 
-__all__ = ["API_VERSION", "Plugin"]
-
 #: The version of the API that this Opwright has.
 API_VERSION: Final = 1
 

@@ -36,17 +36,6 @@ from opwright.source.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.nodes import Mapping as MappingNode
 
-__all__ = [
-    "emit_extensions",
-    "extra_keys",
-    "headers_family",
-    "own_keys",
-    "safe_dialect",
-    "safe_family",
-    "safe_reader",
-    "with_changes",
-]
-
 _Row = TypeVar("_Row")
 _Result = TypeVar("_Result")
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from opwright.plugins.discovery import PluginName
     from opwright.plugins.plugin import Plugin
 
-__all__ = ["head_names", "name_span", "named_plugins", "project_plugins", "with_head_plugins"]
-
 
 def project_plugins(path: str, data: bytes) -> list[str]:
     """The plug-ins that a file with these contents names, those at paths relative to the working folder.

@@ -16,16 +16,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
 
-__all__ = [
-    "PluginSources",
-    "folder_of",
-    "module_files",
-    "source_paths",
-    "sources_fingerprint",
-    "sources_of",
-    "static_sources",
-]
-
 
 class PluginSources(NamedTuple):
     """The files of a plug-in, and the folders in which a new file would be one of it; absolute paths, sorted."""

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from opwright.plugins.plugin import Plugin
 
-__all__ = ["ensure_active"]
-
 
 def ensure_active(plugins: Iterable[Plugin]) -> None:
     """Make these plug-ins the active ones. Raises FaultsFound with all faults of what they add."""

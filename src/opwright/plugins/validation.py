@@ -21,8 +21,6 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["check_plugin", "definition_span"]
-
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 #: A part that is empty, `.` or `..`, the folder of Opwright's state, and what is a separator or a drive somewhere.

@@ -15,18 +15,6 @@ from opwright.source.diagnostic import shorten
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "Address",
-    "BadAddressError",
-    "TrustedHost",
-    "WheelPlace",
-    "is_secure",
-    "is_trusted",
-    "parse_address",
-    "parse_place",
-    "parse_trusted_host",
-]
-
 _LONGEST: Final = 4_000
 _HOST: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 # What an address may contain besides letters, digits and `_.-~`; all else is percent-encoded.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from opwright.release.store import Store
 
-__all__ = ["AotFolder"]
-
 
 class AotFolder:
     """A store like another one, but with the declarations in a folder, or none if the folder's name is empty."""

@@ -9,8 +9,6 @@ from opwright.release.version import OLDEST, Mark, Version, parse_version
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Behaviour", "Change", "from_release", "shards", "until_release"]
-
 BehaviourValue = TypeVar("BehaviourValue", bound=int)
 
 

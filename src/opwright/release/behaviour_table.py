@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from opwright.release.tables import ShimTables
     from opwright.release.tree_facts import TreeFacts
 
-__all__ = ["COMPLEX_GRADIENTS", "BehaviourTable", "series_followed"]
-
 #: The constants of PyTorch's generator that list the operators whose derivatives hold for complex tensors.
 COMPLEX_GRADIENTS: Final = ("GRADIENT_IMPLEMENTED_FOR_COMPLEX", "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX")
 

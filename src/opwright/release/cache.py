@@ -20,8 +20,6 @@ from opwright.release.user_cache import cache_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CachedRelease", "cached_versions", "load_cached", "write_cached"]
-
 _FORMAT = 4
 _MANIFEST = "manifest.json"
 

@@ -39,21 +39,6 @@ if TYPE_CHECKING:
     from opwright.release.transport import Page, Transport
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = [
-    "ACCEPTED",
-    "PYTORCH",
-    "PageLinks",
-    "RefusedLink",
-    "WheelLink",
-    "find_wheel",
-    "links_of_file",
-    "links_of_folder",
-    "links_of_page",
-    "page_name",
-    "wheel_links",
-]
-
-
 _JSON: Final = "application/vnd.pypi.simple.v1+json"
 #: The Accept header of a request for a page.
 ACCEPTED: Final = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"

@@ -14,8 +14,6 @@ from opwright.source.diagnostic import Fault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["from_files", "from_installed", "from_source_path", "installed_generator"]
-
 
 class FilesStore(FolderStore):
     """Inputs in two folders, except those with a path of their own: `files` maps names to paths."""

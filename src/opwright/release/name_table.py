@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from opwright.release.rules import Rules
 
-__all__ = ["NameForm", "NameMap", "NameTable", "Names"]
-
 Content = TypeVar("Content")
 
 NameForm: TypeAlias = Literal[

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from opwright.release.store import InputPaths, Store
 
-__all__ = ["RecordedInputs", "narrow_text", "with_texts"]
-
 
 def with_texts(inputs: Inputs, texts: Mapping[str, SourceFile], *, hidden: frozenset[str] = frozenset()) -> Inputs:
     """The inputs with these texts, by the names of inputs, and without those that are hidden: reading one raises Fault.

@@ -19,9 +19,6 @@ from opwright.source.diagnostic import Fault, shorten
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
-__all__ = ["IndexSettings", "load_index_settings"]
-
 _DEFAULT_INDEX = "https://pypi.org/simple"
 _DEFAULT_TIMEOUT = 15.0
 _LONGEST_TIMEOUT = 86_400.0

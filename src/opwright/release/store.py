@@ -18,28 +18,6 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "AUTOGRAD",
-    "DOCSTRING_MODULES",
-    "FORMULA_HELPERS",
-    "GENERATOR",
-    "MEMBERS",
-    "MEMBER_PREFIXES",
-    "NATIVE_AOT",
-    "PACKAGED",
-    "SHIM_TABLES",
-    "STUB_TEMPLATES",
-    "TREE_VERSION",
-    "FolderStore",
-    "InputPaths",
-    "Store",
-    "aot_names",
-    "is_input_name",
-    "member_of",
-    "name_of",
-    "possible_aot_files",
-]
-
 AUTOGRAD = "autograd/"
 NATIVE_AOT = "native_aot/"
 SHIM_TABLES = "aoti/fallback_ops.py"

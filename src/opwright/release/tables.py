@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
     from opwright.source.span import Span
 
-__all__ = [
-    "HandRegistration",
-    "ShimOperator",
-    "ShimTables",
-    "ShimVersion",
-    "Stub",
-    "complex_gradients",
-    "cpp_global_names",
-    "cpp_macros",
-    "formula_helper_names",
-    "hand_registrations",
-    "kernel_stubs",
-    "operators",
-    "shim_tables",
-]
-
 #: The first release of the stable interface with which shims are guarded.
 _FIRST_GUARDED = "2.10"
 

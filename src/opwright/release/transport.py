@@ -35,17 +35,6 @@ if TYPE_CHECKING:
 
     _Result = TypeVar("_Result")
 
-__all__ = [
-    "InsecureError",
-    "NotFoundError",
-    "Page",
-    "RangesRefusedError",
-    "RemoteBytes",
-    "Transport",
-    "TransportError",
-    "transport_fault",
-]
-
 # Seconds to wait before the second and third attempt.
 _PAUSES = (0.2, 0.8)
 _WORTH_REPEATING: Final = (408, 429, 500, 502, 503, 504)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["facts_of", "rules_of", "with_lists", "with_value"]
-
 
 def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:
     """The rules that inputs follow: those of `release` if given, of a release that is known by its number, or of what

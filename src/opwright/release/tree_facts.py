@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
     from opwright.release.view import Inputs
 
-__all__ = [
-    "LISTS",
-    "TreeFacts",
-    "generator_fields",
-    "generator_key_sets",
-    "generator_keys",
-    "generator_lists",
-    "generator_types",
-    "learn",
-]
-
 #: The constants of the generator that are read from a tree, by the file that has them.
 LISTS: Final = {
     "autograd/gen_variable_type.py": (

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["cache_folder"]
-
 
 def cache_folder() -> str:
     """The folder of Opwright's cache: `OPWRIGHT_CACHE_DIR`, else a folder in the user's cache folder."""

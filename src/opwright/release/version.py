@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = [
-    "NEWEST",
-    "OLDEST",
-    "RELEASES",
-    "Mark",
-    "Release",
-    "Version",
-    "check_supported",
-    "is_between",
-    "is_known_release",
-    "parse_version",
-    "shown_version",
-    "version_of",
-]
-
 
 class Mark(NamedTuple):
     """A file with a text in it; without a text, a file that exists. A `gone` text is one that the file has no more.

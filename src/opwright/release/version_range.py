@@ -9,8 +9,6 @@ from opwright.release.version import RELEASES, Version, parse_version
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["RangeFault", "ReleaseSpan", "VersionRange", "parse_version_range"]
-
 _BOUND: Final = lazy_pattern(r"\s*(>=|<=|==|!=|>|<)\s*(\d+\.\d+(?:\.\d+)?)\s*", re.ASCII)
 _LONGEST: Final = 200
 

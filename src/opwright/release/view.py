@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     AskWhole: TypeAlias = Callable[[str, int | None], bool]
 
-__all__ = ["NATIVE_FUNCTIONS", "THREE_WAYS", "Inputs", "check_has_inputs"]
-
 NATIVE_FUNCTIONS = "native/native_functions.yaml"
 #: The help of faults in finding a release.
 THREE_WAYS = (

@@ -22,9 +22,6 @@ from opwright.source.limits import FILE_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Wheel"]
-
-
 #: The fixed part of the header before a member; a name and extra data follow.
 _HEADER_BYTES = 30
 _LONGEST_FIELD = 0xFFFF

@@ -24,8 +24,6 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["WheelStore", "wheel_inputs"]
-
 
 class WheelStore:
     """Inputs inside a wheel. The first access reads all of them, to read few ranges."""

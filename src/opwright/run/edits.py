@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
-__all__ = ["write_edit"]
-
 
 def write_edit(
     files: Sequence[ComparedFile],

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from opwright.incremental.previous_build import PreviousBuild
     from opwright.source.diagnostic import Diagnostic
 
-__all__ = ["Engine", "Report", "Summary", "Task"]
-
 Note = TypeVar("Note")
 
 Task: TypeAlias = "Callable[[], EmitterFiles]"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["load_executorch_job"]
-
 
 def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     """The job of a run for ExecuTorch; its catalog has the operators that are selected."""

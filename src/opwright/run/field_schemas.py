@@ -12,8 +12,6 @@ from opwright.plugins.active import ACTIVE
 from opwright.plugins.plugin import Plugin
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["FieldSchema", "field_order", "fields_at", "values_at"]
-
 _ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
 
 

@@ -21,8 +21,6 @@ from opwright.source.diagnostic import Fault
 from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
 
-__all__ = ["expand_folders", "kind_of", "owners_of", "tree_around"]
-
 _TOP_LEVEL: Final = re.compile(r"(?m)^[\"']?(\w+)[\"']?[ \t]*:")
 #: What only library files have, a list of entries with schemas: the operators of a selection are a mapping.
 _OPERATOR_LIST: Final = re.compile(r"(?m)^[\"']?operators[\"']?[ \t]*:(?:\s|#.*)*-[ \t]")

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from opwright.incremental.previous_build import EmitterState, PreviousBuild
     from opwright.source.items import ChosenItems
 
-__all__ = ["Generation", "Outcome", "import_modules", "template_path"]
-
 
 def template_path(name: str) -> str:
     """The input that is the template of a name: ATen's by its file name, others with their folder.

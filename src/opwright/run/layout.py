@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from opwright.dialects.dialect import Dialect
     from opwright.source.text import SourceFile
 
-__all__ = ["canonical_text", "check_layout"]
-
 #: The dialects that have a canonical layout. PyTorch's own list of operators is its developers' to lay out.
 _LAID_OUT: Final = (LIBRARY, BACKEND, DERIVATIVES)
 _SCHEMAS: Final = ("func", "name")

@@ -58,19 +58,6 @@ if TYPE_CHECKING:
     from opwright.run.request import Request
     from opwright.source.items import ChosenItems
 
-__all__ = [
-    "check_job",
-    "check_release",
-    "ignored_keys",
-    "launcher",
-    "load",
-    "load_backends",
-    "load_job",
-    "load_late_dialects",
-    "own_stub_paths",
-    "with_libraries",
-]
-
 Loaded = TypeVar("Loaded")
 
 

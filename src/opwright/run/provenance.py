@@ -35,20 +35,6 @@ if TYPE_CHECKING:
     from opwright.incremental.previous_build import EmitterState
     from opwright.run.generation import Generation, Outcome
 
-__all__ = [
-    "NOBODY",
-    "FileOrigin",
-    "FileSlotOwners",
-    "LineOrigin",
-    "Owners",
-    "all_functions_of_unit",
-    "functions_of_unit",
-    "lines_alone",
-    "origins",
-    "unit_owners",
-]
-
-
 Owners: TypeAlias = tuple[object, ...]
 """The overloads, or the tag, that a line was made for; several if it was made for all of them together."""
 

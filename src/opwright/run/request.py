@@ -18,8 +18,6 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
 
-__all__ = ["ExecutorchFiles", "OutputShard", "OutputsAmong", "OutputsInFolder", "Request", "run_plugins"]
-
 
 def run_plugins() -> RunPlugins[Plugin]:
     """What answers for the plug-ins of runs: their room, which a core lacks."""

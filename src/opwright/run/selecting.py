@@ -23,8 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.selective.graph import Graph
 
-__all__ = ["SelectRequest", "SelectionOutcome", "select_operators"]
-
 
 class SelectRequest(NamedTuple):
     """What a selection is made from.

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     WriteExtras = Callable[[Outcome, Journal | None], Mapping[str, Status]]
 
-__all__ = ["Session", "generate", "headers_to_compare", "run_facts", "shim_headers", "without_color"]
-
 
 def generate(
     request: Request, out: str, *, jobs: int | None = None, prune: bool = True, sink: Diagnostics | None = None

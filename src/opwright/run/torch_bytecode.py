@@ -12,8 +12,6 @@ from opwright.source.codes import BYTECODE_NO_TORCH
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 
-__all__ = ["bytecode_of_torch", "torch_files"]
-
 _ORIGIN: Final = "<bytecode of the installed PyTorch>"
 
 #: Prints the bytecode file of the PyTorch that a Python imports. Constants that JSON lacks become mappings.

@@ -11,20 +11,6 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "BASE_TYPE_ROWS",
-    "LEARNED_TYPES",
-    "BaseTypeRow",
-    "CShimForm",
-    "DefaultKind",
-    "InterpreterForm",
-    "PythonForm",
-    "forms_of",
-    "learn_type",
-    "names_where",
-    "row_help",
-]
-
 TypeForm = TypeVar("TypeForm")
 
 

@@ -8,8 +8,6 @@ from typing import Final
 from opwright.schema.types import BASE_TYPES
 from opwright.source.diagnostic import Suggestion, did_you_mean
 
-__all__ = ["unknown_type"]
-
 #: A name with its namespaces, and the type in angle or square brackets, which may have brackets itself.
 _TYPE: Final = re.compile(
     r"(?:[A-Za-z_]\w*(?:::|\.))*([A-Za-z_]\w*)(?:\s*([<\[])((?:[^<>\[\]]|<[^<>]*>|\[[^\[\]]*\])+)[>\]])?"

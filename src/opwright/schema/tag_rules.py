@@ -12,8 +12,6 @@ from typing import Final
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import TENSOR
 
-__all__ = ["TAG_RULES", "fits_inplace", "fits_out"]
-
 
 def fits_inplace(schema: FunctionSchema) -> bool:
     """Whether an operator writes to its first argument, a tensor, and to no other, and returns it alone.

@@ -31,8 +31,6 @@ from opwright.schema.types import (
 )
 from opwright.source import codes
 
-__all__ = ["read_type"]
-
 # One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
 _PLAIN: Final = r"[^,()\[\]\"']"
 _QUOTED: Final = r"\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"

@@ -13,18 +13,6 @@ if TYPE_CHECKING:
 
     from opwright.selective.files import Files
 
-__all__ = [
-    "DEFAULT_KEY",
-    "combined_header",
-    "kernel_count",
-    "kernel_count_header",
-    "kernel_key_of_dtype",
-    "prim_op_macro",
-    "prim_ops_header",
-    "prim_ops_in",
-    "variants_header",
-]
-
 #: The key of a kernel for all dtypes.
 DEFAULT_KEY: Final = "default"
 

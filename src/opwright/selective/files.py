@@ -52,9 +52,6 @@ if TYPE_CHECKING:
             ...
 
 
-__all__ = ["QuickFiles"]
-
-
 class QuickFiles:
     """Files of the simple kind. Every method raises NotPlain where there is more to do."""
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     Graph: TypeAlias = "Mapping[str, set[str]]"
     """The operators that each operator may call, by names without overloads."""
 
-__all__ = ["ALWAYS", "FOR_TRAINING", "base_name", "closure", "graph_of"]
-
 #: The node of a graph whose operators every build needs.
 ALWAYS: Final = "__BASE__"
 #: The node whose operators C++ code may call; training needs them.

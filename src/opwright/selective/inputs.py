@@ -21,8 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.selective.graph import Graph
 
-__all__ = ["COMMAND_LINE", "SelectionInput", "close", "read_input", "selection_of_roots"]
-
 #: The source of operators that the command line names.
 COMMAND_LINE: Final = "the command line"
 

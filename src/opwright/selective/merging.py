@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from opwright.selective.files import Files
 
-__all__ = ["check_overlaps", "check_overloads", "listed_paths", "resolved_source", "union_of", "with_source"]
-
 
 def listed_paths(argument: str, files: Files, *, in_folders: bool) -> list[str]:
     """The selection files that an argument names: the file itself, or those that the file after an `@` lists.

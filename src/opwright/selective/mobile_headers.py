@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from opwright.model.selection import Selection
 
-__all__ = ["mobile_header", "model_registration", "root_header"]
-
 _HEAD: Final = """\
 #pragma once
 /**

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Model: TypeAlias = "Mapping[str, Any]"
     """An entry of a file of models, in the shape `MODELS`."""
 
-__all__ = ["ModelRequest", "check_models", "chosen_models", "model_selection", "provenance"]
-
 
 class ModelRequest(NamedTuple):
     """What is asked of a model: its name, versions and assets (None: all), and root operators of its own.

@@ -21,8 +21,6 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["PlacedFiles"]
-
 
 class PlacedFiles:
     """Input files with the places of their names. Mistakes go to the sink."""

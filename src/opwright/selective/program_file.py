@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from opwright.selective.files import Files
 
-__all__ = ["IDENTIFIER", "operators_of"]
-
 #: The bytes from the fifth on in each model file.
 IDENTIFIER: Final = b"ET12"
 

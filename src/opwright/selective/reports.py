@@ -12,16 +12,6 @@ from opwright.selective.graph import ALWAYS, FOR_TRAINING, base_name
 from opwright.selective.inputs import SelectionInput
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "KeptOperator",
-    "SelectionReport",
-    "render_explanation",
-    "render_json",
-    "render_text",
-    "selection_report",
-    "selector_of",
-]
-
 _Row: TypeAlias = tuple[str, str, str, str]
 
 _FORMAT = 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from opwright.schema.parser import read_schema
 
-__all__ = ["schema_name"]
-
 
 def schema_name(schema: str) -> str:
     """The qualified name of the operator with a schema; without a namespace it is one of `aten`.

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
-__all__ = ["FLAG", "GRAPH", "MODELS", "NAMES", "SCALAR", "TEXT", "Shape", "fits"]
-
 
 class Shape(NamedTuple):
     """What a value is: of a `kind`, with items of a shape (`list`, `mapping`), or with fields (`record`).

@@ -9,9 +9,6 @@ from typing import TypeAlias, overload
 
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
-__all__ = ["NodeValue", "node_at", "part_of", "texts_of", "with_entries", "without_entries"]
-
-
 NodeValue: TypeAlias = "Node | str | bool | int | Row[NodeValue] | Table[str, NodeValue] | None"
 """What a node is built from: a plain value, or a node that stays as it is."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Final, NoReturn
 
-__all__ = ["Child", "Parent", "python_program", "usable_processes"]
-
 _SECONDS_TO_CLEAN: Final = 0.5
 """How many seconds a child may clean up after its parent has ended."""
 

@@ -14,16 +14,6 @@ from typing import Final
 from opwright.source import codes
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "Code",
-    "add_plugin_code",
-    "all_codes",
-    "code_names",
-    "find_code",
-    "is_plugin_code",
-    "remove_plugin_code",
-]
-
 _FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "diagnostics")
 #: Codes of plug-ins have a prefix of their own.
 _PLUGIN_CODE_FORM: Final = re.compile(r"[A-Z]{2,}[0-9]{4}")

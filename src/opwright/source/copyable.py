@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-__all__ = ["Copyable", "Frozen"]
-
 
 class Copyable:
     """A base class of objects that keep what their constructor takes, each argument as the attribute of its name.

@@ -15,20 +15,6 @@ from opwright.source import limits
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = [
-    "Diagnostic",
-    "Diagnostics",
-    "Edit",
-    "Fault",
-    "FaultsFound",
-    "Label",
-    "Severity",
-    "Suggestion",
-    "did_you_mean",
-    "first_shown",
-    "shorten",
-]
-
 
 class Severity(enum.Enum):
     """How grave a diagnostic is: an error stops the run at the next gate, a warning and a note do not."""

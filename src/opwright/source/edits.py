@@ -13,20 +13,6 @@ from opwright.source.diagnostic import Diagnostic, Edit
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 
-__all__ = [
-    "Edits",
-    "added_field",
-    "apply_edits",
-    "children",
-    "deleted_field",
-    "deleted_item",
-    "edits_of_file",
-    "find_path",
-    "line_edits",
-    "quotation",
-    "replacement",
-]
-
 
 def edits_of_file(diagnostics: Iterable[Diagnostic], path: str) -> tuple[list[Edit], int]:
     """The edits of one file that can be applied together, in order, and the number of diagnostics that they fix.

@@ -10,16 +10,6 @@ from opwright.source.codes import KEY_REPEATED, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, shorten
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
-__all__ = [
-    "check_unique_keys",
-    "expect_boolean",
-    "expect_integer",
-    "expect_mapping",
-    "expect_sequence",
-    "expect_string",
-    "expect_strings",
-]
-
 
 def expect_mapping(node: Node, what: str, sink: Diagnostics) -> Mapping | None:
     """The node, if it is a mapping.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     ItemText: TypeAlias = "tuple[int, str]"
     """The offset of an item after its dash, and its text from there to the line of the next item."""
 
-__all__ = ["ChosenItems", "read_items", "runs_of", "split_items"]
-
 _DASH = "\n- "
 
 _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")

@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["import_when_asked"]
-
 
 def import_when_asked(package: str, modules: Collection[str]) -> Callable[[str], ModuleType]:
     """The `__getattr__` of a package with these public modules.

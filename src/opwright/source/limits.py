@@ -8,22 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "CPP_CHARACTERS",
-    "CPP_DEPTH",
-    "CPP_WORK",
-    "DEPTH",
-    "DUMP_BYTES",
-    "ERRORS",
-    "FILE_BYTES",
-    "NAMES",
-    "REMARKS",
-    "SCALAR_CHARACTERS",
-    "SHOWN",
-    "SOURCE_REGISTRATIONS",
-    "YAML_EVENTS",
-]
-
 #: Bytes of an input file. PyTorch's largest has 0.7 million.
 FILE_BYTES: Final = 16_000_000
 

@@ -22,17 +22,6 @@ from opwright.source.span import SourceText, Span, without_place
 if TYPE_CHECKING:
     from re import Pattern
 
-__all__ = [
-    "Mapping",
-    "Node",
-    "Scalar",
-    "Sequence",
-    "did_you_mean_key",
-    "scalar_kind",
-    "text_of",
-]
-
-
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 _KIND_NAMES: Final = {
     "str": "a string",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["read_number"]
-
 _DIGITS = 18
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Line: TypeAlias = "tuple[int, str]"
     """The indentation of a line, and its text without the blanks around it."""
 
-__all__ = ["NotPlain", "is_plain_text", "read_plain", "read_plain_file"]
-
 _WORDS: Final = {"true": True, "false": False, "True": True, "False": False, "null": None, "~": None}
 _RESERVED: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off"))
 _LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/")

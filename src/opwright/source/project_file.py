@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from typing import Final
 
-__all__ = ["PROJECT_FILE", "files_below", "find_project_file", "folders_above", "load_toml"]
-
 PROJECT_FILE: Final = "pyproject.toml"
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     _Class = TypeVar("_Class", bound="type[object]")
 
-__all__ = ["attributes", "left_out", "not_fingerprinted", "record_fields"]
-
 
 def not_fingerprinted(**reasons: str) -> Callable[[_Class], _Class]:
     """Declare that no fingerprint covers some fields of a class, each with the reason why no output needs it.

@@ -9,8 +9,6 @@ from opwright.source.diagnostic import Diagnostic, Label, Severity, first_shown
 from opwright.source.snippet import PRIMARY, SECONDARY, Row, printable, readable, snippet_rows
 from opwright.source.span import SourceText
 
-__all__ = ["render_report", "render_short", "render_terminal"]
-
 _RESET: Final = "\x1b[0m"
 _BOLD: Final = "\x1b[1m"
 _BLUE: Final = "\x1b[1;34m"

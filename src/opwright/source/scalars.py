@@ -13,8 +13,6 @@ from typing import Final
 
 from yaml.scanner import Scanner
 
-__all__ = ["raw_offsets"]
-
 _BREAKS: Final = "\r\n\x85\u2028\u2029"
 # A node's anchor and tag precede its content, in either order.
 _PROPERTIES = re.compile(r"(?:[&!][^\s]*(?:[ \t\r\n\x85\u2028\u2029]|#[^\r\n]*)+)*")

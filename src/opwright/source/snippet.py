@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from opwright.source.diagnostic import Label
 from opwright.source.span import SourceText
 
-__all__ = ["PRIMARY", "SECONDARY", "Row", "printable", "readable", "snippet_rows"]
-
 PRIMARY: Final = "primary"
 SECONDARY: Final = "secondary"
 

@@ -18,8 +18,6 @@ from opwright.source.record_fields import not_fingerprinted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["SourceText", "Span", "without_place"]
-
 # An editor counts lines by these three breaks; the other characters that Python's `splitlines` breaks at do not
 # move an editor's line counter, and neither may they move ours.
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")

@@ -9,8 +9,6 @@ from typing import Final
 
 from opwright.source import limits
 
-__all__ = ["nearest_name"]
-
 _LONGEST_WORD: Final = 200
 #: What divides the parts of a name.
 _PART: Final = re.compile("[-_.]")

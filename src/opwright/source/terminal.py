@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["print_rendered", "say", "say_rendered", "tell", "visible"]
-
 
 def visible(text: str) -> str:
     """A text with its line breaks, and with other characters that control a terminal made visible.

@@ -28,8 +28,6 @@ from opwright.source.diagnostic import Fault, Label
 from opwright.source.patterns import lazy_pattern
 from opwright.source.span import SourceText, Span
 
-__all__ = ["conflict_fault", "encoding_fault", "syntax_fault"]
-
 
 class _Complaint:
     """The parser's message in lower case, and the two positions in it."""

@@ -24,8 +24,6 @@ from opwright.source.nodes import Sequence as Items
 from opwright.source.span import SourceText
 from opwright.source.yaml import load_yaml
 
-__all__ = ["LINE_LENGTH", "FieldOrder", "IsSchema", "laid_out"]
-
 #: The keys of the mapping at a path of keys, as written -> those that have a place, in their order.
 FieldOrder: TypeAlias = Callable[[tuple[str, ...], Sequence[str]], Sequence[str]]
 #: Whether the value at a path of keys is a schema.

@@ -7,8 +7,6 @@ from typing import Final
 
 from opwright.source.nodes import scalar_kind
 
-__all__ = ["comment", "flow_scalar", "quoted_scalar", "scalar"]
-
 #: The text of a plain scalar: neither its beginning nor its end nor a part of it has a meaning in YAML.
 _PLAIN: Final = re.compile(r"(?!.*(?:: |:$| #| $))[A-Za-z0-9_(/.][ -~]*")
 #: A name, which is plain inside brackets too.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Final
 
-__all__ = ["write_entries", "write_mapping"]
-
 _LONGEST_KEY: Final = 100
 _WIDTH: Final = 80
 _WORDS: Final = {True: "true", False: "false", None: "null"}

@@ -9,8 +9,6 @@ from typing import Final
 from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
 
-__all__ = ["hash_comment", "meson_string", "ninja_path", "ninja_value", "starlark_string"]
-
 _CONTROLS: Final = {chr(code): f"\\x{code:02x}" for code in (*range(32), 127)}
 _MESON_ESCAPES: Final = str.maketrans({"\\": "\\\\", "'": "\\'", **_CONTROLS})
 

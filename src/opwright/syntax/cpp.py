@@ -10,8 +10,6 @@ from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["guard", "include_line", "is_header", "joined_conditions", "quoted_include_line", "string_literal"]
-
 #: Characters that need an escape in a C++ literal.
 _ESCAPES: Final = {
     "\\": "\\\\",

@@ -12,18 +12,6 @@ from opwright.source.patterns import lazy_pattern
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
-__all__ = [
-    "CppFunction",
-    "Statement",
-    "divide_template",
-    "function_of",
-    "inferred_schema",
-    "parameters_of",
-    "plain_cpp_type",
-    "statements",
-]
-
-
 _PLAIN: Final = {
     "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool", "string": "str", "string_view": "str",
     "Scalar": "Scalar", "SymInt": "SymInt", "Device": "Device", "Generator": "Generator", "IntArrayRef": "int[]",

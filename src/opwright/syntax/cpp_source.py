@@ -15,8 +15,6 @@ from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, cpp_tokens, macro_of, text_of
 
-__all__ = ["CppSource", "included_headers", "parse_cpp", "read_cpp", "registering_macros", "with_registrations"]
-
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: What a macro stands for that registers something, or opens a block that does.

@@ -17,18 +17,6 @@ from opwright.source.limits import CPP_CHARACTERS, CPP_DEPTH, CPP_WORK
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText
 
-__all__ = [
-    "CppBudget",
-    "Macro",
-    "MacroExpander",
-    "Token",
-    "arguments",
-    "closing_index",
-    "cpp_tokens",
-    "macro_of",
-    "text_of",
-]
-
 _PIECES: Final = r"""(?P<blank>\s*\n|\s+|\\\n|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
     |(?P<raw>(?:u8|[LuU])?R"(?P<fence>[^()\s\\]{0,16})\(.*?(?:\)(?P=fence)"|(?P<open>\Z)))
     |(?P<text>(?:u8|[LuU])?"(?:\\.|[^"\\\n])*"?)

@@ -8,8 +8,6 @@ from typing import Final
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp_tokens import Token, cpp_tokens
 
-__all__ = ["CppType", "are_different", "read_type"]
-
 #: The fundamental types, by their words in the order of the alphabet, each with a name for those that may be the same.
 _FUNDAMENTAL: Final = {
     "bool": "bool", "char": "char", "double": "double", "float": "float", "void": "void",

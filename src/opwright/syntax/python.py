@@ -6,8 +6,6 @@ import json
 import keyword
 from typing import Final
 
-__all__ = ["docstring_text", "string_literal", "variable_name"]
-
 #: Removes the characters that lay out the lines of a docstring.
 _LAYOUT: Final = str.maketrans("", "", "\n\t")
 

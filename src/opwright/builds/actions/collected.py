@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
-__all__ = ["PartFiles", "collect_parts", "path_below", "torch_root"]
-
 #: The inputs by which Opwright recognises a folder of inputs, whether a run reads them or not.
 _MARKS: Final = (NATIVE_FUNCTIONS, "autograd/derivatives.yaml")
 

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
 
     from opwright.files.plan import Plan
 
-__all__ = [
-    "PACKAGES",
-    "Action",
-    "Description",
-    "Word",
-    "WordPlace",
-    "check_declared",
-    "folders_of",
-    "outputs_digest",
-]
-
 #: The Python packages that hermetic runs import, besides the standard library. `_yaml` is a part of PyYAML; formulas of
 #: derivatives are parsed by Tree-sitter.
 PACKAGES: Final = ("opwright", "yaml", "_yaml", "tree_sitter", "tree_sitter_cpp")

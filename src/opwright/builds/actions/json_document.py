@@ -11,9 +11,6 @@ from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema,
 if TYPE_CHECKING:
     from opwright.builds.actions.description import Action, Description, Word
 
-__all__ = ["FORMAT", "json_schema", "json_text"]
-
-
 #: The version of the form of descriptions.
 FORMAT: Final = 1
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from opwright.builds.actions.description import Action, Description, Word
 
-__all__ = ["meson_files"]
-
 
 def meson_files(description: Description, to_source: str) -> dict[str, str]:
     """The text of each `meson.build`, by its path below the folder of the description.

@@ -11,8 +11,6 @@ from opwright.syntax.build_files import hash_comment, ninja_path, ninja_value
 if TYPE_CHECKING:
     from opwright.builds.actions.description import Description, Word
 
-__all__ = ["ninja_text"]
-
 
 def ninja_text(description: Description) -> str:
     """Rules and edges of Ninja. The file that includes them sets `opwright`, `opwright_out` and `opwright_torch`.

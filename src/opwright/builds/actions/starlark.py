@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from opwright.builds.actions.description import Description, Word
 
-__all__ = ["bazel_text", "buck_text"]
-
 
 def bazel_text(description: Description) -> str:
     """A `.bzl` file whose `ACTIONS` are an argument of the macros `opwright_generate` and `opwright_library`."""

@@ -25,8 +25,6 @@ from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["HintedParameter", "Hints"]
-
 #: Base type -> its annotation as an argument. That of `Scalar` depends on the release.
 _ARGUMENTS: Final = forms_of(lambda row: None if row.python is None else row.python.hint or None)
 

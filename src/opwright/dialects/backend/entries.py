@@ -36,8 +36,6 @@ from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck
 
-__all__ = ["EntryNode", "check_entry", "is_differentiated_inside", "load_entries", "refused_entry", "split_entry"]
-
 #: The options of earlier proposals, with what they are called now.
 _RENAMED: Final = {"ext_structured_meta": "define_meta"}
 _RELEASE_NAMES: Final = tuple([field.name for field in RELEASE_FIELDS])

@@ -26,19 +26,6 @@ from opwright.model.dispatch_key import KEYS
 from opwright.model.external_backend import FamilyKernel, Implementation
 from opwright.model.native_function import Kernel
 
-__all__ = [
-    "DEVICES",
-    "PYTORCH_KERNELS",
-    "SHARED",
-    "BackendEntryBuilder",
-    "OptionReader",
-    "SectionContext",
-    "inherited_kernel",
-    "kernel_of",
-    "pattern_name",
-    "shared_kernel",
-]
-
 
 class SectionContext(NamedTuple):
     """What all entries of a section share.

@@ -16,8 +16,6 @@ from opwright.source.expect import expect_boolean
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar, Sequence
 
-__all__ = ["ENTRY_FIELDS", "FUNC", "LASTING_FIELDS", "READERS"]
-
 #: The option with a schema.
 FUNC: Final = "func"
 

@@ -10,8 +10,6 @@ from opwright.dialects.backend.values import VERSION_FIELDS
 from opwright.dialects.field import TEXT, Field, list_of_schema, mapping_schema
 from opwright.dialects.library.fields import json_schema as library_schema
 
-__all__ = ["json_schema"]
-
 
 def json_schema() -> dict[str, object]:
     """The schema: a mapping with the fields of a head, among them the sections with their entries.

@@ -21,8 +21,6 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
 from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["load_foreign_operators"]
-
 
 def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str, NativeFunction | None]:
     """The operators whose entries have a schema, by name with namespace; None for schemas with faults.

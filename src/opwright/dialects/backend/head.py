@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 from opwright.dialects.dialect import BackendReader
 
-__all__ = ["OWN_HELP", "is_own_dialect", "read_head", "read_vendor_file"]
-
 #: The help for what PyTorch's generator does not know.
 OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
 _PLUGIN_HELP = "for a vendor's own form, name a plug-in with `--plugin`; `opwright explain E1301` shows one"

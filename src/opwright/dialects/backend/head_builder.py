@@ -16,8 +16,6 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
-__all__ = ["HeadBuilder", "HeadReader"]
-
 
 class HeadBuilder:
     """The values of a head's fields.

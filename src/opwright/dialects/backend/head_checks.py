@@ -20,19 +20,6 @@ from opwright.source.diagnostic import Diagnostics, Label, did_you_mean, shorten
 from opwright.source.nodes import Scalar
 from opwright.source.patterns import lazy_pattern
 
-__all__ = [
-    "check_derived_overloads",
-    "check_empty",
-    "check_groups",
-    "check_hooks",
-    "check_kernels",
-    "check_manual",
-    "check_names",
-    "check_structured_kernels",
-    "check_symint",
-    "check_unwritten",
-]
-
 #: Texts that PyTorch's generator accepts as names, and that are no other code. C++ can have some of them, or none.
 _NAME_LIKE: Final = lazy_pattern(r"\w*(?:::\w*)*")
 #: The most levels of `cpp_namespace` that PyTorch's generator accepts.

@@ -42,16 +42,6 @@ from opwright.source.expect import (
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 
-__all__ = [
-    "ALLOCATION_FIELDS",
-    "FALLBACK_FIELDS",
-    "GUARD_FIELDS",
-    "HEAD_FIELDS",
-    "OPERATOR_FIELDS",
-    "OWN_FIELDS",
-    "READERS",
-]
-
 _ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/backend_entry"})
 _NAMES: Final[JsonSchema] = list_of_schema(TEXT)
 _FALLBACKS: Final = {"cpu": Fallback.cpu, "error": Fallback.none}

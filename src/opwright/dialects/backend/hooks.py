@@ -15,8 +15,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["HOOK_FIELDS", "WHERE_FIELDS", "HookFilter", "HookNode", "read_hooks"]
-
 #: What a call gets from the wrapper; a call around the kernel also gets, unasked, what calls it.
 _PASSED: Final = tuple([name for name in HOOK_VALUES if name != "call"])
 KINDS: Final = {kind.name: kind for kind in Implementation if kind is not Implementation.refused}

@@ -12,8 +12,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node
 from opwright.source.span import Span
 
-__all__ = ["INHERITED_FIELDS", "SOURCES", "InheritedKernels", "read_inherited"]
-
 #: Where kernels are inherited from, with help.
 SOURCES: Final = {
     "CPU": "PyTorch's kernel for the CPU.",

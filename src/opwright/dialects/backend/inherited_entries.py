@@ -10,8 +10,6 @@ from opwright.model.external_backend import BackendEntry, EntryOptions, Implemen
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source import codes
 
-__all__ = ["inherited_entries"]
-
 _STRUCTURED = (Implementation.structured, Implementation.stub)
 
 

@@ -17,17 +17,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
 from opwright.source.patterns import lazy_pattern
 
-__all__ = [
-    "FAMILY_FIELDS",
-    "PLACEHOLDERS",
-    "KernelFamily",
-    "kernel_name",
-    "read_convention",
-    "read_families",
-    "read_pattern",
-]
-
-
 FAMILY_FIELDS: Final = (
     Field("namespace", "text", TEXT, "The C++ namespace whose functions are the kernels."),
     Field("class", "text", TEXT, "The class whose static members are the kernels; either this or `namespace`."),

@@ -35,8 +35,6 @@ from opwright.source.nodes import Node
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["load"]
-
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExternalBackend, ...]:
     """The backends of the files, in their order. Faults go to the sink of the context."""

@@ -12,8 +12,6 @@ from opwright.source import codes
 from opwright.source.diagnostic import Suggestion, did_you_mean
 from opwright.source.nodes import Scalar
 
-__all__ = ["OperatorIndex"]
-
 
 class OperatorIndex:
     """Finds the operators of a backend file by name.

@@ -10,8 +10,6 @@ from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = ["DENSE", "SECTIONS", "SectionKind", "section_key"]
-
 
 class SectionKind(NamedTuple):
     """A kind of sections.

@@ -14,8 +14,6 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["has_operators", "read_as_generator"]
-
 _MERGE: Final = lazy_pattern(r"(?m)^[ \t-]*(<<)[ \t]*:")
 
 

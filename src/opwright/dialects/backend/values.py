@@ -18,20 +18,6 @@ from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
 
-__all__ = [
-    "RELEASE_FIELDS",
-    "VERSION_FIELDS",
-    "Releases",
-    "check_overlaps",
-    "read_code",
-    "read_fields",
-    "read_header",
-    "read_identifier",
-    "read_qualified_name",
-    "read_text",
-    "read_word",
-]
-
 
 def read_word(node: Node, what: str, words: Iterable[str], sink: Diagnostics) -> str:
     """A text that is one of some words; empty, with a diagnostic, for others."""

@@ -9,17 +9,6 @@ from typing import Final
 from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
 from opwright.model.derivatives import DEFAULT_KEY
 
-__all__ = [
-    "DERIVATIVE_FIELDS",
-    "DIFFERENTIABILITY",
-    "DISPATCH",
-    "NAME",
-    "called_names",
-    "json_schema",
-    "keyed_operators",
-    "operator_of",
-]
-
 NAME: Final = "name"
 DISPATCH: Final = "dispatch"
 DIFFERENTIABILITY: Final = "output_differentiability"

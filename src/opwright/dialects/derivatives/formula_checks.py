@@ -365,6 +365,3 @@ def _error_range(root: Node, source: bytes) -> tuple[int, int]:
                 continue
             return min(start, max(end - 1, 0)), min(max(stop, start + 1), end)
     return 0, end
-
-
-__all__ = ["FormulaChecker", "FormulaScope", "argument_counts", "bracket_fault"]

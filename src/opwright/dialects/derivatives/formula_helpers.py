@@ -13,8 +13,6 @@ from opwright.source.patterns import lazy_pattern
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["FormulaHelpers", "HelperDeclaration", "declared_helpers", "helpers_of"]
-
 #: Comments and preprocessor directives.
 _NO_CODE: Final = lazy_pattern(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
 _BRACE: Final = lazy_pattern(r"[{}]")

@@ -19,20 +19,6 @@ from opwright.source.patterns import lazy_pattern
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-__all__ = [
-    "LAMBDA",
-    "LEAD",
-    "QUOTED",
-    "QUOTED_OR_BRACKET",
-    "formula_parser",
-    "is_plain_expression",
-    "range_of",
-    "source_of",
-    "text_of",
-    "walk",
-]
-
-
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"|(?<!\w)\'(?:[^\'\\]|\\.)+\'|/\*.*?\*/|//[^\n]*'
 #: Strings, characters and comments, whose text is not part of the expression.
 QUOTED: Final = lazy_pattern(_QUOTED, re.DOTALL)

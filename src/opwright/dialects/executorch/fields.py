@@ -10,9 +10,6 @@ from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_sch
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS as NATIVE_FIELDS
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["DTYPES", "ENTRY_FIELDS", "KERNEL_FIELDS", "TensorSpec", "json_schema", "kernel_keys", "tensor_key"]
-
-
 #: Name of a dtype -> its number in keys.
 DTYPES: Final = {"Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Float": 6, "Double": 7, "Bool": 11}
 

@@ -22,8 +22,6 @@ from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.nodes import Sequence as SequenceNode
 from opwright.source.span import Span
 
-__all__ = ["DispatchRanks", "dispatched_kernel", "pytorch_kernels", "read_kernels"]
-
 
 class DispatchRanks:
     """The dispatch keys of a file in the order in which they first occur.

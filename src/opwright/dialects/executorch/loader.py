@@ -32,8 +32,6 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["NAMESPACE", "NamedOperator", "NamedOperators", "load", "load_custom", "merge", "qualified_name"]
-
 
 def merge(
     operators: Sequence[ExecutorchOperator],

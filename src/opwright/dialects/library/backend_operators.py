@@ -26,9 +26,6 @@ from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar
 from opwright.source.yaml import load_yaml
 
-__all__ = ["load_own_operators"]
-
-
 #: The fields of the head that are those of a library file.
 _LIBRARY_KEYS: Final = ("includes", *[field.name for field in OWN_OPERATOR_FIELDS])
 

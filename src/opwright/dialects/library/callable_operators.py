@@ -15,19 +15,6 @@ from opwright.schema.parser import parse_schema
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "NONE",
-    "OPTIONS",
-    "CallableOperators",
-    "ChosenOverload",
-    "GivenArgument",
-    "PythonValue",
-    "TypedValue",
-    "choose",
-    "conversion_cost",
-    "plain_type",
-]
-
 #: The types of values in formulas besides those of the schema language: nothing, and the options of a tensor.
 NONE: Final = "None"
 OPTIONS: Final = "options"

@@ -24,8 +24,6 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import expect_strings
 from opwright.source.nodes import Node
 
-__all__ = ["CONTRACTS", "FIELD", "contract_overloads", "read_contracts", "result_schema"]
-
 #: The field of an entry, and the contracts that it may name.
 FIELD: Final = "contracts"
 CONTRACTS: Final = ("functional", "out", "inplace")

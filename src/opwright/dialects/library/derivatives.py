@@ -50,8 +50,6 @@ from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar
 from opwright.source.span import Span
 
-__all__ = ["EXPORTED_HELPERS", "NamedDerivatives", "called_functions", "python_gradients", "with_derivatives"]
-
 #: The functions of `FunctionsManual.h` that a library can call: PyTorch's shared objects export them, or the header of
 #: generated code defines them.
 EXPORTED_HELPERS: Final = frozenset(

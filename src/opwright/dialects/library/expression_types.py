@@ -22,8 +22,6 @@ from opwright.source import codes
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["ExpressionChecker", "argument_expression", "expression_of", "value_type"]
-
 _ARITHMETIC: Final = {
     ast.Add: OutputOperation.add,
     ast.Sub: OutputOperation.subtract,

@@ -18,21 +18,6 @@ from opwright.source.nodes import Node, Scalar, Sequence
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = [
-    "ACCEPTED_KINDS",
-    "FUNCTIONS",
-    "LIKE",
-    "MEMBERS",
-    "ExpressionText",
-    "Function",
-    "FunctionParameter",
-    "ParsedExpression",
-    "TensorMember",
-    "bracketed_text",
-    "joined_entries",
-    "parse_expression",
-]
-
 #: The most characters of an expression, and how deep its parts may nest.
 _LONGEST: Final = 1_000
 _DEEPEST: Final = 40

@@ -23,8 +23,6 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar
 
-__all__ = ["LIBRARY_FIELDS", "READERS", "json_schema"]
-
 
 def _read_doc(node: Node, builder: EntryBuilder) -> None:
     if isinstance(node, Scalar) and node.kind == "str":

@@ -14,19 +14,6 @@ from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import variable_name
 
-__all__ = [
-    "CASTS",
-    "CONSTANTS",
-    "FACTS",
-    "NUMBER_FUNCTIONS",
-    "NUMBER_METHODS",
-    "OPTION_FACTS",
-    "FormulaNames",
-    "ForwardNames",
-    "TensorFact",
-    "differentiable_results",
-]
-
 
 class TensorFact(NamedTuple):
     """Something about a tensor that is kept in its place: the suffix of its name, its expression, and its type."""

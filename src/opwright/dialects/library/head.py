@@ -30,17 +30,6 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
 
-__all__ = [
-    "ABIS",
-    "GLOBAL",
-    "HEAD_FIELDS",
-    "KERNEL_SIGNATURES",
-    "Head",
-    "check_namespace",
-    "check_outermost_namespace",
-    "read_head",
-]
-
 #: The C++ interfaces of PyTorch that a library can use, with their help.
 ABIS: Final = {
     "native": "All of PyTorch's C++ API. A binary is for one release of PyTorch.",

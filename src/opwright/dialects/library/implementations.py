@@ -26,8 +26,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["IMPLEMENTATION_FIELDS", "read_implementations"]
-
 IMPLEMENTATION_FIELDS: Final = (
     Field("kernel", "text", TEXT, "The C++ function."),
     Field("python", "text", TEXT, "The Python function in its place, such as `acme.kernels:softmax`."),

@@ -49,8 +49,6 @@ from opwright.source.nodes import Mapping, Node
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["LibrarySource", "check_entries", "check_operators_are_new", "load", "load_sources"]
-
 
 class LibrarySource(NamedTuple):
     """Entries of a library with the head above them, and the path of the file that they are in."""

@@ -17,15 +17,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.span import Span
 
-__all__ = [
-    "NamespaceEntries",
-    "NamespaceFacts",
-    "entries_by_namespace",
-    "namespace_facts",
-    "oldest_release",
-]
-
-
 #: The first release whose stable C++ API generated code uses.
 _STABLE_SINCE: Final = (2, 10)
 

@@ -25,8 +25,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.span import Span
 
-__all__ = ["OUTPUT_FIELDS", "load_outputs"]
-
 _EXPRESSION: Final = {"$ref": "#/$defs/expression"}
 
 #: The fields of an output that is written as a mapping.

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from opwright.model.native_function import NativeFunction
 
-__all__ = ["overloads_with_dtype"]
-
 
 def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFunction]) -> Iterator[NativeFunction]:
     """The overloads that take the arguments of a function and a dtype after them.

@@ -23,8 +23,6 @@ from opwright.syntax.python import string_literal
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["NoPython", "PythonTranslator"]
-
 _PREFIX: Final = re.compile(r"^(?:::)?(?:(?:at|c10|std|torch|headeronly)::)+")
 #: The call of an operator by its class, which an overload of a library needs.
 _CALL_OF_CLASS: Final = re.compile(r"^(.*)::_ops::(\w+)::call$")

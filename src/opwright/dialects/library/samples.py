@@ -13,8 +13,6 @@ from opwright.source.nodes import Scalar
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["check_sample", "keyword_spans"]
-
 # Arguments become the expression of a call. A line break after the parenthesis keeps the columns of the text.
 _BEFORE = "f(\n"
 _LONGEST = 10_000

@@ -20,8 +20,6 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import expect_strings
 from opwright.source.nodes import Node
 
-__all__ = ["SAVED", "public_operators", "read_saved"]
-
 #: The field of an entry.
 SAVED: Final = "saved"
 

@@ -7,8 +7,6 @@ from typing import Final
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice, dialect_schema, list_of_schema, mapping_schema
 from opwright.model.native_function import DeviceCheck
 
-__all__ = ["ENTRY_FIELDS", "TAGS_FIELD", "json_schema"]
-
 _TEXT_BY_NAME: Final = {"type": "object", "additionalProperties": TEXT}
 
 TAGS_FIELD: Final = Field("tags", "text or list of texts", TEXTS, "Tags from PyTorch's `tags.yaml`.")

@@ -15,8 +15,6 @@ from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["Loop", "LoopSources"]
-
 _FOLDER: Final = "aten/src/ATen/native/"
 _SUFFIXES: Final = (".cpp", ".cu", ".h", ".mm")
 _REGISTERS: Final = re.compile(r"\b\w*REGISTER_\w*DISPATCH\(\s*(\w+)\s*,\s*&?\s*([\w:]+)")

@@ -8,8 +8,6 @@ from typing import Final
 from opwright.model.dispatch_key import KEYS, LIBRARY_KEYS, composite_keys
 from opwright.model.runtime_keys import KeyFallback, KeyKind, RuntimeKey, runtime_keys
 
-__all__ = ["key_names", "key_text"]
-
 
 def key_names() -> frozenset[str]:
     """The names of all dispatch keys, of those without generated kernels too.

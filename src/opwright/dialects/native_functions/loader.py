@@ -50,8 +50,6 @@ from opwright.source.yaml import load_yaml
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
 
-__all__ = ["add_operators", "load_libraries"]
-
 
 class _Shared(NamedTuple):
     """What a run says of all entries: `extra_keys` are those that plug-ins declare."""

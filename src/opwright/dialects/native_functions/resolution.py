@@ -21,18 +21,6 @@ from opwright.release.inputs import Inputs
 from opwright.source.items import split_items
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "ENTRY_NAME",
-    "Entries",
-    "Resolution",
-    "known_names",
-    "overloads_named",
-    "plain_name",
-    "qualified_name",
-    "resolve",
-]
-
-
 _DOTTED: Final = re.compile(r"(?:torch\.ops\.)?([a-z_]\w*)\.(\w+(?:\.\w+)?)")
 _DEFAULT: Final = ".default"
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from opwright.source.items import ItemText
     from opwright.source.text import SourceFile
 
-__all__ = ["LoadScope", "operator_of"]
-
 _OPERATOR: Final = re.compile(r"func: +(?:\w+::)?([\w.]+)\(")
 _WORD: Final = re.compile(r"\w+")
 

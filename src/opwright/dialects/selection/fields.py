@@ -6,8 +6,6 @@ from typing import Final
 
 from opwright.dialects.field import FLAG, Field, JsonSchema, dialect_schema, list_of_schema, mapping_schema
 
-__all__ = ["OPERATOR_FIELDS", "SELECTION_FIELDS", "json_schema"]
-
 # Numbers and booleans count as they are written.
 _TEXTS: Final = list_of_schema({"type": ["string", "number", "boolean", "null"]})
 _TEXTS_BY_NAME: Final[JsonSchema] = {"type": "object", "additionalProperties": _TEXTS}

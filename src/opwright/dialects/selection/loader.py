@@ -18,15 +18,6 @@ from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = [
-    "check_selection",
-    "check_static_backends",
-    "load_backends",
-    "load_operator_names",
-    "load_selection",
-    "selection_of_names",
-]
-
 _FIELDS: Final = tuple([field.name for field in SELECTION_FIELDS])
 _OPERATOR_FIELDS: Final = tuple([field.name for field in OPERATOR_FIELDS])
 

@@ -6,8 +6,6 @@ from opwright.model.selection import SelectedOperator, Selection
 from opwright.source.plain_yaml import NotPlain
 from opwright.source.yaml_writer import write_mapping
 
-__all__ = ["operator_fields", "selection_of", "write_selection"]
-
 
 def selection_of(data: object) -> Selection:
     """The selection that the values of a YAML file describe.

@@ -11,20 +11,6 @@ from typing import Final
 from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_schema, list_of_schema, mapping_schema
 from opwright.release.operator_names.kernels import NOT_UPGRADED
 
-__all__ = [
-    "COUNTS",
-    "FILE_FIELDS",
-    "FIRST_OPERANDS",
-    "LEFT_OUT_UPGRADERS",
-    "OPERATOR_FIELDS",
-    "OP_CODES",
-    "SECOND_OPERANDS",
-    "UPGRADER_FIELDS",
-    "is_left_out",
-    "json_schema",
-]
-
-
 _ROWS: Final = {
     "O": "OP",
     "OI": "OPN",

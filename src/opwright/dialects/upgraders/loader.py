@@ -27,8 +27,6 @@ from opwright.source.nodes import Sequence as ListNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["load", "load_upgraders"]
-
 
 def check_operands(upgrader: Upgrader, rows: Sequence[Sequence[Node]], sink: Diagnostics) -> None:
     """Report operands that refer to no operator, register, constant, type or instruction.

@@ -12,8 +12,6 @@ from opwright.schema.signature import signature_key, unreturned_writes
 from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import TENSOR
 
-__all__ = ["by_root", "functional_form", "is_functionalized_by_pytorch", "written_results"]
-
 
 def is_functionalized_by_pytorch(function: NativeFunction, *, has_tags: bool = True) -> bool:
     """Whether `torch.compile` functionalizes an operator that has no group without a kernel for it.

@@ -12,8 +12,6 @@ from opwright.emit.emitter import Job
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.source.diagnostic import Diagnostics, Fault
 
-__all__ = ["check_kernels", "check_registered"]
-
 
 def check_kernels(job: Job, sink: Diagnostics) -> None:
     """Report each kernel that cannot be declared."""

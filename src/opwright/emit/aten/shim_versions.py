@@ -15,8 +15,6 @@ from opwright.source.codes import NO_VERSION, NO_VERSION_WARNING
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["check_versions"]
-
 _DECLARATION: Final = re.compile(r"AOTITorchError (\w+)\(([^)]*)\)")
 _NAME: Final = re.compile(r"\w+$")
 

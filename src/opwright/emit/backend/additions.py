@@ -23,8 +23,6 @@ from opwright.schema.function import Argument
 from opwright.source.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.source.diagnostic import Diagnostic, Fault, Label
 
-__all__ = ["additions_of", "at_entry", "selection_problem", "wrapper_facts"]
-
 
 def uncallable(callee: KernelCallee, wrapper: KernelWrapper, backend: Backend) -> Iterator[str]:
     """What a kernel wants and the wrapper cannot make, and a result from which it cannot make its own."""

@@ -19,8 +19,6 @@ from opwright.source import codes
 from opwright.source.codes import LAZY_KERNEL
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 
-__all__ = ["check_inherited_kernels", "check_wrappers", "is_exported"]
-
 
 def check_wrappers(job: Job, sink: Diagnostics) -> None:
     """Report entries whose kernels cannot be declared, or whose groups need wrappers that cannot be made.

@@ -16,8 +16,6 @@ from opwright.source.codes import KERNEL_DEFINITIONS
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import SourceText, Span
 
-__all__ = ["check_definitions"]
-
 
 def check_definitions(
     backends: Iterable[ExternalBackend],

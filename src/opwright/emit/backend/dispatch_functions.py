@@ -16,8 +16,6 @@ from opwright.emit.backend.sections import section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.syntax.cpp import include_line, quoted_include_line
 
-__all__ = ["emitters", "has_dispatch_functions"]
-
 
 def has_dispatch_functions(file: SectionFile) -> bool:
     """Whether the kernels of a file can be called without the dispatcher: those of the backend's own key."""

@@ -22,17 +22,6 @@ from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.syntax.cpp import string_literal
 
-__all__ = [
-    "autocast_fallthrough",
-    "autocast_registrations",
-    "calls_fallback",
-    "fallback_function",
-    "fallback_headers",
-    "fallback_registrations",
-    "has_policies",
-]
-
-
 #: The header that declares the function that runs the CPU's kernels.
 _PYTORCH_HEADER: Final = "ATen/native/CPUFallback.h"
 

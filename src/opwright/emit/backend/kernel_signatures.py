@@ -23,16 +23,6 @@ from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named
 from opwright.model.external_backend import BackendSection, Implementation
 from opwright.syntax.cpp import include_line
 
-__all__ = [
-    "check_conventions",
-    "checked_kernels",
-    "checks",
-    "convention_headers",
-    "convention_named",
-    "free_kernels",
-    "signature_of",
-]
-
 
 def signature_of(entry: BackendEntry, job: Job) -> Signature:
     """The signature of the kernel of an entry. Raises Fault if a plug-in cannot give it."""

@@ -52,8 +52,6 @@ from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic, Fault
 from opwright.syntax.cpp import include_line, quoted_include_line
 
-__all__ = ["meta_definitions", "meta_helpers", "meta_registrations"]
-
 
 def changed_registrations(
     wrapped: Sequence[tuple[KernelWrapper, Registration]], others: Sequence[Registration], file: SectionFile, job: Job

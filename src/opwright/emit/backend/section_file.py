@@ -27,8 +27,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions
 
-__all__ = ["NO_ADDITIONS", "REFERENCE_SECTIONS", "SectionAdditions", "SectionFile", "has_additions"]
-
 #: The sections that PyTorch's own generator knows.
 REFERENCE_SECTIONS: Final = ("supported", "autograd")
 

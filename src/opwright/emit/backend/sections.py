@@ -28,8 +28,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions
 
-__all__ = ["RegisteredUnit", "registered_units", "section_additions", "section_files"]
-
 
 @per_job
 def section_files(job: Job) -> Sequence[SectionFile]:

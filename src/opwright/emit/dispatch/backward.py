@@ -24,8 +24,6 @@ from opwright.release.operator_names.backends import INTEGRAL_COMPOSITES
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
-__all__ = ["BackwardFacts", "called_names"]
-
 #: A called function or method, with what stands before it.
 _CALL: Final = re.compile(r"(\.|->)?\s*\b([A-Za-z_]\w*)\s*\(")
 #: An arithmetic operation between a gradient and something else, or its negation.

@@ -15,8 +15,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 
-__all__ = ["check_backends", "device_dispatch"]
-
 
 def device_dispatch(backend: ExternalBackend, job: Job, fallback: Fallback) -> Dispatch:
     """What calls of operators reach under a backend's own dispatch key."""

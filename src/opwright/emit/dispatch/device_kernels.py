@@ -38,9 +38,6 @@ from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["DeviceKernels", "Dispatch", "Serving", "TableRow", "composite_key", "dispatch_table"]
-
-
 _STATUS_OF_ENTRIES: Final = {
     Implementation.kernel: OperatorStatus.kernel,
     Implementation.structured: OperatorStatus.structured,

@@ -24,8 +24,6 @@ from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, arguments, closing_index, text_of
 
-__all__ = ["HandPlace", "HandRegistrations", "registering_keys"]
-
 
 class HandPlace(NamedTuple):
     """A file of PyTorch, as its path in a source tree or wheel, and a line that registers a kernel."""

@@ -10,22 +10,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = [
-    "ABSENT",
-    "Backward",
-    "BackwardStatus",
-    "CoverageReport",
-    "MetaSupport",
-    "NeededOperator",
-    "OperatorRecord",
-    "OperatorStatus",
-    "Query",
-    "Reach",
-    "Trap",
-    "TrapKind",
-    "shown_name",
-]
-
 
 class OperatorStatus(enum.Enum):
     """What runs when an operator is called on the backend's device. Reports name the members by their names."""

@@ -32,8 +32,6 @@ from opwright.release.operator_names.backends import BY_HAND
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["RegisteredKernel", "RegistrationKind", "registrations"]
-
 
 class RegistrationKind(enum.Enum):
     """What a registered kernel does."""

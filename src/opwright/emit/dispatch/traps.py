@@ -24,8 +24,6 @@ from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 
-__all__ = ["TrapFacts", "dispatch_traps", "gradient_traps", "needs_kernels", "what_breaks"]
-
 _VIEW_ERROR: Final = "the fallback refuses views with an error"
 _VIEW_COPY: Final = "the fallback returns a copy, so writes to the view are lost, without an error"
 

@@ -20,8 +20,6 @@ from opwright.source.span import Span
 _UNHELD_LIST: Final = {False: codes.UNHELD_LIST, True: codes.UNHELD_LIST_WARNING}
 _SEVERAL_RESULTS: Final = {False: codes.SEVERAL_RESULTS, True: codes.SEVERAL_RESULTS_WARNING}
 
-__all__ = ["check_functions", "check_registrations", "check_types"]
-
 
 def check_types(job: Job, sink: Diagnostics) -> None:
     """Report operators with types that have no C++ types."""

@@ -27,8 +27,6 @@ from opwright.emit.executorch.units import (
 from opwright.model.executorch import ExecutorchOperator
 from opwright.schema.function import FunctionSchema
 
-__all__ = ["emitters", "stub_result"]
-
 #: The definition of a wrapper. PyTorch's files, which are filled from the same text, lose its blank lines.
 _DEFINITION: Final = """\
 namespace {{

@@ -8,8 +8,6 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, One
 from opwright.emit.executorch.units import ExecutorchNamespace, by_namespace, function_signature, operators
 from opwright.model.executorch import ExecutorchOperator
 
-__all__ = ["emitters"]
-
 
 def _fragment(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:
     functions = [

@@ -17,8 +17,6 @@ from opwright.emit.executorch.units import ExecutorchNamespace, custom_operators
 from opwright.model.executorch import ExecutorchOperator
 from opwright.model.library import PYTORCH
 
-__all__ = ["emitters"]
-
 _HEADERS: Final = (
     "#include <executorch/runtime/core/exec_aten/exec_aten.h> // at::Tensor etc.",
     "#include <executorch/runtime/kernel/kernel_runtime_context.h>",

@@ -16,8 +16,6 @@ from opwright.emit.executorch.units import KernelEntry, boolean_lists, function_
 from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["emitters"]
-
 #: The indentation of statements in a boxed function.
 _IN_BODY = " " * 8
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["TEMPLATES", "template_paths"]
-
 TEMPLATES = (
     "Functions.h",
     "NativeFunctions.h",

@@ -16,21 +16,6 @@ from opwright.schema.function import Argument
 from opwright.schema.types import ListType
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "PYTORCH_KEY",
-    "ExecutorchNamespace",
-    "KernelEntry",
-    "boolean_lists",
-    "by_namespace",
-    "custom_operators",
-    "function_signature",
-    "is_selected",
-    "kernels",
-    "operators",
-    "pytorch_kernel",
-    "tensors_of_key",
-]
-
 
 def tensors_of_key(key: str) -> str:
     """The dtypes and dim orders of a key; empty if it has none.

@@ -23,8 +23,6 @@ from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["LazyFault", "check_lazy", "faults_of_inputs", "faults_of_kernel", "faults_of_node"]
-
 #: A fault: its code, its message, and the argument that it is about, if it is about one.
 LazyFault = tuple[str, str, Argument | None]
 

@@ -23,8 +23,6 @@ from opwright.emit.lazy.registrations import registration_sources
 from opwright.model.lazy_backend import LazyBackend
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["PLAIN", "STYLES", "TORCHSCRIPT", "LazyPrinter", "LazyStyle", "emitters", "lazy_emitters"]
-
 
 class LazyPrinter(Protocol):
     """What prints the nodes and kernels of a backend."""

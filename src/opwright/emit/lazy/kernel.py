@@ -18,22 +18,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "DEFAULT",
-    "KernelParts",
-    "KernelStyle",
-    "LazyKernel",
-    "constructor_arguments",
-    "has_meta_function",
-    "kernel_definition",
-    "node_lookup_with",
-    "result_with",
-    "shape_declaration",
-    "shapes",
-    "tensor_creation",
-]
-
-
 #: The tag of copying forms of views, whose shapes follow from the view.
 VIEW_COPY = "view_copy"
 

@@ -13,8 +13,6 @@ from opwright.emit.lazy.units import ordered_functions
 from opwright.model.lazy_backend import LazyBackend
 from opwright.syntax.cpp import include_line
 
-__all__ = ["native_functions_source"]
-
 #: What the file includes between the headers of tensors and shapes and the generated headers.
 _INCLUDED: Final = (
     "ATen/Functions.h",

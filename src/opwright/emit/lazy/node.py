@@ -24,18 +24,6 @@ from opwright.release.rules import Rules
 from opwright.schema.function import FunctionSchema
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "PLAIN",
-    "TORCHSCRIPT",
-    "LazyNode",
-    "NodeStyle",
-    "input_expression",
-    "node_class",
-    "node_of",
-    "non_native_node",
-    "op_kind",
-]
-
 
 class LazyNode:
     """A node: the name of its class, its kind as a C++ expression, what it takes, and what its class contains."""

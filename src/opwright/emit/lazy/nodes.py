@@ -13,8 +13,6 @@ from opwright.emit.lazy.units import ordered_functions
 from opwright.model.lazy_backend import LazyBackend
 from opwright.syntax.cpp import include_line, quoted_include_line
 
-__all__ = ["nodes_header", "non_native_nodes_header"]
-
 #: What the headers include besides the base class of nodes.
 _INCLUDED: Final = (
     "ATen/core/Formatting.h",

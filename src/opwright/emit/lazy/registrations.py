@@ -21,8 +21,6 @@ from opwright.emit.lazy.units import base_name
 from opwright.model.lazy_backend import LazyBackend
 from opwright.syntax.cpp import include_line, quoted_include_line
 
-__all__ = ["registration_sources", "template_slots"]
-
 #: The slots of the template of a unit that stay slots in the template of a file, and those without text.
 _KEPT_SLOTS: Final = ("dispatch_anonymous_definitions", "deferred_dispatch_registrations", "dispatch_namespace")
 _UNUSED_SLOTS: Final = ("static_init_dispatch_registrations", "dispatch_namespaced_definitions")

@@ -8,8 +8,6 @@ from opwright.emit.aten.backend import KernelUnit, members
 from opwright.emit.emitter import Job, per_job
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 
-__all__ = ["base_name", "ordered_functions"]
-
 
 def base_name(unit: KernelUnit) -> str:
     """The name by which units are ordered."""

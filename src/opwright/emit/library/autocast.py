@@ -15,11 +15,6 @@ from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "autocast_policies",
-    "section",
-]
-
 
 class DevicePolicy(NamedTuple):
     """The policy of an operator on a device."""

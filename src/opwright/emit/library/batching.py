@@ -12,8 +12,6 @@ from opwright.emit.library.parts import LibraryPart, Section
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Return
 
-__all__ = ["rule_declarations", "section"]
-
 _BATCH_DIMENSION = "::std::optional<int64_t>"
 
 

@@ -16,8 +16,6 @@ from opwright.emit.aten.units import KEY_SET, key_set_parameter, own_name
 from opwright.model.native_function import NativeFunction
 from opwright.schema.types import DispatcherType, ListType, OptionalType, Type
 
-__all__ = ["BOXED_CALL_HEADER", "definition", "has_constructor", "has_kernels", "is_boxed"]
-
 BOXED_CALL_HEADER: Final = "opwright/boxed_call.h"
 
 

@@ -12,8 +12,6 @@ from typing import Final
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.patterns import lazy_pattern
 
-__all__ = ["cpp_text", "functions_module", "module_text", "operators_expression", "python_text"]
-
 _QUALIFIED = lazy_pattern(rf'"{BUILD_NAMESPACE}::([\w.]+)"')
 _TORCH = lazy_pattern(r"(?m)^(import torch(?: as _torch)?)$")
 

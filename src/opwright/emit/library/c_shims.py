@@ -24,8 +24,6 @@ from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard
 
-__all__ = ["LibraryShims", "emitters", "library_shims", "shim_refusal"]
-
 
 class LibraryShims(NamedTuple):
     """The overloads of a library that have a shim for each of the devices."""

@@ -46,8 +46,6 @@ from opwright.source.codes import (
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["author_kernels", "check_names", "check_shapes", "checked_kernels", "section"]
-
 
 def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]:
     """The kernels that the author writes as functions, each with its overload."""

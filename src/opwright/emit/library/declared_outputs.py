@@ -18,18 +18,6 @@ from opwright.model.declared_outputs import (
 )
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "OUTPUTS_HEADER",
-    "SHARED_OPERATORS",
-    "OutputText",
-    "allocation",
-    "inplace_check",
-    "out_resize",
-    "output_text",
-    "shape_function",
-]
-
-
 #: Operation -> its text, with the texts of the operands in place of `{0}` and `{1}`.
 SHARED_OPERATORS: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.add: "({0} + {1})",

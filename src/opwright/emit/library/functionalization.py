@@ -28,9 +28,6 @@ from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
-__all__ = ["SUPPORT", "view_definition", "write_definition"]
-
-
 #: The namespace of the functions of the support header. An operator may have the name of one of them.
 SUPPORT: Final = "::opwright::functionalization"
 

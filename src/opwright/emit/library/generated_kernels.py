@@ -15,8 +15,6 @@ from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPO
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import FunctionSchema, SchemaKind
 
-__all__ = ["has_generated_kernel", "section"]
-
 
 def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
     """The kernel of an overload that calls the operator `writing`. Raises Untranslatable."""

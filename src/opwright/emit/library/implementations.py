@@ -19,17 +19,6 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.names import whole_operator_name
 from opwright.syntax.cpp import guard, string_literal
 
-__all__ = [
-    "IMPLEMENTATIONS_HEADER",
-    "STABLE_CALL_HEADER",
-    "calls_python",
-    "chosen_kernels",
-    "place_of",
-    "python_operator",
-    "section",
-    "stable_text",
-]
-
 #: What chooses, and the header with it.
 IMPLEMENTATIONS_HEADER: Final = "opwright/implementations.h"
 #: What calls Python functions, and other operators, with the stable interface.

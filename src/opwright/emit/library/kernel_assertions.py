@@ -6,8 +6,6 @@ from typing import Final
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["AS_DECLARED", "Expected", "kernel_assertions"]
-
 #: Stands for a type that the stable API lacks, with which nothing is compared.
 AS_DECLARED: Final = "::opwright::as_declared"
 

@@ -14,8 +14,6 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import ListType, OptionalType
 
-__all__ = ["has_meta_kernel", "is_shape_declared", "section"]
-
 
 def is_shape_declared(group: NativeFunctionsGroup) -> bool:
     """Whether the shape function of a structured kernel follows from declared outputs.

@@ -15,8 +15,6 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["LibraryTests", "OperatorTest", "emitters", "library_tests"]
-
 
 class OperatorTest(NamedTuple):
     """What is tested of an operator: its samples, the overloads that do the same, and its derivatives.

@@ -13,15 +13,6 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import Argument
 from opwright.syntax.cpp import string_literal
 
-__all__ = [
-    "OVERLAP_HEADER",
-    "STABLE_OVERLAP_HEADER",
-    "checks_overlap",
-    "is_checked_under",
-    "may_be_written",
-    "overlap_check",
-]
-
 #: What checks tensors of each C++ interface.
 OVERLAP_HEADER: Final = "opwright/overlap.h"
 STABLE_OVERLAP_HEADER: Final = "opwright/stable_overlap.h"

@@ -14,20 +14,6 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary, OwnWrappers
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "LibraryPart",
-    "MakeSection",
-    "PartDerivatives",
-    "Section",
-    "has_own_kernel",
-    "library_parts",
-    "parts_by_condition",
-    "parts_by_root",
-    "structured_groups",
-    "whole_libraries",
-]
-
-
 #: How many operations one source file has, about. PyTorch's headers take most of a compilation, so that larger sources
 #: cost less in all, and smaller ones less after an edit: docs/benchmarks.md has the table.
 _OPERATIONS_PER_FILE: Final = 100

@@ -21,8 +21,6 @@ from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["check_alias_sets", "check_passing"]
-
 
 class _Feature(NamedTuple):
     """Code that is generated for an operator: its name, what the user does to have none, and the results it takes.

@@ -27,8 +27,6 @@ from opwright.schema.function import FunctionSchema
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
-__all__ = ["emitters"]
-
 #: The key of kernels that `vmap` runs on batched tensors; PyTorch adds composite ones of its own operators alone.
 _BATCHED: Final = "FuncTorchBatchedDecomposition"
 

@@ -9,8 +9,6 @@ from opwright.emit.library.kernel_assertions import AS_DECLARED, Expected, kerne
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
 
-__all__ = ["SIGNATURE_HEADER", "declared_check", "declared_registration"]
-
 #: What registers such kernels.
 SIGNATURE_HEADER: Final = "opwright/stable_signature.h"
 

@@ -13,8 +13,6 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
 
-__all__ = ["check_static_runtime"]
-
 _HELP: Final = "give the out overload another name than `out`, and the operator gets no code in static runtime"
 
 

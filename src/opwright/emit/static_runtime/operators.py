@@ -14,8 +14,6 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup,
 from opwright.schema.function import Argument
 from opwright.syntax.cpp import include_line
 
-__all__ = ["emitters"]
-
 #: The headers that PyTorch's file includes, besides that of the interpreter.
 _INCLUDED: Final = """
 ATen/CPUFunctions.h ATen/InferSize.h ATen/NativeFunctions.h ATen/Parallel.h ATen/ScalarOps.h ATen/TensorUtils.h

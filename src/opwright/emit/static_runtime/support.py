@@ -29,27 +29,6 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "KERNEL_NAMESPACE",
-    "STRUCTURED_NAMESPACE",
-    "ArgumentForm",
-    "Block",
-    "Obstacle",
-    "ObstacleKind",
-    "argument_form",
-    "blocks",
-    "explanation",
-    "explanations",
-    "file_units",
-    "function_name",
-    "may_have_code",
-    "obstacle",
-    "obstacle_of_view",
-    "own_kernel",
-    "taken_types",
-    "view_blocks",
-]
-
 
 class ArgumentForm(NamedTuple):
     """What generated code has for arguments of one type.

@@ -20,8 +20,6 @@ from opwright.release.operator_names.static_runtime import (
     VECTOR_INPUTS,
 )
 
-__all__ = ["emitters"]
-
 _HEAD: Final = """\
 // @lint-ignore-every CLANGTIDY HOWTOEVEN
 // AUTO-GENERATED FROM: torchgen/static_runtime/gen_static_runtime_ops.py

@@ -14,8 +14,6 @@ from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.stubs.namespaces import PACKAGE, namespace_path, namespace_text, namespaces
 
-__all__ = ["emitters", "ops_text"]
-
 #: Makes type checkers look in PyTorch itself for modules that are not in the package.
 _PARTIAL: Final = "partial\n"
 

@@ -16,18 +16,6 @@ from opwright.release.operator_names.python_bindings import NUMBERS_AS_TENSORS
 from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "PACKAGE",
-    "Namespace",
-    "call",
-    "docstring",
-    "is_attribute",
-    "namespace_path",
-    "namespace_text",
-    "namespaces",
-]
-
-
 _KEYWORDS: Final = frozenset(keyword.kwlist)
 
 

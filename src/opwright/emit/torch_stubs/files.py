@@ -10,8 +10,6 @@ from opwright.emit.emitter import AnyEmitter, Job, Slots
 from opwright.emit.torch_stubs.hand_written import listed_names, written_hints
 from opwright.emit.torch_stubs.hints import function_hints, method_hints, overloads_by_name, result_classes
 
-__all__ = ["emitters"]
-
 #: What an index of a tensor can be, apart from nested sequences.
 _INDEX_ITEMS: Final = "_bool | _int | slice | EllipsisType | Tensor | None"
 _INDEX: Final = f"_Index: TypeAlias = SupportsIndex | {_INDEX_ITEMS} | _NestedSequence[{_INDEX_ITEMS}]  # fmt: skip"

@@ -15,8 +15,6 @@ from opwright.release.version import Version, is_between
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import read_own_text
 
-__all__ = ["HintPlace", "ListedName", "WrittenHint", "listed_names", "written_hints"]
-
 #: Where hints stand among those of one name: before the generated hints of an operator, before or without generated
 #: ones, or after them.
 HintPlace: TypeAlias = Literal["operators", "bound by hand", "last"]

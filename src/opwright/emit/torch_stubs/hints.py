@@ -17,23 +17,6 @@ from opwright.release.operator_names.python_bindings import WITHOUT_GENERATED_HI
 from opwright.source.codes import BROKEN_DOCSTRING, CLASSES_DIFFER, HINT_WITHOUT_OPERATOR
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label
 
-__all__ = [
-    "WRITTEN",
-    "check_result_classes",
-    "check_written_hints",
-    "classes_by_name",
-    "docstring_lines",
-    "docstrings",
-    "function_hints",
-    "generated_hints",
-    "hint_with_docstring",
-    "hints_of",
-    "method_hints",
-    "overloads",
-    "overloads_by_name",
-    "result_classes",
-]
-
 
 @per_job
 def hints_of(job: Job) -> Hints:

@@ -23,8 +23,6 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import scalar
 
-__all__ = ["GeneratedCode", "check_kernels", "entry_of_line", "update_backend_code", "update_code", "write_code"]
-
 _FAMILIES: Final = ("library",)
 _BACKEND_FAMILIES: Final = chosen_families(["backend"])
 #: The first namespace that a library file names, in its head or in an entry.

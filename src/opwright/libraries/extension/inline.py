@@ -26,8 +26,6 @@ from opwright.source.render import render_report
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line
 
-__all__ = ["BuildFailed", "inline"]
-
 YAML_NAME: Final = "<inline yaml>"
 CPP_NAME: Final = "<inline cpp>"
 DERIVATIVES_NAME: Final = "<inline derivatives>"

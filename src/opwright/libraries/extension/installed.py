@@ -11,8 +11,6 @@ from opwright.files.plain_files import read_plain_file, real_path, remove_below
 from opwright.files.staging import replace_state
 from opwright.files.writer import write_file
 
-__all__ = ["BuildRecord"]
-
 
 class BuildRecord:
     """The names of the files that builds of an extension put into each place, in a file of the build folder."""

@@ -17,8 +17,6 @@ from typing import Final, NamedTuple
 from opwright.files.staging import read_checked_state, replace_checked_state
 from opwright.incremental.identity import InputStamps
 
-__all__ = ["KeptResult", "find_kept", "keep", "read_dependencies", "short_hash"]
-
 _FORMAT: Final = "opwright-kept 1"
 
 

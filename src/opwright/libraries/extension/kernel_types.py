@@ -30,8 +30,6 @@ from opwright.syntax.cpp_source import CppSource, included_headers, parse_cpp
 from opwright.syntax.cpp_tokens import closing_index
 from opwright.syntax.cpp_types import are_different, read_type
 
-__all__ = ["check_kernel_types"]
-
 #: A word that may be a macro, but for those of PyTorch that export a function.
 _MACRO: Final = lazy_pattern(r"(?!(?:TORCH|C10|AT)_\w*(?:API|EXPORT)$)[A-Z_][A-Z0-9_]+")
 

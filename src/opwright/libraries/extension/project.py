@@ -23,9 +23,6 @@ from opwright.source.nodes import Scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["KINDS", "project_files", "project_names", "write_project"]
-
-
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
 _DEVICE_NAME: Final = re.compile(r"[a-z][a-z0-9]*")
 

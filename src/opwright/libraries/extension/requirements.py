@@ -16,8 +16,6 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
-__all__ = ["is_torch_installed", "served_releases", "stable_target", "torch_series", "with_torch_releases"]
-
 _REQUIREMENT: Final = re.compile(r"^Requires-Dist: (.*)$", re.MULTILINE)
 
 

@@ -22,8 +22,6 @@ from opwright.release.user_cache import cache_folder
 from opwright.source.terminal import tell
 from opwright.syntax.build_files import ninja_path, ninja_value
 
-__all__ = ["BuildStep", "StepFailed", "compile_objects", "run_steps"]
-
 
 class BuildStep(NamedTuple):
     """A command that makes one file from others. It runs after the steps that make the others."""

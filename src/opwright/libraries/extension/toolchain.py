@@ -17,18 +17,6 @@ from typing import Final, NamedTuple
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
-__all__ = [
-    "DEFINITIONS",
-    "STANDARD",
-    "Toolchain",
-    "find_toolchain",
-    "first_error",
-    "import_torch",
-    "include_folder",
-    "remembered_output",
-]
-
-
 #: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; or a symbol that a linker lacks.
 _ERROR: Final = re.compile(
     r"^(?:\S.*?(?::\d+:\d+|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error\b.*(?:\n +\d* *\|.*)*"

@@ -16,8 +16,6 @@ from opwright.syntax.cpp_functions import parameters_of, statements
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
-__all__ = ["AppliedClass", "AutogradClass", "Gradients", "applied_classes", "autograd_classes", "gradients_of"]
-
 #: Words that a gradient has which is none.
 _UNDEFINED: Final = re.compile(r"(?:(?:torch|at|autograd)::)*(?:Variable|Tensor)(?:\(\)|\{\})|\{\}|undefined")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")

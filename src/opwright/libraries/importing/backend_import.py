@@ -32,8 +32,6 @@ from opwright.syntax.cpp_functions import function_of, statements
 from opwright.syntax.cpp_source import parse_cpp, read_cpp
 from opwright.syntax.cpp_tokens import Macro
 
-__all__ = ["BackendImport", "compare_backend", "import_backend"]
-
 
 class BackendImport(NamedTuple):
     """The text of a backend file, what its entries register, what they take the place of, and what stays, with reasons.

@@ -37,8 +37,6 @@ from opwright.syntax.cpp_source import (
 )
 from opwright.syntax.cpp_tokens import Macro, Token, arguments, closing_index, cpp_tokens, text_of
 
-__all__ = ["CPP_HEADERS", "CPP_SUFFIXES", "CppRegistrations", "files_with_registrations", "read_cpp_sources"]
-
 CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h", ".hpp", ".cuh")
 CPP_HEADERS: Final = (".h", ".hpp", ".cuh")
 

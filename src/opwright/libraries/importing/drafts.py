@@ -17,8 +17,6 @@ from opwright.schema.parser import read_written_schema
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.yaml_scalar import comment, scalar
 
-__all__ = ["DraftedDerivatives", "draft_derivatives", "headers_of"]
-
 _OF_TORCH: Final = re.compile(r"\btorch::(?=\w+\()")
 #: Nodes save sizes as symbolic integers; this makes integers of them.
 _SIZES: Final = re.compile(r"\b(\w+)\.size(?:s\(\)|\((\d+)\))")

@@ -9,8 +9,6 @@ from typing import Final
 
 from opwright.libraries.importing.process import answer_of
 
-__all__ = ["proven_outputs"]
-
 #: What the process runs: it calls operators with tensors on the device meta, of which kernels read only the shapes.
 #: An operator counts as proven if at least eight calls with three shapes and two dtypes have results that one form
 #: explains in all of them: `like`, `broadcast`, or the sizes of an argument.

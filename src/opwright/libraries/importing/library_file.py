@@ -16,8 +16,6 @@ from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.yaml_scalar import comment, flow_scalar, quoted_scalar, scalar
 
-__all__ = ["LibraryHead", "library_text"]
-
 
 class LibraryHead(NamedTuple):
     """What the head of the file says besides what follows from the operators.

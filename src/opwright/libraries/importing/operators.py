@@ -17,8 +17,6 @@ from opwright.schema.parser import read_written_schema
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp import joined_conditions
 
-__all__ = ["ImportedKernel", "ImportedOperator", "ImportedOperators", "import_operators"]
-
 _KEYS: Final = {key.name for key in LIBRARY_KEYS.values()}
 #: What takes the place of a Python function that is registered for a key.
 _ADVICE: Final = {

@@ -14,8 +14,6 @@ from opwright.source.child import python_program
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 
-__all__ = ["answer_of", "read_modules"]
-
 #: How many seconds the process may take.
 _TIME_LIMIT: Final = 600
 _LAST_LINES: Final = 6

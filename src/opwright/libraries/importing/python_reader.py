@@ -16,9 +16,6 @@ from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["function_schema", "read_python_sources"]
-
-
 _TYPES: Final = {
     "Tensor": "Tensor", "int": "SymInt", "SymInt": "SymInt", "float": "float", "bool": "bool", "str": "str",
     "Number": "Scalar", "dtype": "ScalarType", "device": "Device",

@@ -9,8 +9,6 @@ from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 
-__all__ = ["RegistrationStatement", "SourcePlace", "SourceRegistrations", "no_registrations"]
-
 
 class SourcePlace(NamedTuple):
     """Lines of a source, from 1 on, the last one included."""

@@ -33,21 +33,6 @@ from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import joined_conditions
 
-__all__ = [
-    "COMPARED",
-    "ImportRequest",
-    "ReadOperators",
-    "RegistrationComparison",
-    "Written",
-    "check_import",
-    "compare_registrations",
-    "generated_operators",
-    "read_backend",
-    "read_operators",
-    "write_backend",
-    "write_import",
-]
-
 _PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
 
 

@@ -9,8 +9,6 @@ from opwright.convention import stable
 from opwright.schema.function import FunctionSchema
 from opwright.syntax.cpp_types import CppType, read_type
 
-__all__ = ["type_notes"]
-
 #: The numbers that are converted, by the number that the dispatcher passes.
 _NARROWED: Final = {"double": frozenset(("float",)), "long": frozenset(("int", "unsigned", "short", "size"))}
 #: Types that are read alike.

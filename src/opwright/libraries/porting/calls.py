@@ -22,8 +22,6 @@ from opwright.schema.function import Argument, FunctionSchema
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["CallPorter"]
-
 _OPS: Final = "torch/csrc/stable/ops.h"
 _LITERAL: Final = re.compile(r"-?\d[\w.]*")
 _OF_OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")

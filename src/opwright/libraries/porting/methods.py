@@ -16,8 +16,6 @@ from opwright.libraries.porting.values import UNKNOWN, CppValue, OptionTexts
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["MethodCall", "MethodPorter"]
-
 _OPS: Final = "torch/csrc/stable/ops.h"
 #: Methods that only tensors have, among the values of which nothing is known.
 _OF_TENSORS: Final = frozenset(

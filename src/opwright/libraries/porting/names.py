@@ -14,8 +14,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["DispatchedTypes", "NamePorter", "name_within"]
-
 _SPACES: Final = ("at", "c10", "torch")
 _STABLE: Final = ("stable", "headeronly")
 _DISPATCH: Final = re.compile(r"AT_DISPATCH_(\w+?)(?:_AND(\d?))?")

@@ -24,8 +24,6 @@ from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line, quoted_include_line
 
-__all__ = ["PortRequest", "Ported", "PortedFile", "port_sources", "with_includes", "write_port"]
-
 _QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_HEADERS: Final = 2000

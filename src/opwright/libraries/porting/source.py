@@ -14,8 +14,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["ByteRange", "registrations", "tree_of", "trees_within"]
-
 _REGISTRATION: Final = re.compile(
     rb"^[^\S\n]*(?:(?:STABLE_)?TORCH_LIBRARY\w*\s*\(|PYBIND11_MODULE\s*\(|static\s+auto\s+\w+\s*=\s*torch::RegisterOperators\b)",
     re.MULTILINE,

@@ -12,22 +12,6 @@ from typing import Final
 from opwright.schema.defaults import DTYPES
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "DISPATCH_TYPES",
-    "FACTS",
-    "FUNCTIONS",
-    "FUNCTION_NAMES",
-    "HELPERS",
-    "MACROS",
-    "METHODS",
-    "NAMES",
-    "NEVER",
-    "StableFunction",
-    "StableName",
-    "StableRelease",
-    "names_of_dtypes",
-]
-
 StableRelease = tuple[int, int]
 
 _TENSOR: Final = "torch/csrc/stable/tensor.h"

@@ -17,9 +17,6 @@ from opwright.source.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["FileState", "LeftCode", "ProjectFacts", "child_text", "facts_of", "node_text"]
-
-
 _NAMES_TENSOR: Final = re.compile(rb"\busing\s+(?:namespace\s+(?:at|torch|c10)\s*;|(?:\w+::)+Tensor\s*;|Tensor\s*=)")
 _NO_OPTIONS: Final = "the stable API has no options of tensors: pass dtype and device"
 

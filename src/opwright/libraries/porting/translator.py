@@ -18,8 +18,6 @@ from opwright.libraries.porting.values import OTHER, UNKNOWN, CppValue, Scopes, 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["DROPPED", "INCLUDES", "KEPT_INCLUDE", "REMOVED", "Translator"]
-
 #: What stands in the text in place of the declaration of options, of an include of PyTorch's other headers (the second
 #: one in a condition), after the first other include, and in place of what goes: bytes that no text in UTF-8 has.
 REMOVED: Final = "\xf8{}\xf8"

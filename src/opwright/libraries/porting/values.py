@@ -10,8 +10,6 @@ from opwright.dialects.library.callable_operators import conversion_cost
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp_functions import divide_template, plain_cpp_type
 
-__all__ = ["OTHER", "UNKNOWN", "CppValue", "OptionTexts", "Scopes", "cpp_cost", "items_of_tuple", "value_type"]
-
 #: The type of a value of which nothing is known, and of one that is none of PyTorch's.
 UNKNOWN: Final = ""
 OTHER: Final = "other"

@@ -14,8 +14,6 @@ from opwright.schema.types import BaseType, OptionalType
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["NAMESPACE", "Wrappers", "argument_text", "is_header_of_calls"]
-
 #: The C++ namespace of the functions of the header.
 NAMESPACE: Final = "stable_ops"
 _HELPERS: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "helpers.h")

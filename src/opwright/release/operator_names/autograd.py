@@ -6,25 +6,6 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = [
-    "COMPOSED_VIEWS",
-    "DERIVATIVE_OF_INPLACE",
-    "DTYPE_CHANGING_VIEWS",
-    "FOREACH_WITHOUT_DERIVATIVES",
-    "HAND_WRITTEN",
-    "NEVER_DIFFERENTIATED",
-    "RECORDED_AS",
-    "REPLACES_TENSORS",
-    "RESHAPED_IN_PLACE",
-    "SHARED_RESULTS",
-    "SHARED_STORAGES",
-    "STORAGE_OF_BASE",
-    "TRACED_BY_CALLEES",
-    "VIEWS",
-    "WITHOUT_ALPHA",
-    "WITH_ONE_TENSOR",
-]
-
 TRACED_BY_CALLEES: Final = NameTable(
     "Operators that get no tracing kernel, so that a trace shows the operators that they call.",
     Names(

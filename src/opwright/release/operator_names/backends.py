@@ -6,19 +6,6 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = [
-    "BROKEN_BY_FALLBACK",
-    "BY_HAND",
-    "CALLED_BY_COMPOSITES",
-    "CALLED_ON_OTHER_DEVICES",
-    "COMPOSITES_OF_OWN_DEVICES",
-    "INTEGRAL_COMPOSITES",
-    "META_WITH_CUDA",
-    "NEEDED",
-    "RAISING_COMPOSITES",
-    "RARE_VIEWS",
-]
-
 NEEDED: Final = NameMap(
     "Operators that tensors of every device need, each with what raises NotImplementedError without a kernel.",
     Names(

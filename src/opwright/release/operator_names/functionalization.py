@@ -6,8 +6,6 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = ["CUMULATIVE_OUT", "MIXED_RETURNS", "NOT_FUNCTIONALIZED", "REGISTERED_BY_HAND", "SINGLE_OUTPUTS"]
-
 MIXED_RETURNS: Final = NameTable(
     "Operators that get plumbing although they return more than tensors: the other values are passed on unchanged.",
     Names(

@@ -6,17 +6,6 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = [
-    "HIDDEN_KERNELS",
-    "IN_MAIN_LIBRARY",
-    "LATER_OVERLOADS",
-    "NOT_UPGRADED",
-    "NULLABLE_RESULTS",
-    "STAND_INS",
-    "WHOLE_OVERLOAD",
-]
-
-
 NULLABLE_RESULTS: Final = NameTable(
     "Operators whose callers may pass a null pointer for a result that they do not need.",
     Names(

@@ -6,16 +6,6 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = [
-    "KEYWORD_ARGUMENTS",
-    "LONE_INPLACE_OVERLOADS",
-    "LONE_OUT_OVERLOADS",
-    "SET_OPERATORS",
-    "UNSEEDED_DROPOUTS",
-    "UNSEEDED_PARTS",
-    "WITHOUT_TENSOR_RESULT",
-]
-
 LONE_OUT_OVERLOADS: Final = NameTable(
     "Out overloads without a functional overload of the same signature.",
     Names(

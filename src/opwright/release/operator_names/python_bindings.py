@@ -6,16 +6,6 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = [
-    "CALLED_WITHOUT_KEYWORDS",
-    "NUMBERS_AS_TENSORS",
-    "UNBOUND",
-    "UNBOUND_PREFIXES",
-    "UNBOUND_SCHEMAS",
-    "UNBOUND_SUFFIXES",
-    "WITHOUT_GENERATED_HINTS",
-]
-
 WITHOUT_GENERATED_HINTS: Final = NameTable(
     "Python functions and methods without generated hints in the stub files of torch.",
     Names(

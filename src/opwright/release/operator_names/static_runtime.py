@@ -6,18 +6,6 @@ from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
 
-__all__ = [
-    "COMPLEX_INPUTS",
-    "HAND_WRITTEN",
-    "INPUT_SHAPES",
-    "INPUT_VALUES",
-    "INTEGER_INPUTS",
-    "LEFT_OUT",
-    "MATRIX_INPUTS",
-    "NOT_RESIZED",
-    "VECTOR_INPUTS",
-]
-
 HAND_WRITTEN: Final = NameTable(
     "Operators whose code in static runtime is written by hand.",
     Names(

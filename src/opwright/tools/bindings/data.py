@@ -36,8 +36,6 @@ from opwright.tools.explain.loading import ExplainRequest, load_pytorch
 from opwright.tools.explain.records import FormulaRecord, GradientRecord
 from opwright.tools.explain.signatures import call_text, python_signatures
 
-__all__ = ["binding_data", "cpp_types_data", "docstring_data", "dump_for_bindings"]
-
 #: Where Python's modules with docstrings find methods, and how callers name the class.
 _METHODS: Final = ("torch._C.TensorBase.", f"{TENSOR_METHODS.name}.")
 

@@ -12,8 +12,6 @@ from opwright.dialects.field import FLAG, TEXT, choice, list_of_schema
 from opwright.tools.dump.fields import RECORDS as DUMP_RECORDS
 from opwright.tools.dump.fields import Record, document_schema, field, optional, reference
 
-__all__ = ["FORMAT", "KIND", "RECORDS", "json_schema"]
-
 #: The version of the form of dumps for bindings.
 FORMAT: Final = 1
 

@@ -28,8 +28,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checking import CheckRequest
 
-__all__ = ["CheckedFiles", "check_requests"]
-
 _NAMESPACED: Final = re.compile(r"(?m)^\s*-?\s*[\"']?func[\"']?\s*:\s*[\"']?\w+::")
 
 #: What says something about operators that are declared elsewhere.

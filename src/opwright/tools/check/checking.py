@@ -37,8 +37,6 @@ from opwright.tools.check.lints import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.tools.check.suppressions import CodeFilter
 from opwright.tools.coverage.report import coverage_report, entry_records
 
-__all__ = ["CheckRequest", "check", "load_coverage", "load_release_meta_kernels"]
-
 _LAZY_FILE: Final = re.compile(r"(?m)^[\"']?(?:full_codegen|ir_gen|non_native)[\"']?[ \t]*:")
 
 

@@ -19,8 +19,6 @@ from opwright.tools.check.fixes import with_fixes
 from opwright.tools.check.lints import LAYOUT
 from opwright.tools.check.suppressions import CodeFilter, suppress, suppressions
 
-__all__ = ["Findings", "find"]
-
 
 class Findings(NamedTuple):
     """The diagnostics to report, in the order of their places, how many were suppressed, and the checked files.

@@ -19,8 +19,6 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
 
-__all__ = ["FIXES", "suggestion", "with_fixes", "with_suggestions"]
-
 
 class Place(NamedTuple):
     """Where a diagnostic is: it, and the nodes from the root of its file to the smallest that has its span."""

@@ -16,8 +16,6 @@ from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.findings import Findings
 from opwright.tools.check.fixes import with_suggestions
 
-__all__ = ["FileChange", "FixOutcome", "fix_files", "write_changes"]
-
 #: A fix may uncover another one; a file needs few rounds.
 _ROUNDS: Final = 10
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

@@ -17,9 +17,6 @@ from opwright.source.snippet import printable
 from opwright.source.span import Span
 from opwright.tools.check.fixes import suggestion
 
-__all__ = ["VERSION", "page_address", "render_github", "render_json", "render_sarif", "render_statistics"]
-
-
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 _IN_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTIES: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})

@@ -27,9 +27,6 @@ from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
 if TYPE_CHECKING:
     from opwright.emit.dispatch.records import OperatorRecord
 
-__all__ = ["BACKEND_LINTS", "LAYOUT", "LINTS", "OPERATOR_LINTS"]
-
-
 #: Fields with the values that they have by default.
 _DEFAULTS: Final[dict[str, object]] = {
     "variants": "function",

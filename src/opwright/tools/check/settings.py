@@ -19,8 +19,6 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
 
-__all__ = ["FAIL_ON", "FILE_NAME", "NO_SETTINGS", "Settings", "find_settings", "load_settings", "matching_files"]
-
 FILE_NAME: Final = PROJECT_FILE
 #: What makes the exit status 1.
 FAIL_ON: Final = ("warning", "error", "never")

@@ -14,9 +14,6 @@ from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, did_you_me
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText, Span
 
-__all__ = ["ALL", "FORMATTING", "CodeFilter", "Suppression", "is_prefix", "suppress", "suppressions"]
-
-
 #: What selects every code, also those of lints that run only if they are selected.
 ALL: Final = "ALL"
 #: What formatting fixes: schemas that are not in their normal form, files that are not in their layout, and errors, of

@@ -28,22 +28,6 @@ from opwright.emit.dispatch.records import (
     TrapKind,
 )
 
-__all__ = [
-    "COLUMNS",
-    "FORMAT",
-    "Data",
-    "counts",
-    "operator_data",
-    "render_csv",
-    "render_json",
-    "render_page",
-    "render_summary",
-    "render_text",
-    "report_data",
-    "summary",
-]
-
-
 Data: TypeAlias = "bool | int | str | Sequence[Data] | dict[str, Data] | None"
 
 #: The version of the form of the data.

@@ -26,8 +26,6 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import META_WITH_CUDA, NEEDED
 
-__all__ = ["NO_META_KERNELS", "coverage_report", "entry_records", "meta_support"]
-
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())
 

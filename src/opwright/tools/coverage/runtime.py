@@ -13,8 +13,6 @@ from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["DISPATCHER_PROGRAM", "DispatcherState", "runtime_differences", "runtime_keys_of"]
-
 #: What a process runs whose arguments are a list of dispatch keys, the device's own first, and the modules to import.
 #: It prints one line of JSON. Kernels for further keys are those that the modules add.
 DISPATCHER_PROGRAM: Final = """

@@ -16,8 +16,6 @@ from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["SampleResult", "run_samples", "sample_lines"]
-
 #: What a process runs whose arguments are a dispatch key, the number of the first operator, and the modules to import.
 #: It prints a line for each operator before and after its samples, so that the last line tells which one ended it.
 _PROGRAM: Final = """

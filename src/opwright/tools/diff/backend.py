@@ -18,8 +18,6 @@ from opwright.emit.dispatch.records import (
 from opwright.model.external_backend import BackendEntry, ExternalBackend, Implementation
 from opwright.source.diagnostic import Diagnostic, Severity
 
-__all__ = ["BackendSide", "BackendTask", "TaskKind", "backend_tasks", "named_operators"]
-
 
 class TaskKind(enum.Enum):
     """A kind of work on a backend, with the heading of its list."""

@@ -14,8 +14,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.tools.diff.schema_rules import accepts, default_text, list_size, same_default, type_text
 
-__all__ = ["cpp_faults", "kernel_faults", "python_faults"]
-
 #: C++ type of parameters with plain integers -> the types that it is converted from without a cast.
 _CONVERTED_FROM: Final = {
     "at::Scalar": ("int64_t", "double", "bool"),

@@ -15,8 +15,6 @@ from opwright.tools.diff.records import Audience, ChangeKind, Comparison, Operat
 from opwright.tools.diff.schema_rules import backward_faults, forward_faults
 from opwright.tools.dump.shims import OperatorShims, shim_faults
 
-__all__ = ["Side", "compare"]
-
 #: Whoever calls, saves or implements operators.
 _ALL: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized, Audience.kernel))
 

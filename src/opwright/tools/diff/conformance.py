@@ -26,8 +26,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.tools.diff.diffing import output_side
 from opwright.tools.diff.outputs import OutputComparison, OutputSide, compare_outputs
 
-__all__ = ["PROGRAMS", "BehaviourDifference", "ProgramResult", "Setting", "Tree", "compare_program", "open_tree"]
-
 #: The programs that are compared: that of ours, and the module of the generator's, with a function if it is no program.
 PROGRAMS: Final = {
     "gen": ("torchgen.gen", ""),

@@ -39,9 +39,6 @@ from opwright.tools.diff.outputs import FileLines, OutputSide
 from opwright.tools.dump.document import dumped_files, parse_dump
 from opwright.tools.dump.shims import release_shim_tables, shims_by_operator
 
-__all__ = ["LoadedSide", "generated_side", "load_backend_side", "load_side", "output_side"]
-
-
 _PROVENANCE = ".provenance.json"
 
 

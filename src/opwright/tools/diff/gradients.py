@@ -9,8 +9,6 @@ from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, Diffe
 from opwright.schema.function import SchemaKind
 from opwright.tools.diff.records import Audience, Reason
 
-__all__ = ["gradient_differences"]
-
 _BREAKS: Final = frozenset((Audience.gradients,))
 
 

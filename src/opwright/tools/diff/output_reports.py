@@ -13,17 +13,6 @@ from opwright.tools.diff.reports import WIDTH, folded_lines
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import render_dump
 
-__all__ = [
-    "SHARED_TEXT",
-    "file_counts",
-    "line_counts",
-    "render_json",
-    "render_markdown",
-    "render_text",
-    "shown_operators",
-]
-
-
 #: The version of the form of the JSON.
 FORMAT: Final = 1
 

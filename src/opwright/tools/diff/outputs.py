@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from typing import Final, NamedTuple
 
-__all__ = ["EVERYBODY", "FileLines", "OutputComparison", "OutputDifference", "OutputSide", "compare_outputs"]
-
 #: The name that stands for lines that no operator owns.
 EVERYBODY: Final = ""
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from opwright.model.native_function import NativeFunction
 
-__all__ = ["Audience", "ChangeKind", "Comparison", "OperatorChange", "Reason", "merge_reasons"]
-
 
 class Audience(enum.Enum):
     """Whom a change breaks. Reports name the members by their names."""

@@ -16,21 +16,6 @@ from opwright.tools.diff.records import Audience, ChangeKind, Comparison, Operat
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import render_dump
 
-__all__ = [
-    "FORMAT",
-    "WIDTH",
-    "audience_names",
-    "comparison_data",
-    "folded_lines",
-    "json_schema",
-    "render_json",
-    "render_markdown",
-    "render_statistics",
-    "render_text",
-    "shown_reasons",
-]
-
-
 #: The version of the form of the data.
 FORMAT: Final = 1
 

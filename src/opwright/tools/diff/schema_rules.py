@@ -17,8 +17,6 @@ from opwright.schema.defaults import REDUCTIONS, NamedConstant
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 from opwright.schema.types import Annotation, BaseType, ListType, OptionalType, Type
 
-__all__ = ["accepts", "backward_faults", "forward_faults", "list_size", "same_default"]
-
 #: Base types that programs pass as integers.
 _INTEGERS: Final = names_where("is_integer_in_programs")
 #: The types that a `Scalar` holds.

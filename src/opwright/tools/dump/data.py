@@ -17,8 +17,6 @@ from opwright.model.native_function import (
 from opwright.schema.function import Argument, Arguments, Return
 from opwright.schema.types import Annotation, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 
-__all__ = ["JsonValue", "kernel_data", "operator_data", "types_data"]
-
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 #: What gives the place of an operator's entry, and of its derivatives, None without any.

@@ -15,8 +15,6 @@ from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.fields import FORMAT
 from opwright.tools.dump.yaml_text import print_yaml
 
-__all__ = ["DumpedFile", "dumped_files", "parse_dump", "render_dump"]
-
 
 class DumpedFile(NamedTuple):
     """An input file of a dump: its path, its dialect, and its content as data."""

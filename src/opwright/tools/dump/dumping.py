@@ -26,8 +26,6 @@ from opwright.tools.dump.fields import FORMAT
 from opwright.tools.dump.shims import OperatorShims, release_shim_tables, shim_refusal, shims_by_operator
 from opwright.tools.dump.yaml_text import contents, entry_pointers
 
-__all__ = ["dump_backends", "dump_libraries", "dump_release"]
-
 #: The dialects of a release's files that a dump holds; derivatives and deprecated signatures only as they are.
 _RELEASE_DIALECTS: Final = (NATIVE_FUNCTIONS, TAGS, DERIVATIVES, DEPRECATED)
 

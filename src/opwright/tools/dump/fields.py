@@ -21,9 +21,6 @@ from opwright.dialects.field import (
 )
 from opwright.schema.function import SchemaKind
 
-__all__ = ["FORMAT", "RECORDS", "Record", "document_schema", "field", "json_schema", "optional", "reference"]
-
-
 #: The version of the form of dumps.
 FORMAT: Final = 1
 

@@ -16,8 +16,6 @@ from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.release.tables import ShimOperator, ShimTables, shim_tables
 
-__all__ = ["OperatorShims", "release_shim_tables", "shim_faults", "shim_refusal", "shims_by_operator"]
-
 #: The row of an operator whose shim has no further versions.
 _NO_ROW: Final = ShimOperator(None, ())
 

@@ -17,8 +17,6 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.yaml_scalar import scalar
 from opwright.tools.dump.data import JsonValue
 
-__all__ = ["contents", "entry_pointers", "print_yaml"]
-
 #: The text of a plain scalar in a list in brackets.
 _IN_BRACKETS: Final = re.compile(r"[A-Za-z0-9_(][A-Za-z0-9_(). *+/=-]*[A-Za-z0-9_().]")
 _INDENT: Final = "  "

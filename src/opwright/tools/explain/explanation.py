@@ -25,8 +25,6 @@ from opwright.tools.explain.symbols import planned_symbols, written_symbols
 if TYPE_CHECKING:
     from opwright.run.provenance import FileOrigin
 
-__all__ = ["explain"]
-
 
 def dispatch_records(
     function: NativeFunction, job: Job, by_hand: HandRegistrations | None = None

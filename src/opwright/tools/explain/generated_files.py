@@ -15,8 +15,6 @@ from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics
 from opwright.tools.explain.loading import ExplainRequest, load_part
 
-__all__ = ["file_names", "resolve_file"]
-
 #: An operator with kernels for most keys: files are planned for it where a name tells no operator.
 _ANY: Final = "add"
 

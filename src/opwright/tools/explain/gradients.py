@@ -13,8 +13,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.source.span import Span
 from opwright.tools.explain.records import DerivativeRecord, FilePlace, FormulaRecord, GradientRecord, SavedRecord
 
-__all__ = ["derivative_record", "differentiable_function"]
-
 #: What happens to gradients, in words.
 _TEXTS: Final = {
     "formulas": "recorded by formulas",

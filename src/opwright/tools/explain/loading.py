@@ -34,8 +34,6 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.source.items import ItemText
 
-__all__ = ["ExplainRequest", "Explained", "load_jobs", "load_part", "load_pytorch", "narrowed_inputs"]
-
 
 class ExplainRequest(NamedTuple):
     """What is to be explained: names of operators, the inputs, and the files of libraries and backends.

@@ -18,8 +18,6 @@ from opwright.tools.explain.generated_files import file_names, resolve_file
 from opwright.tools.explain.gradients import differentiable_function
 from opwright.tools.explain.loading import Explained, ExplainRequest, load_jobs
 
-__all__ = ["NamedOverload", "named_overloads", "unknown_name"]
-
 NamedOverload: TypeAlias = "tuple[NativeFunction, Explained]"
 
 #: Names that lead to more operators do not stand for all of them.

@@ -20,8 +20,6 @@ from opwright.tools.explain.schemas import operation_record, schema_record
 from opwright.tools.explain.signatures import signature_records
 from opwright.tools.explain.symbols import is_of_unit
 
-__all__ = ["STAGES", "passes_text"]
-
 #: Attributes of a function that a field of its entry sets, each with the value that it has without the field.
 _FIELDS: Final[dict[str, object]] = {
     "function": True,

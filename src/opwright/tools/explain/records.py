@@ -13,29 +13,6 @@ from typing import Final
 from opwright.source.named_tuple import NamedTuple
 from opwright.tools.coverage.formats import Data
 
-__all__ = [
-    "FORMAT",
-    "SECTIONS",
-    "ArgumentRecord",
-    "DerivativeRecord",
-    "DispatchRecord",
-    "Explanation",
-    "FilePlace",
-    "FormulaRecord",
-    "GradientRecord",
-    "ImplementationRecord",
-    "MemberRecord",
-    "OperationRecord",
-    "PythonRecord",
-    "ResultRecord",
-    "SavedRecord",
-    "SchemaRecord",
-    "SignatureRecord",
-    "SymbolRecord",
-    "render_json",
-]
-
-
 #: The version of the form of the data.
 FORMAT: Final = 1
 

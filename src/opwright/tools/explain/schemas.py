@@ -17,8 +17,6 @@ from opwright.tools.explain.records import (
     SchemaRecord,
 )
 
-__all__ = ["operation_record", "place_of", "schema_record"]
-
 _KINDS: Final = {
     SchemaKind.functional: "functional",
     SchemaKind.inplace: "in-place",

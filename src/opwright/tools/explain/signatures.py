@@ -22,9 +22,6 @@ from opwright.model.native_function import Kernel, NativeFunction, NativeFunctio
 from opwright.source.span import Span
 from opwright.tools.explain.records import FilePlace, PythonRecord, SignatureRecord
 
-__all__ = ["call_text", "python_name", "python_records", "python_signatures", "signature_records"]
-
-
 _REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
 
 

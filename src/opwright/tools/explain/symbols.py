@@ -31,8 +31,6 @@ from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 from opwright.tools.explain.records import SymbolRecord
 
-__all__ = ["defined_symbols", "is_of_unit", "planned_symbols", "written_symbols"]
-
 #: The head of a function that is defined here: its name before a bracket. It starts a line.
 _FUNCTION: Final = re.compile(r"(?:[\w:]+[\w:<>,&*\s]*?[\s&*])?((?:\w+::)*~?\w+)\s*\(")
 _CLASS: Final = re.compile(r"(?:struct|class)\s+(?:[A-Z_]+_API\s+)?(\w+)\b[^;]*$")

@@ -29,9 +29,6 @@ from opwright.tools.explain.records import (
     SymbolRecord,
 )
 
-__all__ = ["PLAIN", "Painter", "dispatch_lines", "implementation_lines", "render", "render_overloads"]
-
-
 _BOLD: Final = "\x1b[1m"
 _BLUE: Final = "\x1b[1;34m"
 _DIM: Final = "\x1b[2m"

@@ -14,8 +14,6 @@ from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 
-__all__ = ["UnknownPlace", "derivative_places", "entry_places", "schema_names"]
-
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _COMMENT: Final = re.compile(r"(?m)(?:^|(?<=\s))#.*")
 #: The name of an argument or of a result in a schema, between its type and its default, a comma or the end of a list.

@@ -16,8 +16,6 @@ from typing import Any, Final
 
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["CheckFailed", "Checker", "InputOptions"]
-
 
 class InputOptions(NamedTuple):
     """The PyTorch that files outside of PyTorch's own tree belong to, and the paths that heads may name."""

@@ -17,8 +17,6 @@ from opwright.tools.lsp.project import Project, kind_of
 from opwright.tools.lsp.protocol import EXPLAIN
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["answer", "explain_operator", "explanation_of", "resolve", "summary_of"]
-
 #: The sections that an entry alone is enough for.
 _SECTIONS: Final = ("schema", "operation", "dispatch", "signatures", "derivative", "python")
 

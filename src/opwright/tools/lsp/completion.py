@@ -22,8 +22,6 @@ from opwright.tools.lsp.operators import OperatorEntry, entry_at, operator_entri
 from opwright.tools.lsp.project import Project, kind_of
 from opwright.tools.lsp.sources import function_names
 
-__all__ = ["Completion", "completions_at"]
-
 #: Fields whose values are names of operators.
 _NAMES_OPERATOR: Final = frozenset(("structured_delegate", "autogen"))
 

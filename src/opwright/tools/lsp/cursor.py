@@ -12,8 +12,6 @@ from typing import Final
 from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText, Span
 
-__all__ = ["Cursor", "cursor_at", "word_at"]
-
 #: Indentation, dashes of list items, and a key with its colon.
 _KEY_LINE: Final = re.compile(r"( *)((?:- +)*)([^\s#'\"{}\[\],][^#{}\[\]]*?|'[^']*'|\"[^\"]*\")[ \t]*:(?=\s|$)")
 _TOP: Final = re.compile(r"(?m)^[^\s#{}\[\],-]")

@@ -26,8 +26,6 @@ from opwright.tools.lsp.reports import DiagnosticRow, FileReport
 if TYPE_CHECKING:
     from opwright.source.items import ItemText
 
-__all__ = ["diagnostic_rows", "quick_report"]
-
 
 def diagnostic_rows(diagnostics: tuple[Diagnostic, ...]) -> list[DiagnosticRow]:
     """Diagnostics as data."""

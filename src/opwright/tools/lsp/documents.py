@@ -14,8 +14,6 @@ from pygls.workspace import PositionCodec
 
 from opwright.source.span import SourceText
 
-__all__ = ["changed_text", "offset_at", "path_of", "position_at"]
-
 
 def path_of(uri: str) -> str | None:
     """The path of a file; None for any other URI.

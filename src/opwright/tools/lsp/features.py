@@ -23,8 +23,6 @@ from opwright.tools.lsp.project import PluginRequest
 from opwright.tools.lsp.protocol import EXPLAIN
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["FEATURES", "TOKEN_TYPES", "Feature", "serve"]
-
 
 class Feature(NamedTuple):
     """A request, the module of this package and its function that answers it, and what the server says of it.

@@ -12,8 +12,6 @@ from opwright.tools.lsp.documents import path_of
 from opwright.tools.lsp.reports import fixes_at
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["code_actions", "format_file"]
-
 
 async def code_actions(server: OperatorServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """The fixes of the diagnostics in a range; those of the whole file if an editor asks for them."""

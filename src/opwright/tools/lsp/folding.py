@@ -9,8 +9,6 @@ from lsprotocol import types as lsp
 from opwright.source.span import SourceText
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["answer", "folds"]
-
 
 def answer(server: OperatorServer, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
     """The parts of a file that can be folded."""

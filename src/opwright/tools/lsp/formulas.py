@@ -19,17 +19,6 @@ from opwright.tools.lsp.cursor import cursor_at
 from opwright.tools.lsp.operators import OperatorEntry, entry_at
 from opwright.tools.lsp.project import kind_of
 
-__all__ = [
-    "NO_FORMULAS",
-    "Call",
-    "FormulaPlace",
-    "call_at",
-    "declarations_of",
-    "formula_at",
-    "formula_names",
-    "helpers",
-]
-
 #: Fields of a derivative whose values are no formulas.
 NO_FORMULAS: Final = frozenset(("name", "output_differentiability", "dispatch"))
 _DIFFERENTIABLE: Final = re.compile(r"\n +output_differentiability: *\[\s*([^\]]*?)\s*\]")

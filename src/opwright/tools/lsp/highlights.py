@@ -15,8 +15,6 @@ from opwright.tools.lsp.operators import entry_at, operator_entries, plain_name
 from opwright.tools.lsp.rename import argument_at
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["answer", "highlights_at"]
-
 
 def answer(server: OperatorServer, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
     """The places in a file that name what is at a position."""

@@ -37,8 +37,6 @@ from opwright.tools.lsp.library import (
 from opwright.tools.lsp.operators import entries_of, entry_at, load_operation, operator_entries, plain_name, tag_texts
 from opwright.tools.lsp.project import Project, kind_of
 
-__all__ = ["Hover", "hover_at"]
-
 _FENCE: Final = "```"
 
 

@@ -21,8 +21,6 @@ from opwright.tools.lsp.operators import entries_of, load_in_scope
 from opwright.tools.lsp.project import Project, kind_of
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["answer", "hints_between"]
-
 #: More entries than a screen shows would keep the editor waiting.
 _MOST_ENTRIES: Final = 100
 

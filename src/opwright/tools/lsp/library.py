@@ -32,20 +32,6 @@ from opwright.tools.lsp.cursor import Cursor
 from opwright.tools.lsp.operators import plain_name
 from opwright.tools.lsp.project import Project, kind_of
 
-__all__ = [
-    "NamedKernel",
-    "derivatives_path",
-    "kernel_at",
-    "kernel_text",
-    "load_library",
-    "loaded_library",
-    "loaded_operator",
-    "loaded_part",
-    "named_kernels",
-    "names_kernel",
-    "operator_text",
-]
-
 
 class NamedKernel(NamedTuple):
     """A function that `dispatch` names: the entry's operator, the dispatch keys, and the place of the name.

@@ -20,8 +20,6 @@ from opwright.tools.lsp.operators import OperatorEntry, entries_of, load_operati
 from opwright.tools.lsp.project import Project, kind_of
 from opwright.tools.lsp.sources import cpp_functions, entries_of_function, helper_functions, python_functions
 
-__all__ = ["Symbol", "definitions_at", "derivatives_at", "references_at", "symbols_in", "symbols_of_project"]
-
 #: What comes before the name of an operator in a line: the dash of an item, or a field, of which two may have lists.
 _BEFORE_NAME: Final = re.compile(
     r"(?:\s*(?:- +)+|.*\b(?:func|name|aten) *: *|.*\b(?:structured_delegate|autogen) *: *(?:[^#]*[^#\w.])?)"

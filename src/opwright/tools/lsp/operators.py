@@ -22,17 +22,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 
-__all__ = [
-    "OperatorEntry",
-    "entries_of",
-    "entry_at",
-    "load_in_scope",
-    "load_operation",
-    "operator_entries",
-    "plain_name",
-    "tag_texts",
-]
-
 _ENTRY: Final = re.compile(r"(?m)^ *- *(?:func|name) *: *[\"']?((?:\w+::)?[\w.]+)(\([^\n#]*)?")
 _AUTOGEN: Final = re.compile(r"(?m)^ *autogen *: *([^\n#]+)")
 

@@ -25,8 +25,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.project_file import find_project_file
 from opwright.source.text import SourceFile
 
-__all__ = ["PluginRequest", "Project", "activate_plugins", "kind_of", "tree_of"]
-
 
 class PluginRequest(NamedTuple):
     """The plug-ins that the command line names, and the folders whose files may name others.

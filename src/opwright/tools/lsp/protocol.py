@@ -16,8 +16,6 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-__all__ = ["EXPLAIN", "AnsweringProtocol"]
-
 #: The command of the server that explains an operator, with the file and the operator.
 EXPLAIN: Final = "opwright.explainOperator"
 

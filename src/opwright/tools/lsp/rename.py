@@ -23,8 +23,6 @@ from opwright.tools.lsp.operators import entry_at
 from opwright.tools.lsp.project import Project
 from opwright.tools.lsp.rename_scope import Renamed, RenameScope, group_of, other_difference, rename_scope
 
-__all__ = ["argument_at", "changed_texts", "check_is_no_word", "rename_argument"]
-
 _LONGEST: Final = 100
 #: Names with a meaning: in generated code, in formulas, or to the dispatcher and the Python bindings.
 _RESERVED: Final = frozenset(

@@ -22,8 +22,6 @@ from opwright.tools.lsp.project import Project, kind_of
 from opwright.tools.lsp.rename import changed_texts, check_is_no_word
 from opwright.tools.lsp.rename_scope import RenameScope, rename_scope
 
-__all__ = ["operator_at", "rename_operator"]
-
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
 
 

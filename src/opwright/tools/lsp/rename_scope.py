@@ -32,9 +32,6 @@ from opwright.tools.lsp.library import derivatives_path, load_library
 from opwright.tools.lsp.operators import entries_of, plain_name
 from opwright.tools.lsp.project import Project, kind_of, tree_of
 
-__all__ = ["LoadedScope", "PlacedEntry", "RenameScope", "Renamed", "group_of", "other_difference", "rename_scope"]
-
-
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 #: Names that stand for themselves, and so would hide an argument; members of other things do not.
 _OWN_NAME: Final = re.compile(r"(?<![\w.\"'])(?<!->)(?<!::)[A-Za-z_]\w*(?![\w\"'])")

@@ -10,8 +10,6 @@ from opwright.source.named_tuple import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
-__all__ = ["DiagnosticRow", "EditorFix", "FileReport", "fixes_at"]
-
 #: A diagnostic in the form of `opwright check --format json`.
 DiagnosticRow: TypeAlias = Mapping[str, Any]
 

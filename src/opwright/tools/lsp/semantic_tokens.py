@@ -27,8 +27,6 @@ from opwright.tools.lsp.operators import OperatorEntry, entries_of, entry_at
 from opwright.tools.lsp.project import kind_of
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["WordToken", "answer", "answer_range", "tokens_of"]
-
 
 class WordToken(NamedTuple):
     """A word of a file, and what it is."""

@@ -32,8 +32,6 @@ from opwright.tools.lsp.reports import DiagnosticRow, FileReport
 if TYPE_CHECKING:
     from pygls.server import ServerErrors
 
-__all__ = ["OperatorServer"]
-
 #: How long the texts must stay as they are before everything is checked, in seconds.
 _PAUSE: Final = 0.25
 #: The same after a file was opened. An editor that restores a session opens several at once.

@@ -17,8 +17,6 @@ from opwright.tools.lsp.operators import load_operation
 from opwright.tools.lsp.project import Project
 from opwright.tools.lsp.server import OperatorServer
 
-__all__ = ["CallSignature", "answer", "signatures_at"]
-
 
 class CallSignature(NamedTuple):
     """A function as C++ declares it, and the ranges of its parameters in the text."""

@@ -26,8 +26,6 @@ from opwright.tools.lsp.formulas import declarations_of
 from opwright.tools.lsp.operators import entries_of
 from opwright.tools.lsp.project import Project, kind_of, tree_of
 
-__all__ = ["cpp_functions", "entries_of_function", "function_names", "helper_functions", "python_functions"]
-
 #: Files at the top of a project.
 _TOP_FILES: Final = ("pyproject.toml", "setup.py", "CMakeLists.txt", ".git")
 _SKIPPED: Final = frozenset(("build", "dist", "node_modules", "__pycache__", "site-packages"))

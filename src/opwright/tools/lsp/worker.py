@@ -24,8 +24,6 @@ from opwright.tools.check.suppressions import CodeFilter
 from opwright.tools.lsp.diagnosis import diagnostic_rows
 from opwright.tools.lsp.project import PluginRequest, activate_plugins, tree_of
 
-__all__ = ["check_texts"]
-
 
 def check_texts(
     request: TextIO, report: TextIO, torch: str | None, source_path: str | None, allowed_paths: tuple[str, ...]

@@ -9,8 +9,6 @@ from opwright.cpp.translation import TypeConversion
 from opwright.model.external_backend import Hook
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["KernelCallee", "WrapperAdditions"]
-
 
 class KernelCallee(NamedTuple):
     """A kernel that a wrapper calls: the C++ function, its signature, and conversions of types besides PyTorch's.

@@ -17,18 +17,6 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.patterns import lazy_pattern
 
-__all__ = [
-    "FALLBACK_FUNCTION",
-    "filled_text",
-    "first_statements",
-    "hook_values",
-    "hooked_body",
-    "hooked_call",
-    "indent",
-    "operator_class",
-    "operator_class_definition",
-]
-
 #: The boxed function of generated sources that runs the CPU's kernel of an operator.
 FALLBACK_FUNCTION: Final = "run_on_cpu"
 

@@ -13,15 +13,6 @@ from opwright.emit.aten.register.additions import KernelCallee, WrapperAdditions
 from opwright.emit.aten.register.hooks import filled_text, hook_values, indent
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = [
-    "KernelResult",
-    "chosen_kernel_body",
-    "chosen_kernel_call",
-    "converted_result",
-    "returns_arguments",
-    "written_arguments",
-]
-
 _RESULT = "opwright_kernel_result"
 
 

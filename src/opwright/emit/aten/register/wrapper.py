@@ -23,8 +23,6 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import TENSOR
 
-__all__ = ["can_call_out_kernel", "out_wrapper_definition", "passed_outs"]
-
 
 def can_call_out_kernel(function: NativeFunction, group: NativeFunctionsGroup) -> bool:
     """Whether a wrapper of an overload can make the arguments that the kernel of the out overload writes."""

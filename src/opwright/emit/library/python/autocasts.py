@@ -19,8 +19,6 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
 from opwright.syntax.python import variable_name
 
-__all__ = ["PYTHON_POLICIES", "emitters", "functions_with_autocast"]
-
 #: The policies that Python registers, each with the dtype to which it casts.
 PYTHON_POLICIES: Final = {
     "lower_precision_fp": '_torch.get_autocast_dtype("{device}")',

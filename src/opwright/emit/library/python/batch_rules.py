@@ -17,8 +17,6 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.types import ListType
 from opwright.syntax.python import variable_name
 
-__all__ = ["emitters", "functions_with_rules", "rule_refusal"]
-
 
 def functions_with_rules(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
     """The functions of a library whose rules Python registers."""

@@ -16,9 +16,6 @@ from opwright.schema.types import Type
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal
 
-__all__ = ["ModuleNames", "OperatorCall", "calls_of", "field_names", "free_name", "literal", "out_names"]
-
-
 #: Names that are imported one by one; all other types are attributes of `torch`.
 _SOURCES: Final = {
     "Any": "typing",

@@ -15,8 +15,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import variable_name
 
-__all__ = ["emitters", "functions_with_fakes", "has_fake"]
-
 
 def has_fake(function: NativeFunction) -> bool:
     """Whether it is known what a function returns: declared outputs, or arguments that it writes."""

@@ -23,8 +23,6 @@ from opwright.schema.function import Argument, SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import docstring_text, string_literal
 
-__all__ = ["FunctionNames", "OperatorFunction", "function_name", "function_text", "operator_function"]
-
 
 def docstring(calls: Sequence[OperatorCall]) -> list[str]:
     """The lines of the docstring of a function: the texts of its entries, each once, then what it takes and gives."""

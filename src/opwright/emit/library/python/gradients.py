@@ -34,8 +34,6 @@ from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-__all__ = ["emitters", "registered_gradients"]
-
 
 class _Gradients(NamedTuple):
     """The gradients of a package."""

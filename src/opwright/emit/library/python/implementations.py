@@ -11,8 +11,6 @@ from opwright.emit.library.python.registrations import module_emitter
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["IMPLEMENTATION", "emitters", "has_implementations"]
-
 #: The name of the context manager.
 IMPLEMENTATION: Final = "implementation"
 

@@ -11,8 +11,6 @@ from opwright.emit.library.python.registrations import functions_emitter, parame
 from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 
-__all__ = ["emitters", "functions_with_python_kernels"]
-
 
 def functions_with_python_kernels(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
     """The functions of a library that have kernels in Python."""

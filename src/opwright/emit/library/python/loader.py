@@ -8,8 +8,6 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.named_tuple import NamedTuple
 
-__all__ = ["emitters"]
-
 
 class _Binary(NamedTuple):
     """What a package loads: `release` is the one that it is built for, or the first one if it is for later ones too."""

@@ -22,8 +22,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import docstring_text
 
-__all__ = ["LibraryPackage", "emitters", "is_function", "packages"]
-
 
 class LibraryPackage(NamedTuple):
     """The Python package of a library: its name, the namespace of the operators, and their overloads by operator.

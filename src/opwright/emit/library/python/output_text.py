@@ -16,8 +16,6 @@ from opwright.model.declared_outputs import (
 )
 from opwright.syntax.python import variable_name
 
-__all__ = ["HELPERS", "allocation", "described_output", "wanted_output"]
-
 #: The functions that the text calls. They take what the arguments of a traced call are: tensors, symbols, numbers.
 HELPERS: Final = '''\
 def _sizes(shape):

@@ -17,8 +17,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import string_literal
 
-__all__ = ["emitters", "functions_with_overlap_checks"]
-
 
 def functions_with_overlap_checks(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
     """The functions of a library whose written arguments are checked."""

@@ -26,8 +26,6 @@ from opwright.schema.function import SchemaKind
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-__all__ = ["calls_another_form", "emitters", "functions_of_other_forms"]
-
 
 class _Overloads(NamedTuple):
     """The overloads of a package that call another form, each with this form."""

@@ -16,16 +16,6 @@ from opwright.schema.function import Argument
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-__all__ = [
-    "functions_emitter",
-    "module_emitter",
-    "operator_expression",
-    "parameters_of",
-    "passed_arguments",
-    "tensor_variables",
-    "where_defined",
-]
-
 
 class _InPackage(Protocol):
     """What a module is made from."""
