@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,6 +65,12 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path_factory.mktemp("extensions")))
         patch.delenv("OPWRIGHT_ALLOW_PLUGINS", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _usual_recursion_limit() -> None:
+    """Compilers of PyTorch raise the limit of their process, and readers of deep inputs are tested at Python's own."""
+    sys.setrecursionlimit(1000)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 REPORTS = {
     "coverage": ["coverage", "--backend", "acme.yaml"],
     "diff": ["diff", "one.yaml", "two.yaml"],
-    "dump": ["dump", "--library", "one.yaml"],
+    "dump": ["dump", "--library", "one.yaml", "--force"],
 }
 LIBRARY = "namespace: acme\noperators:\n- func: scale(Tensor self) -> Tensor\n  dispatch: {CPU: scale}\n"
 

@@ -164,7 +164,8 @@ class Project:
 
     def words(self, *more: object, out: Path | None = None) -> list[str]:
         """The arguments of a run."""
-        where = ["--source-path", str(self.inputs), "--release", "2.13", "--out", str(out or self.out)]
+        where = ["--source-path", str(self.inputs), "--out", str(out or self.out)]
+        where += [] if "--release" in more else ["--release", "2.13"]
         chosen = [word for family in self.families for word in ("--only", family)]
         return ["generate", *where, *chosen, *map(str, more)]
 

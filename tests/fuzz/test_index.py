@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ import pytest
 from opwright.cli import console
 from opwright.release.transport import Transport
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.terminal import say
 from tests.fuzz import index_answers
 from tests.fuzz.index_answers import HostileIndex, answers_of, fuzz_index, hostile_index
 
@@ -75,7 +75,7 @@ def test_a_hang_is_found(index: HostileIndex, monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_escape_sequence_is_found(index: HostileIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text that would control a terminal is reported."""
-    monkeypatch.setattr(console, "report", lambda *_: say("error[E0500] \x1b[31m"))
+    monkeypatch.setattr(console, "report", lambda *_: sys.stderr.write("error[E0500] \x1b[31m\n"))
     finding = fuzz_index(index, 7)
     assert finding is not None
     assert "\x1b" in finding.report

@@ -141,6 +141,7 @@ operators:
   dispatch: {CompositeExplicitAutograd: rows_symint}
 - func: norm(Tensor! result, Tensor self, float eps) -> ()
   contracts: [functional, out]
+  overlap: allowed
   outputs: like(self)
   dispatch: {CPU: norm}
 - func: counted(Tensor self) -> (Tensor mean, Tensor count)

@@ -61,7 +61,8 @@ class FaultCase(NamedTuple):
             path.write_text(text, encoding="utf-8")
         command, *words = self.words
         where = ["--source-path", "inputs", "--release", "2.13"] if command == "generate" else []
-        out = ["--out", "out", "--jobs", "1"] if command == "generate" else []
+        out = ["--out", "out"] if command == "generate" else []
+        out += ["--jobs", "1"] if out and "--jobs" not in more else []
         reported = io.StringIO()
         with installed_below(folder), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(reported):
             try:

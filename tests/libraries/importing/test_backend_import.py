@@ -194,8 +194,9 @@ def test_files_have_what_sources_register(sources: Path, capsys: pytest.CaptureF
     assert "`sub.Tensor` is `manual` in the file" in stays[24]
     assert "under `defined(ACME_TRIL)`" in stays[26].replace("ifdef ACME_TRIL", "defined(ACME_TRIL)")
     assert "`gone` is for CPU, and the file is for PrivateUse1" in stays[39]
+    (sources / "acme.yaml").write_text(f"# Ours.\n{FILE}")
     assert main(["import", ".", "--backend", "--out", "acme.yaml"]) == 1
-    assert "E" in capsys.readouterr().err
+    assert "E2402" in capsys.readouterr().err
 
 
 @pytest.fixture

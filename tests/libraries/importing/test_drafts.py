@@ -115,6 +115,7 @@ def test_formulas_from_classes(library: Path, capsys: pytest.CaptureFixture[str]
     assert imported("--check") == 0
     main(["check", "acme.yaml"])
     assert "error[" not in capsys.readouterr().err
+    Path("derivatives.yaml").write_text(f"# Ours.\n{DERIVATIVES}")
     assert imported() == 1
     assert "E2402" in capsys.readouterr().err
 

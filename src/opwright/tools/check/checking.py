@@ -139,7 +139,8 @@ class _Check:
             if SHIM_TABLES.inputs[0] in request.inputs.names() and job.catalog.is_sound:
                 self._check_shims(job)
             # A catalog without some entries is not what derivatives are for.
-            if "autograd" in families and job.catalog.is_sound and not self._sink.has_errors:
+            has_derivatives = any(DERIVATIVES.name in FAMILIES[family].dialects for family in families)
+            if has_derivatives and job.catalog.is_sound and not self._sink.has_errors:
                 self._attempt(partial(check_kernels, job, self._sink))
             self._lint_pytorch(job)
         tags = TAGS.files(request.inputs)[0]
