@@ -8,17 +8,18 @@ from typing import Final
 from opwright.source.named_tuple import NamedTuple
 from opwright.syntax.cpp_tokens import Token, cpp_tokens
 
-#: The fundamental types, by their words in the order of the alphabet, each with a name for those that may be the same.
-_FUNDAMENTAL: Final = {
-    "bool": "bool", "char": "char", "double": "double", "float": "float", "void": "void",
-    "int": "int", "int signed": "int", "signed": "int", "int32_t": "int",
-    "unsigned": "unsigned", "int unsigned": "unsigned", "uint32_t": "unsigned",
-    "short": "short", "int short": "short", "int16_t": "short",
-    "long": "long", "int long": "long", "long long": "long", "int long long": "long", "int64_t": "long",
-    "ptrdiff_t": "long", "ssize_t": "long",
-    "long unsigned": "size", "int long unsigned": "size", "long long unsigned": "size", "uint64_t": "size",
-    "size_t": "size",
-}  # fmt: skip
+#: The fundamental types by a name for those that may be the same, with the words of each in the order of the alphabet.
+_SAME: Final = {
+    "int": "int, int signed, signed, int32_t",
+    "unsigned": "unsigned, int unsigned, uint32_t",
+    "short": "short, int short, int16_t",
+    "long": "long, int long, long long, int long long, int64_t, ptrdiff_t, ssize_t",
+    "size": "long unsigned, int long unsigned, long long unsigned, uint64_t, size_t",
+}
+_ALONE: Final = ("bool", "char", "double", "float", "void")
+_FUNDAMENTAL: Final = {name: name for name in _ALONE} | {
+    words: name for name, forms in _SAME.items() for words in forms.split(", ")
+}
 _WORDS: Final = frozenset(" ".join(_FUNDAMENTAL).split())
 #: The classes and aliases whose meaning is known by their whole names. Those with one value may be the same.
 _NAMES: Final = {
