@@ -120,7 +120,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "backend": update_backends,
     "messages": messages.update,
     "python_formulas": python_formulas.update,
-    "coverage": partial(update_documents, TESTS / "coverage" / "cases.yaml", warnings_of),
+    "coverage": partial(update_documents, TESTS / "tools" / "coverage" / "cases.yaml", warnings_of),
     "gen_backend_stubs": partial(run_program, backend_marks.main),
     "gen_lazy_tensor": partial(run_program, lazy_marks.main),
     "plugins": partial(run_program, plugin_marks.main),

@@ -153,8 +153,10 @@ abi: stable
 torch: ">=2.10"
 derivatives: derivatives.yaml
 operators:
-- {func: 'f(Tensor self) -> Tensor', dispatch: {CPU: f}, outputs: like(self)}
+- {func: 'n(int number) -> int', dispatch: {CompositeExplicitAutograd: n}}
 """
+#: An operator with tensors, for which Python has code about gradients.
+DIFFERENTIABLE = "- {func: 'f(Tensor self) -> Tensor', dispatch: {CPU: f}, outputs: like(self)}\n"
 DERIVATIVES = "- name: f(Tensor self) -> Tensor\n  self: grad\n"
 
 
@@ -171,7 +173,7 @@ def test_lists_follow_every_edit(tmp_path: Path) -> None:
     for name, text in texts.items():
         (source / name).write_text(text)
     program = f"env;PYTHONPATH={package.parent};{sys.executable};-m;opwright"
-    settings = {"Opwright_DIR": package / "cmake", "OPWRIGHT_COMMAND": program}
+    settings = {"Opwright_DIR": package / "builds" / "cmake", "OPWRIGHT_COMMAND": program}
     run("cmake", "-G", "Ninja", "-S", source, "-B", build, *[f"-D{name}={value}" for name, value in settings.items()])
 
     def follow(added: set[str]) -> None:
@@ -193,8 +195,10 @@ def test_lists_follow_every_edit(tmp_path: Path) -> None:
 
     follow(set())
     (source / "backend.yaml").write_text(BACKEND + "autograd:\n- roll\n")
+    (source / "library.yaml").write_text(LIBRARY + DIFFERENTIABLE)
     (source / "derivatives.yaml").write_text(DERIVATIVES)
     follow({"RegisterAutogradPrivateUse1.cpp", "_autograd.py"})
+    (source / "library.yaml").write_text(LIBRARY)
     (source / "derivatives.yaml").write_text("[]\n")
     (source / "backend.yaml").write_text(BACKEND)
     template = package / "emit/library/templates/stable_kernels.h"

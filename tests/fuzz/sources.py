@@ -67,7 +67,7 @@ TORCH_LIBRARY(acme, m) { m.def("scale(Tensor x, float by) -> Tensor"); }
 TORCH_LIBRARY_IMPL(acme, Autograd, m) { m.impl("scale", &scale_autograd); }
 """
 LIBRARIES = [BINDINGS, STABLE, CLASSES]
-_CASES = Path(__file__).parents[1] / "porting" / "cases"
+_CASES = Path(__file__).parents[1] / "libraries" / "porting" / "cases"
 KERNELS = [re.sub(r"(?m)^# .*\n", "", path.read_text(encoding="utf-8")) for path in sorted(_CASES.glob("*.case"))]
 PROVENANCE = [
     json.dumps(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "backend"
-PROJECT = ROOT / "src" / "opwright" / "extension" / "projects" / "backend"
+PROJECT = ROOT / "src" / "opwright" / "libraries" / "extension" / "projects" / "backend"
 
 SHARED = (
     "csrc/library.cpp",

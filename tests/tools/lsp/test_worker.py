@@ -11,6 +11,7 @@ from typing import Any
 
 from opwright.tools.lsp.project import PluginRequest
 from opwright.tools.lsp.worker import check_texts
+from tests.test_layering import room
 from tests.tools.lsp.small_tree import SmallTree
 
 _LIBRARY = "namespace: acme\noperators:\n- func: f(Tensro x) -> Tensor\n"
@@ -61,6 +62,7 @@ def test_a_server_imports_little_before_it_answers() -> None:
     """What checks, explains and emits is imported after the answer to `initialize`, which an editor waits for."""
     program = "import sys, opwright.tools.lsp.features; print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
-    packages = {name.split(".")[1] for name in ended.stdout.split() if name.startswith("opwright.")}
-    assert "lsp" in packages
-    assert packages.isdisjoint({"check", "convention", "coverage", "emit", "explain", "importing"})
+    packages = {room(name) for name in ended.stdout.split() if name.startswith("opwright.")}
+    assert "tools/lsp" in packages
+    further = {"tools/check", "convention", "tools/coverage", "emit", "tools/explain", "libraries/importing"}
+    assert packages.isdisjoint(further)
