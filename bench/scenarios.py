@@ -13,6 +13,7 @@ from pathlib import Path
 from opwright.run.torch_bytecode import bytecode_of_torch
 from tests.backend.write_large import write_large
 from tests.conformance.executorch_jobs import EXECUTORCH, portable
+from tests.conformance.executorch_tool_jobs import LARGE_SELECTION, tool
 from tests.conformance.inputs import LAZY, STUBS, input_folder, reserve_folder
 from tests.conformance.jobs import (
     Job,
@@ -152,6 +153,18 @@ def upgraders_from_data() -> Job:
     return replace(upgraders(), opwright=(ours,))
 
 
+def selection_tools() -> list[Job]:
+    """Three of ExecuTorch's tools for selective builds; two of them read the selection of a third of all operators."""
+    return [
+        tool("gen_oplist", ("gen_oplist", "--output_path", ".", "--root_ops", "aten::add.out,aten::mul.out")),
+        tool("gen_all_oplist", ("gen_all_oplist", "--output-dir", ".", "--model-file-list-path", LARGE_SELECTION)),
+        tool(
+            "gen_selected_op_variants",
+            ("gen_selected_op_variants", "--output-dir", ".", "--yaml-file-path", LARGE_SELECTION),
+        ),
+    ]
+
+
 def scenarios(inputs: str = "pytorch") -> list[Scenario]:
     """All scenarios, on the inputs of that name; those of lazy tensors on inputs that are made from them."""
     return [replace(scenario, job=_on_inputs(scenario.job, inputs)) for scenario in _usual_scenarios()]
@@ -193,6 +206,7 @@ def _usual_scenarios() -> list[Scenario]:
         Scenario(upgraders_from_data(), State.UNCHANGED),
         Scenario(portable(), State.COLD),
         Scenario(portable(), State.UNCHANGED),
+        *[Scenario(job, State.COLD) for job in selection_tools()],
     ]
 
 

@@ -52,7 +52,7 @@ def drop_in_parser(program: str, monkeypatch: pytest.MonkeyPatch) -> Parser:
     with monkeypatch.context() as patch:
         patch.setattr(Parser, "parse", parse)
         with pytest.raises(SystemExit):
-            import_module(f"opwright.torchgen.{program}").main(["--words-that-no-quick-program-knows"])
+            import_module(f"opwright.torchgen.{program}").main([])
     return taken[0]
 
 

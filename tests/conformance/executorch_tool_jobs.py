@@ -14,7 +14,8 @@ _LIST = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(' '.join(sys.
 _FOLDERS = "import os, sys; [os.makedirs(name) for name in sys.argv[1:]]"
 
 _KERNELS = "{root}/executorch/kernels"
-_BIG = "{selection}/executorch-some.yaml"
+#: The selection of a third of all operators.
+LARGE_SELECTION = "{selection}/executorch-some.yaml"
 _WHOLE = "{selection}/executorch-whole.yaml"
 
 Words = tuple[str, ...]
@@ -33,8 +34,8 @@ def big_selection_jobs() -> list[Job]:
     """Merged selections that name a third of all operators, and all of them."""
     inputs = f"{EXECUTORCH}-{NEWEST}"
     return [
-        merged_selections("big", _BIG, inputs=inputs),
-        merged_selections("big-merged", _BIG, _WHOLE, inputs=inputs),
+        merged_selections("big", LARGE_SELECTION, inputs=inputs),
+        merged_selections("big-merged", LARGE_SELECTION, _WHOLE, inputs=inputs),
     ]
 
 
@@ -56,14 +57,14 @@ def tool_jobs() -> list[Job]:
         ),
         tool(
             "all-oplist",
-            ("gen_all_oplist", "--output-dir", "a", "--model-file-list-path", _BIG),
+            ("gen_all_oplist", "--output-dir", "a", "--model-file-list-path", LARGE_SELECTION),
             ("gen_all_oplist", "--output_dir", "b", "--model_file_list_path", "@list", "--check-ops-not-overlapping"),
-            before=(folders, ("-c", _LIST, "list", _BIG)),
+            before=(folders, ("-c", _LIST, "list", LARGE_SELECTION)),
         ),
         tool(
             "headers",
-            ("gen_selected_op_variants", "--yaml-file-path", _BIG, "--output-dir", "a"),
-            ("gen_selected_prim_ops", "--op-selection-yaml-path", _BIG, "--output-dir", "a"),
+            ("gen_selected_op_variants", "--yaml-file-path", LARGE_SELECTION, "--output-dir", "a"),
+            ("gen_selected_prim_ops", "--op-selection-yaml-path", LARGE_SELECTION, "--output-dir", "a"),
             ("gen_selected_prim_ops", "--prim-op-names", "executorch_prim::et_view.default", "--output-dir", "b"),
             ("combine_prim_ops_headers", "--header_files", "@list", "--output_dir", "c"),
             before=(folders, ("-c", _LIST, "list", "a", "b", "none")),
@@ -71,7 +72,7 @@ def tool_jobs() -> list[Job]:
         tool(
             "kernel-number",
             (
-                *("gen_max_kernel_num", "--oplist-yaml", _BIG, "--oplist-yaml", _WHOLE),
+                *("gen_max_kernel_num", "--oplist-yaml", LARGE_SELECTION, "--oplist-yaml", _WHOLE),
                 *("--prim-ops-source", f"{SELECTIVE}/register_prim_ops.cpp", "--output-path", "number.h"),
             ),
         ),

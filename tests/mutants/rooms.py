@@ -84,7 +84,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli/new": ("libraries/extension/test_new.py", _HELP),
     "cli/plugin_use": ("plugins", _HELP),
     "cli/plugins": ("plugins", _HELP),
-    "cli/plain_words": ("cli/test_plain_words.py",),
     "cli/port": (
         "libraries/porting/test_program.py",
         "libraries/porting/test_cases.py",
@@ -278,10 +277,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "source/built_nodes": ("source", "dialects/test_extra_keys.py"),
     "source/copyable": ("source", "test_records.py"),
     "source/edits": ("source", "tools/check/test_cases.py", "tools/check/test_layout.py"),
-    "source/plain_yaml": ("source", "selective/test_plain_yaml.py"),
     "source/project_file": ("source", "tools/check/test_command.py", "plugins/test_permission.py"),
     "source/yaml_layout": ("source", "tools/check/test_layout.py"),
-    "source/yaml_writer": ("source", "selective/test_plain_yaml.py"),
     "syntax": ("syntax",),
     "syntax/cpp_source": ("syntax", "libraries/importing/test_import.py", "tools/coverage/test_hand_registrations.py"),
     "syntax/cpp_tokens": ("syntax", "libraries/importing/test_import.py", "tools/coverage/test_hand_registrations.py"),
@@ -317,7 +314,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "engine/test_partial_runs.py",
     ),
     "torchgen/programs": ("cli/test_autograd_programs.py",),
-    "torchgen/quick_program": ("selective", "upgraders", "static_runtime"),
+    "torchgen/selective_program": ("selective",),
     "torchgen/run": ("torchgen_interface/test_forwarding.py",),
     "torchgen/selective_build": ("selective", "torchgen_interface"),
 }

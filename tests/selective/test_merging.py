@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from opwright.dialects.selection.loader import load_selection
-from opwright.dialects.selection.quick import selection_of, write_selection
+from opwright.dialects.selection.writer import write_selection
 from opwright.selective.merging import union_of
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
@@ -61,7 +61,10 @@ def test_merged_selections_are_written_as_the_library_writes_them(seed: int, cou
         for fields in expected["operators"].values():
             if "debug_info" in fields:
                 fields["debug_info"] = sorted(fields["debug_info"])
-    ours = write_selection(union_of([selection_of(fields) for fields in data]))
+    sink = Diagnostics()
+    files = [SourceFile("selected.yaml", yaml.safe_dump(fields)) for fields in data]
+    ours = write_selection(union_of([load_selection(file, sink) for file in files]))
+    assert not len(sink)
     if count > 1:
         # Operators of a single selection keep the order of their `debug_info`.
         again = yaml.safe_load(ours)
@@ -70,14 +73,3 @@ def test_merged_selections_are_written_as_the_library_writes_them(seed: int, cou
                 fields["debug_info"] = sorted(fields["debug_info"])
         ours = yaml.safe_dump(again, default_flow_style=False)
     assert ours == yaml.safe_dump(expected, default_flow_style=False)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_files_are_loaded_alike_both_ways(seed: int) -> None:
-    """The loader that knows places, and the quick one, give the same selection."""
-    data = any_selection(random.Random(seed))
-    sink = Diagnostics()
-    loaded = load_selection(SourceFile("selected.yaml", yaml.safe_dump(data)), sink)
-    operators = {name: operator._replace(span=None) for name, operator in loaded.operators.items()}
-    assert not len(sink)
-    assert write_selection(loaded._replace(operators=operators)) == write_selection(selection_of(data))

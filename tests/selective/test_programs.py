@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from opwright.selective.files import QuickFiles
-from opwright.source.plain_yaml import NotPlain
 from opwright.torchgen.executorch import gen_all_oplist
 from tests.selective.program_cases import ProgramCase, load_cases, run_case
 
@@ -51,20 +49,6 @@ def test_models_have_the_names_of_their_files(
     assert union["operators"]["aten::add.out"]["debug_info"] == [first, second]
     assert gen_all_oplist.main([*words, "--check-ops-not-overlapping"]) == 1
     assert f"two models select `aten::add.out`: {first} and {second}" in " ".join(capsys.readouterr().err.split())
-
-
-@pytest.mark.parametrize("case", named([case for case in CASES if case.outputs and not case.report]))
-def test_both_ways_to_read_files_agree(case: ProgramCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program writes the same files if no input is of the simple kind."""
-
-    def refuse(*words: object) -> object:
-        raise NotPlain(words)
-
-    monkeypatch.chdir(tmp_path)
-    for name in ("selection", "value", "text", "data"):
-        monkeypatch.setattr(QuickFiles, name, refuse)
-    run = run_case(case, tmp_path)
-    assert (run.status, run.outputs) == (0, case.outputs)
 
 
 @pytest.mark.parametrize("case", named([case for case in CASES if "selected_operators.yaml" in str(case.outputs)]))

@@ -156,7 +156,7 @@ def _missing(explains: bool, inputs: list[str], words: list[str]) -> str:
 
 
 def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnostics) -> None:
-    from opwright.dialects.selection.quick import write_selection
+    from opwright.dialects.selection.writer import write_selection
     from opwright.run.selecting import select_operators
     from opwright.selective.reports import render_json, render_text
 

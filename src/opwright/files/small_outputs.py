@@ -1,16 +1,9 @@
-"""Writing the few small files of a program that takes little longer than the interpreter's start.
-
-Such a program keeps no state: making its files takes less time than finding out that they need not be made. Files that
-are up to date are not touched.
-"""
+"""Writing the few small files of a program that keeps no state. Files that are up to date are not touched."""
 
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 
 def write_outputs(outputs: Mapping[str, str]) -> int:

@@ -10,9 +10,9 @@ from opwright.model.selection import Selection, merge
 from opwright.release.tree import rules_of
 from opwright.run.loading import load_job, with_libraries
 from opwright.run.request import Request
+from opwright.selective.files import Files
 from opwright.selective.graph import base_name, graph_of
 from opwright.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots
-from opwright.selective.placed_files import PlacedFiles
 from opwright.selective.reports import SelectionReport, selection_report
 from opwright.selective.shapes import GRAPH
 from opwright.source.codes import NOT_IN_GRAPH, NOTHING_SELECTED
@@ -53,7 +53,7 @@ class SelectionOutcome(NamedTuple):
 
 def select_operators(request: SelectRequest, sink: Diagnostics) -> SelectionOutcome:
     """The union of all inputs, closed over the graph. Raises FaultsFound with all mistakes in them."""
-    files = PlacedFiles(sink)
+    files = Files(sink)
     graph: Graph = graph_of(files.value(request.graph, GRAPH, "a dependency graph")) if request.graph else {}
     inputs = _read_inputs(request, files, graph)
     sink.raise_if_errors()
@@ -74,7 +74,7 @@ def select_operators(request: SelectRequest, sink: Diagnostics) -> SelectionOutc
     return SelectionOutcome(union, selection_report(union, inputs, needed_by, catalog))
 
 
-def _read_inputs(request: SelectRequest, files: PlacedFiles, graph: Graph) -> list[SelectionInput]:
+def _read_inputs(request: SelectRequest, files: Files, graph: Graph) -> list[SelectionInput]:
     inputs = [read_input(path, files, graph, training=request.training) for path in request.paths]
     if request.names:
         roots = selection_of_roots(dict.fromkeys(request.names), COMMAND_LINE, training=request.training)
@@ -82,7 +82,7 @@ def _read_inputs(request: SelectRequest, files: PlacedFiles, graph: Graph) -> li
     return inputs
 
 
-def _check_roots(selection: Selection, graph: Graph, path: str, files: PlacedFiles) -> None:
+def _check_roots(selection: Selection, graph: Graph, path: str, files: Files) -> None:
     """Warn about root operators that the graph does not have."""
     nodes = {*graph, *[name for dependencies in graph.values() for name in dependencies]}
     for operator in selection.operators.values():

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+from opwright.selective.files import Files
 from opwright.source.codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any, Final
-
-    from opwright.selective.files import Files
 
 #: The key of a kernel for all dtypes.
 DEFAULT_KEY: Final = "default"

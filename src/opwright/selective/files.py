@@ -1,110 +1,153 @@
-"""The files that programs for selective builds read, in two ways that give the same values.
-
-`QuickFiles` reads files of the simple kind that programs write, without the import of PyYAML and of diagnostics. For
-anything else, mistakes included, it raises `NotPlain`. The program then starts again with `PlacedFiles`, which knows
-all of YAML and reports each mistake with its place.
-"""
+"""The input files of programs for selective builds, with a place for each mistake."""
 
 from __future__ import annotations
 
-from opwright.source.plain_yaml import NotPlain, read_plain_file
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    from opwright.model.selection import Selection
-    from opwright.selective.shapes import Shape
-
-    class Files(Protocol):
-        """What programs ask of their input files."""
-
-        def selection(self, path: str) -> Selection:
-            """The selection that a file describes."""
-            ...
-
-        def value(self, path: str, shape: Shape, what: str) -> object:
-            """The values of a YAML file with a shape; `what` names the file in messages."""
-            ...
-
-        def text(self, path: str) -> str:
-            """The text of a file."""
-            ...
-
-        def data(self, path: str) -> bytes:
-            """The bytes of a file."""
-            ...
-
-        def refuse(self, code: str, message: str, *, path: str = "", name: str = "", help: str = "") -> None:
-            """Report a mistake, at a name in a file if that file has it."""
-            ...
-
-        def warn(self, code: str, message: str, *, path: str = "", name: str = "", help: str = "") -> None:
-            """Report what may be a mistake."""
-            ...
-
-        def are_sound(self) -> bool:
-            """Whether no mistake is reported yet."""
-            ...
-
-        def operator_name(self, schema: str, path: str) -> str:
-            """The qualified name of the operator with a schema."""
-            ...
+from opwright.dialects.selection.loader import load_selection
+from opwright.model.selection import Selection
+from opwright.schema.fault import SchemaFault
+from opwright.schema.parser import read_schema
+from opwright.selective.shapes import Shape
+from opwright.source.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.expect import (
+    check_unique_keys,
+    expect_boolean,
+    expect_mapping,
+    expect_sequence,
+    expect_string,
+)
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
 
 
-class QuickFiles:
-    """Files of the simple kind. Every method raises NotPlain where there is more to do."""
+class Files:
+    """Input files with the places of their names. Mistakes go to the sink."""
 
-    __slots__ = ()
+    __slots__ = ("_scalars", "sink")
+
+    def __init__(self, sink: Diagnostics) -> None:
+        self.sink = sink
+        self._scalars: dict[str, dict[str, Scalar]] = {}
 
     def selection(self, path: str) -> Selection:
         """The selection that a file describes."""
-        from opwright.dialects.selection.quick import selection_of
-
-        return selection_of(read_plain_file(path))
+        return load_selection(SourceFile.read(path), self.sink)
 
     def value(self, path: str, shape: Shape, what: str) -> object:
-        """The values of a YAML file with a shape."""
-        from opwright.selective.shapes import fits
-
-        value = read_plain_file(path)
-        if not fits(value, shape):
-            raise NotPlain(what)
-        return value
+        """The values of a YAML file with a shape. Raises FaultsFound if they do not have it."""
+        root = load_yaml(SourceFile.read(path))
+        self._scalars[path] = _scalars(root)
+        _check(root, shape, what, self.sink)
+        self.sink.raise_if_errors()
+        return root.python_value()
 
     def text(self, path: str) -> str:
         """The text of a file."""
-        try:
-            return self.data(path).decode("utf-8")
-        except ValueError:
-            raise NotPlain from None
+        return SourceFile.read(path).text
 
     def data(self, path: str) -> bytes:
-        """The bytes of a file."""
+        """The bytes of a file; missing files are faults."""
         try:
             with open(path, "rb") as stream:
                 return stream.read()
         except OSError:
-            raise NotPlain from None
+            # Reading it as text reports what is wrong.
+            return SourceFile.read(path).text.encode()
 
     def refuse(self, code: str, message: str, *, path: str = "", name: str = "", help: str = "") -> None:
-        """Leave the report of a mistake to `PlacedFiles`."""
-        del message, path, name, help
-        raise NotPlain(code)
+        """Report an error, at a name in a file if that file has it."""
+        self.sink.error(code, message, self.span(path, name), help=help)
 
-    warn = refuse
+    def warn(self, code: str, message: str, *, path: str = "", name: str = "", help: str = "") -> None:
+        """Report a warning, at a name in a file if that file has it."""
+        self.sink.warning(code, message, self.span(path, name), help=help)
 
     def are_sound(self) -> bool:
         """Whether no mistake is reported yet."""
-        return True
+        return not self.sink.has_errors
+
+    def span(self, path: str, name: str) -> Span | None:
+        """The first place of a name in a file that was read."""
+        if not name or not path:
+            return None
+        if path not in self._scalars:
+            try:
+                self._scalars[path] = _scalars(load_yaml(SourceFile.read(path)))
+            except Fault:
+                self._scalars[path] = {}
+        scalar = self._scalars[path].get(name)
+        return None if scalar is None else scalar.span
 
     def operator_name(self, schema: str, path: str) -> str:
-        """The qualified name of the operator with a schema."""
-        del path
-        from opwright.schema.fault import SchemaFault
-        from opwright.selective.schemas import schema_name
-
+        """The qualified name of the operator with a schema; without a namespace it is one of `aten`."""
+        namespace, colons, _ = schema.partition("::")
+        is_qualified = bool(colons) and "(" not in namespace
         try:
-            return schema_name(schema)
-        except SchemaFault:
-            raise NotPlain from None
+            name = read_schema(schema, len(namespace) + 2 if is_qualified else 0).name
+        except SchemaFault as fault:
+            self.sink.add(fault.at(self._scalars[path][schema].span_of(fault.start, fault.end)))
+            return schema
+        return f"{namespace if is_qualified else 'aten'}::{name}"
+
+
+def _scalars(root: Node) -> dict[str, Scalar]:
+    """The first scalar of each text."""
+    scalars: dict[str, Scalar] = {}
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        match node:
+            case Scalar():
+                scalars.setdefault(node.value, node)
+            case Sequence():
+                pending.extend(reversed(node.items))
+            case Mapping():
+                for key, value in reversed(node.entries):
+                    pending.extend((value, key))
+    return scalars
+
+
+def _check(node: Node, shape: Shape, what: str, sink: Diagnostics) -> None:
+    """Report where a node has not the shape of a file."""
+    if shape.may_be_null and isinstance(node, Scalar) and node.kind == "null":
+        return
+    match shape.kind:
+        case "text":
+            expect_string(node, what, sink)
+        case "flag":
+            expect_boolean(node, what, sink)
+        case "scalar":
+            if not isinstance(node, Scalar) or node.kind == "null":
+                expect_string(node, what, sink)
+        case "list" if shape.item is not None:
+            if shape.may_be_single and isinstance(node, Mapping):
+                _check(node, shape.item, what, sink)
+                return
+            sequence = expect_sequence(node, what, sink)
+            for item in sequence.items if sequence is not None else ():
+                _check(item, shape.item, f"an item of {what}", sink)
+        case "mapping" if shape.item is not None:
+            mapping = expect_mapping(node, what, sink)
+            for key, value in mapping.entries if mapping is not None else ():
+                _check(value, shape.item, f"{what} of `{key.value}`", sink)
+        case "record":
+            _check_record(node, shape, what, sink)
+
+
+def _check_record(node: Node, shape: Shape, what: str, sink: Diagnostics) -> None:
+    mapping = expect_mapping(node, what, sink)
+    fields = shape.fields
+    if mapping is None or fields is None:
+        return
+    check_unique_keys(mapping, sink)
+    for field in shape.required:
+        if mapping.get(field) is None:
+            sink.error(FIELDS_MISSING, f"{what} has no field `{field}`", mapping.span)
+    for key, value in mapping.entries:
+        if key.value in fields:
+            _check(value, fields[key.value], f"`{key.value}`", sink)
+        else:
+            help = did_you_mean_key(key, mapping, fields)
+            sink.warning(FIELD_WITHOUT_EFFECT, f"the field `{key.value}` of {what} has no effect", key.span, help=help)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Final, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
 
-    Graph: TypeAlias = "Mapping[str, set[str]]"
-    """The operators that each operator may call, by names without overloads."""
+Graph: TypeAlias = Mapping[str, set[str]]
+"""The operators that each operator may call, by names without overloads."""
 
 #: The node of a graph whose operators every build needs.
 ALWAYS: Final = "__BASE__"

@@ -6,9 +6,9 @@ from collections.abc import Mapping as Names
 from typing import Final
 
 from opwright.model.selection import SelectedOperator, Selection, merge
-from opwright.selective.graph import base_name, closure
+from opwright.selective.files import Files
+from opwright.selective.graph import Graph, base_name, closure
 from opwright.selective.model_operators import ModelRequest, check_models, model_selection
-from opwright.selective.placed_files import PlacedFiles
 from opwright.selective.program_file import IDENTIFIER, operators_of
 from opwright.selective.shapes import MODELS, NAMES
 from opwright.source.named_tuple import NamedTuple
@@ -16,10 +16,6 @@ from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from opwright.selective.graph import Graph
 
 #: The source of operators that the command line names.
 COMMAND_LINE: Final = "the command line"
@@ -48,7 +44,7 @@ def selection_of_roots(names: Names[str, Span | None], source: str, *, training:
     return Selection(everything=False, operators=operators)
 
 
-def read_input(path: str, files: PlacedFiles, graph: Graph, *, training: bool) -> SelectionInput:
+def read_input(path: str, files: Files, graph: Graph, *, training: bool) -> SelectionInput:
     """The input at a path: a file of one of the kinds of YAML, a list of names as text (`.txt`), or a model.
 
     Mistakes go to the sink of the files. The graph says what the root operators of models need that were not traced.
@@ -86,7 +82,7 @@ def _names_in_text(file: SourceFile) -> dict[str, Span | None]:
     return names
 
 
-def _model_file(path: str, files: PlacedFiles, graph: Graph) -> Selection:
+def _model_file(path: str, files: Files, graph: Graph) -> Selection:
     """The selection of all models in a file."""
     value = files.value(path, MODELS, "a file of models")
     selection = Selection(everything=False)
@@ -100,7 +96,7 @@ def _model_file(path: str, files: PlacedFiles, graph: Graph) -> Selection:
     return selection._replace(operators=operators)
 
 
-def close(selection: Selection, graph: Graph, path: str, files: PlacedFiles) -> tuple[Selection, dict[str, str]]:
+def close(selection: Selection, graph: Graph, path: str, files: Files) -> tuple[Selection, dict[str, str]]:
     """A selection with all that its root operators need, and for each operator in it the one that needs it.
 
     Nothing needs a root, in whose place there is an empty text. The operators that are added stand for all their

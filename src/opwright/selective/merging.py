@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Sequence
 
 from opwright.model.selection import Selection, merge
+from opwright.selective.files import Files
 from opwright.source.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from opwright.selective.files import Files
 
 
 def listed_paths(argument: str, files: Files, *, in_folders: bool) -> list[str]:
@@ -58,8 +55,6 @@ def resolved_source(path: str) -> str:
     real_path = os.path.realpath(path)
     folder, rule, end = real_path.partition("_et_oplist__")
     if "/buck-out/" in folder and rule and end == "/out/selected_operators.yaml":
-        import re
-
         target = re.match(r"/.*/buck-out/.*/(fbsource|fbcode)/[0-9a-f]*/(.*)/__(.*)$", folder)
         if target is not None:
             return f"{target[1]}//{target[2]}:{target[3]}"

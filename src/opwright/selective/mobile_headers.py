@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-    from opwright.model.selection import Selection
+from opwright.model.selection import Selection
 
 _HEAD: Final = """\
 #pragma once

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from json import dumps
+from typing import Any, TypeAlias
+
 from opwright.model.selection import SelectedOperator, Selection, merge
-from opwright.selective.graph import base_name, closure
+from opwright.selective.files import Files
+from opwright.selective.graph import Graph, base_name, closure
 from opwright.source.codes import FIELDS_MISSING, VERSION_MISSING
 from opwright.source.named_tuple import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any, TypeAlias
-
-    from opwright.selective.files import Files
-    from opwright.selective.graph import Graph
-
-    Model: TypeAlias = "Mapping[str, Any]"
-    """An entry of a file of models, in the shape `MODELS`."""
+ModelEntry: TypeAlias = Mapping[str, Any]
+"""An entry of a file of models, in the shape `MODELS`."""
 
 
 class ModelRequest(NamedTuple):
@@ -34,7 +31,7 @@ class ModelRequest(NamedTuple):
     closure_has_all_overloads: bool = True
 
 
-def chosen_models(models: Iterable[Model], request: ModelRequest) -> list[Model]:
+def chosen_models(models: Iterable[ModelEntry], request: ModelRequest) -> list[ModelEntry]:
     """The models of a request; without versions there are none, because roots then stand for themselves."""
     return [
         model
@@ -45,7 +42,7 @@ def chosen_models(models: Iterable[Model], request: ModelRequest) -> list[Model]
     ]
 
 
-def check_models(models: list[Model], request: ModelRequest, rule: str, files: Files) -> None:
+def check_models(models: list[ModelEntry], request: ModelRequest, rule: str, files: Files) -> None:
     """Report each version and asset of a request that no chosen model has, and traced models without `train`."""
     for model in models:
         if "traced_operators" in model and "train" not in model:
@@ -63,10 +60,8 @@ def check_models(models: list[Model], request: ModelRequest, rule: str, files: F
                 files.refuse(VERSION_MISSING, message, help=help)
 
 
-def provenance(models: Iterable[Model], request: ModelRequest) -> str:
+def provenance(models: Iterable[ModelEntry], request: ModelRequest) -> str:
     """What a selection says about its models: the digests of each asset, as JSON."""
-    from json import dumps
-
     assets: dict[str, dict[str, list[object]]] = {}
     for model in models:
         digests = assets.setdefault(model["model"]["asset"], {}).setdefault("md5_hash", [])
@@ -74,7 +69,7 @@ def provenance(models: Iterable[Model], request: ModelRequest) -> str:
     return dumps({"asset_info": assets, "is_new_style_rule": request.versions is not None})
 
 
-def model_selection(models: list[Model], request: ModelRequest, graph: Graph) -> Selection:
+def model_selection(models: list[ModelEntry], request: ModelRequest, graph: Graph) -> Selection:
     """The selection of models.
 
     A model with traced operators runs just these, with the overloads that it calls. One without them, like root
@@ -116,7 +111,7 @@ def _with(selection: Selection, names: Iterable[str], request: ModelRequest, fla
     return merge(selection, Selection(everything=False, operators=operators))
 
 
-def _what_else(model: Model) -> Selection:
+def _what_else(model: ModelEntry) -> Selection:
     """What a model needs besides operators."""
     return Selection(
         everything=False,

@@ -6,14 +6,11 @@ the way to the calls of kernels, by their numbers in ExecuTorch's schema/program
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.selective.files import Files
 from opwright.source.codes import MODEL_DAMAGED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Final
-
-    from opwright.selective.files import Files
 
 #: The bytes from the fifth on in each model file.
 IDENTIFIER: Final = b"ET12"

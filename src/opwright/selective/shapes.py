@@ -1,13 +1,11 @@
-"""Shapes of the YAML files of selective builds: what values they have, and whether given values fit."""
+"""Shapes of the YAML files of selective builds: what values they have."""
 
 from __future__ import annotations
 
-from opwright.source.named_tuple import NamedTuple
+from collections.abc import Mapping
+from typing import Final
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Final
+from opwright.source.named_tuple import NamedTuple
 
 
 class Shape(NamedTuple):
@@ -67,31 +65,3 @@ MODELS: Final = Shape(
     ),
     may_be_single=True,
 )
-
-
-def fits(value: object, shape: Shape) -> bool:
-    """Whether a value of a YAML file has a shape, with no unknown field.
-
-    >>> fits([{"name": "aten::add", "depends": [{"name": "aten::mul"}]}], GRAPH), fits({"name": "aten::add"}, GRAPH)
-    (True, False)
-    """
-    if value is None and shape.may_be_null:
-        return True
-    match shape.kind:
-        case "text":
-            return value.__class__ is str
-        case "flag":
-            return value.__class__ is bool
-        case "scalar":
-            return value.__class__ in (str, int)
-        case "list" if shape.item is not None:
-            if shape.may_be_single and value.__class__ is dict:
-                return fits(value, shape.item)
-            return isinstance(value, list) and all(fits(item, shape.item) for item in value)
-        case "mapping" if shape.item is not None:
-            return isinstance(value, dict) and all(fits(item, shape.item) for item in value.values())
-        case "record" if shape.fields is not None:
-            if not isinstance(value, dict) or any(name not in value for name in shape.required):
-                return False
-            return all(name in shape.fields and fits(item, shape.fields[name]) for name, item in value.items())
-    return True

@@ -4,41 +4,41 @@ Prints one line: the names without overloads, sorted, with blanks between them."
 
 from __future__ import annotations
 
-from opwright.cli.plain_words import text
+import argparse
+from collections.abc import Sequence
+
+from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
+from opwright.selective.files import Files
 from opwright.selective.graph import base_name, closure, graph_of
-from opwright.torchgen.quick_program import QuickProgram, Result
+from opwright.selective.shapes import GRAPH, NAMES
+from opwright.torchgen.selective_program import Result, run_program
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from opwright.cli.plain_words import Values
-    from opwright.selective.files import Files
-
-_OPTIONS = (
-    text(
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.gen_op_registration_allowlist", __doc__, last_wins=True)
+    add = parser.add_argument
+    add(
         "--op-dependency",
         metavar="FILE",
         help="the dependency graph; without it the root operators need nothing",
-    ),
-    text("--root-ops", metavar="FILE", help="a YAML list of the operators that models call", is_required=True),
-)
+    )
+    add("--root-ops", metavar="FILE", help="a YAML list of the operators that models call", required=True)
+    return parser
 
 
-def _work(values: Values, files: Files) -> Result:
-    from opwright.selective.shapes import GRAPH, NAMES
-
-    path = values["op_dependency"]
-    graph = graph_of(files.value(str(path), GRAPH, "a dependency graph")) if path else {}
-    roots = files.value(str(values["root_ops"]), NAMES, "a list of operators")
+def _work(arguments: argparse.Namespace, files: Files) -> Result:
+    path = arguments.op_dependency
+    graph = graph_of(files.value(path, GRAPH, "a dependency graph")) if path else {}
+    roots = files.value(arguments.root_ops, NAMES, "a list of operators")
     assert isinstance(roots, list)
     return Result({}, " ".join(sorted(closure(graph, map(base_name, roots)))) + "\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return QuickProgram("gen_op_registration_allowlist", __doc__ or "", _OPTIONS, _work).run(argv)
+    arguments = _parser().parse(argv)
+    return run_program(lambda files: _work(arguments, files))
 
 
 if __name__ == "__main__":

@@ -4,39 +4,42 @@ All kernels keep all their dtypes. `gen_oplist` writes the header for a selectio
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Sequence
 
-from opwright.cli.plain_words import text
+from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
+from opwright.selective.files import Files
 from opwright.selective.mobile_headers import root_header
-from opwright.torchgen.quick_program import QuickProgram, Result
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from opwright.cli.plain_words import Values
-    from opwright.selective.files import Files
-
-_OPTIONS = (
-    text(
-        "-p", "yaml-file-path", metavar="FILE", help="a YAML list of the operators that models call", is_required=True
-    ),
-    text("-o", "output-file-path", metavar="DIR", help="the folder to write the header into", is_required=True),
-)
+from opwright.selective.shapes import NAMES
+from opwright.torchgen.selective_program import Result, run_program
 
 
-def _work(values: Values, files: Files) -> Result:
-    from opwright.selective.shapes import NAMES
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.gen_selected_mobile_ops_header", __doc__, last_wins=True)
+    add = parser.add_argument
+    add(
+        "-p",
+        *spellings("yaml-file-path"),
+        metavar="FILE",
+        help="a YAML list of the operators that models call",
+        required=True,
+    )
+    add("-o", *spellings("output-file-path"), metavar="DIR", help="the folder to write the header into", required=True)
+    return parser
 
-    roots = files.value(str(values["yaml_file_path"]), NAMES, "a list of operators")
+
+def _work(arguments: argparse.Namespace, files: Files) -> Result:
+    roots = files.value(arguments.yaml_file_path, NAMES, "a list of operators")
     assert isinstance(roots, list)
-    return Result({os.path.join(str(values["output_file_path"]), "selected_mobile_ops.h"): root_header(roots)})
+    return Result({os.path.join(arguments.output_file_path, "selected_mobile_ops.h"): root_header(roots)})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return QuickProgram("gen_selected_mobile_ops_header", __doc__ or "", _OPTIONS, _work).run(argv)
+    arguments = _parser().parse(argv)
+    return run_program(lambda files: _work(arguments, files))
 
 
 if __name__ == "__main__":

@@ -4,36 +4,36 @@ Takes the flags of `python -m executorch.codegen.tools.combine_prim_ops_headers`
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Sequence
+from typing import Final
 
-from opwright.cli.plain_words import text
+from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.selective.edge_texts import combined_header
+from opwright.selective.files import Files
 from opwright.source.codes import HEADER_MISSING, LIST_WRONG
-from opwright.torchgen.quick_program import QuickProgram, Result
+from opwright.torchgen.selective_program import Result, run_program
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+_HEADER: Final = "selected_prim_ops.h"
 
-    from opwright.cli.plain_words import Values
-    from opwright.selective.files import Files
 
-_HEADER = "selected_prim_ops.h"
-
-_OPTIONS = (
-    text(
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.executorch.combine_prim_ops_headers", __doc__, last_wins=True)
+    add = parser.add_argument
+    add(
         "--header_files",
         metavar="@FILE",
         help="a file, after `@`, with the folders of the headers, separated by blanks",
-        is_required=True,
-    ),
-    text("--output_dir", metavar="DIR", help="the folder to write the header into", is_required=True),
-)
+        required=True,
+    )
+    add("--output_dir", metavar="DIR", help="the folder to write the header into", required=True)
+    return parser
 
 
-def _work(values: Values, files: Files) -> Result:
-    listing = str(values["header_files"])
+def _work(arguments: argparse.Namespace, files: Files) -> Result:
+    listing = arguments.header_files
     if not listing.startswith("@"):
         files.refuse(LIST_WRONG, f"`{listing}` does not start with `@`", help=f"write `@{listing}`")
     folders = files.text(listing.removeprefix("@")).split()
@@ -47,12 +47,13 @@ def _work(values: Values, files: Files) -> Result:
         else:
             files.warn(HEADER_MISSING, f"no such file: `{path}`")
     macros = [macro for macro in macros if macro.startswith("#define INCLUDE_")]
-    return Result({os.path.join(str(values["output_dir"]), _HEADER): combined_header(macros)})
+    return Result({os.path.join(arguments.output_dir, _HEADER): combined_header(macros)})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return QuickProgram("executorch.combine_prim_ops_headers", __doc__ or "", _OPTIONS, _work).run(argv)
+    arguments = _parser().parse(argv)
+    return run_program(lambda files: _work(arguments, files))
 
 
 if __name__ == "__main__":

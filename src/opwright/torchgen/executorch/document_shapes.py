@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from opwright.selective.shapes import ANY, FLAG, TEXT, Shape
+from typing import Final
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
+from opwright.selective.shapes import ANY, FLAG, TEXT, Shape
 
 __all__ = ["OPERATOR_ENTRIES", "SELECTED"]
 

@@ -5,11 +5,15 @@ selected_operators.yaml. What depends on Python's hash seed there is sorted here
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Sequence
 
-from opwright.cli.plain_words import switch, text
+from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.dialects.selection.quick import write_selection
+from opwright.dialects.selection.writer import write_selection
+from opwright.model.selection import Selection
+from opwright.selective.files import Files
 from opwright.selective.merging import (
     check_overlaps,
     check_overloads,
@@ -19,37 +23,38 @@ from opwright.selective.merging import (
     with_source,
 )
 from opwright.source.codes import TWO_PRIM_OPS
-from opwright.torchgen.quick_program import QuickProgram, Result
+from opwright.torchgen.selective_program import Result, run_program
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from opwright.cli.plain_words import Values
-    from opwright.model.selection import Selection
-    from opwright.selective.files import Files
-
-_OPTIONS = (
-    text("output-dir", metavar="DIR", help="the folder to write selected_operators.yaml into", is_required=True),
-    text(
-        "model-file-list-path",
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.executorch.gen_all_oplist", __doc__, last_wins=True)
+    add = parser.add_argument
+    add(*spellings("output-dir"), metavar="DIR", help="the folder to write selected_operators.yaml into", required=True)
+    add(
+        *spellings("model-file-list-path"),
         metavar="FILE",
         help="one selection, or `@FILE` for a file that lists selections, or folders of selected_operators.yaml",
-        is_required=True,
-    ),
-    switch("allow-include-all-overloads", help="allow operators that stand for all their overloads"),
-    switch("check-ops-not-overlapping", help="report operators that several models select"),
-    text(
-        "DEBUG-ONLY-check-prim-ops",
+        required=True,
+    )
+    add(
+        *spellings("allow-include-all-overloads"),
+        action="store_true",
+        help="allow operators that stand for all their overloads",
+    )
+    add(
+        *spellings("check-ops-not-overlapping"), action="store_true", help="report operators that several models select"
+    )
+    add(
+        *spellings("DEBUG-ONLY-check-prim-ops"),
         metavar="@FILE",
         help="a file that lists the Buck targets which register primitive operators; two are an error",
-    ),
-)
+    )
+    return parser
 
 
-def _work(values: Values, files: Files) -> Result:
-    _check_prim_ops(str(values["DEBUG_ONLY_check_prim_ops"] or ""), files)
-    argument = str(values["model_file_list_path"])
+def _work(arguments: argparse.Namespace, files: Files) -> Result:
+    _check_prim_ops(arguments.DEBUG_ONLY_check_prim_ops or "", files)
+    argument = arguments.model_file_list_path
     selections = []
     for path in listed_paths(argument, files, in_folders=True):
         selection = files.selection(path)
@@ -58,13 +63,13 @@ def _work(values: Values, files: Files) -> Result:
                 continue
             selection = with_source(selection, resolved_source(path))
         selections.append((path, selection))
-    if values["check_ops_not_overlapping"]:
+    if arguments.check_ops_not_overlapping:
         check_overlaps(selections, files)
-    if files.are_sound() and not values["allow_include_all_overloads"]:
+    if files.are_sound() and not arguments.allow_include_all_overloads:
         for path, selection in selections:
             check_overloads(selection, path, files)
     union = union_of([selection for _, selection in selections])
-    return Result({os.path.join(str(values["output_dir"]), "selected_operators.yaml"): write_selection(union)})
+    return Result({os.path.join(arguments.output_dir, "selected_operators.yaml"): write_selection(union)})
 
 
 def _check_prim_ops(listing: str, files: Files) -> None:
@@ -86,7 +91,8 @@ def _is_empty(selection: Selection) -> bool:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return QuickProgram("executorch.gen_all_oplist", __doc__ or "", _OPTIONS, _work).run(argv)
+    arguments = _parser().parse(argv)
+    return run_program(lambda files: _work(arguments, files))
 
 
 if __name__ == "__main__":

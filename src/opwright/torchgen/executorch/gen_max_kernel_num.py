@@ -5,39 +5,40 @@ that of the kernels in the selections, and of those that register_prim_ops.cpp a
 
 from __future__ import annotations
 
-from opwright.cli.plain_words import text, texts
+import argparse
+from collections.abc import Sequence
+
+from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
 from opwright.selective.edge_texts import kernel_count, kernel_count_header, prim_ops_in
-from opwright.torchgen.quick_program import QuickProgram, Result
+from opwright.selective.files import Files
+from opwright.torchgen.executorch.document_shapes import SELECTED
+from opwright.torchgen.selective_program import Result, run_program
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from opwright.cli.plain_words import Values
-    from opwright.selective.files import Files
-
-_OPTIONS = (
-    texts(
-        "oplist-yaml",
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.executorch.gen_max_kernel_num", __doc__, last_wins=True)
+    add = parser.add_argument
+    add(
+        *spellings("oplist-yaml"),
+        action="append",
         metavar="FILE",
         help="a selection, such as selected_operators.yaml (may be repeated)",
-        is_required=True,
-    ),
-    text(
-        "prim-ops-source", metavar="FILE", help="ExecuTorch's kernels/prim_ops/register_prim_ops.cpp", is_required=True
-    ),
-    text("output-path", metavar="FILE", help="the header to write", is_required=True),
-)
+        required=True,
+    )
+    add(
+        *spellings("prim-ops-source"),
+        metavar="FILE",
+        help="ExecuTorch's kernels/prim_ops/register_prim_ops.cpp",
+        required=True,
+    )
+    add(*spellings("output-path"), metavar="FILE", help="the header to write", required=True)
+    return parser
 
 
-def _work(values: Values, files: Files) -> Result:
-    from opwright.torchgen.executorch.document_shapes import SELECTED
-
-    path, total = str(values["output_path"]), 0
-    selections = values["oplist_yaml"]
-    assert isinstance(selections, list)
-    for name in selections:
+def _work(arguments: argparse.Namespace, files: Files) -> Result:
+    path, total = arguments.output_path, 0
+    for name in arguments.oplist_yaml:
         selection = files.value(name, SELECTED, "a selection")
         assert isinstance(selection, dict)
         count = kernel_count(selection)
@@ -45,14 +46,15 @@ def _work(values: Values, files: Files) -> Result:
             note = f"gen_max_kernel_num: {name} keeps all operators; the registry has its default size\n"
             return Result({path: kernel_count_header(None)}, standard_error=note)
         total += count
-    source = str(values["prim_ops_source"])
+    source = arguments.prim_ops_source
     total += prim_ops_in(files.text(source), source, files)
     return Result({path: kernel_count_header(total)}, f"gen_max_kernel_num: wrote {path} (count={total})\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return QuickProgram("executorch.gen_max_kernel_num", __doc__ or "", _OPTIONS, _work).run(argv)
+    arguments = _parser().parse(argv)
+    return run_program(lambda files: _work(arguments, files))
 
 
 if __name__ == "__main__":

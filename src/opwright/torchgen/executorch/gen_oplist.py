@@ -5,60 +5,62 @@ model file, from a file such as functions.yaml, and from the command line; witho
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from json import loads
 
-from opwright.cli.plain_words import switch, text
+from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.dialects.selection.quick import write_selection
+from opwright.dialects.selection.writer import write_selection
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.selective.edge_texts import DEFAULT_KEY, kernel_key_of_dtype
+from opwright.selective.files import Files
+from opwright.selective.program_file import operators_of
 from opwright.source.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
-from opwright.torchgen.quick_program import QuickProgram, Result
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from opwright.cli.plain_words import Values
-    from opwright.selective.files import Files
-
-_OPTIONS = (
-    text("--output_path", metavar="PATH", help="the file to write, or its folder", is_required=True),
-    text("--model_file_path", metavar="FILE", help="an ExecuTorch program (.pte), which lists its operators"),
-    text("--ops_schema_yaml_path", metavar="FILE", help="the operators of a functions.yaml or custom_ops.yaml"),
-    text("--root_ops", metavar="NAMES", help="names of operators, with commas or blanks between them"),
-    text("--ops_dict", metavar="JSON", help="a JSON object: a list of dtypes or kernel keys for each operator"),
-    switch("include-all-operators", help="keep all operators: the build is not selective"),
-)
+from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
+from opwright.torchgen.selective_program import Result, run_program
 
 
-def _work(values: Values, files: Files) -> Result:
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.executorch.gen_oplist", __doc__, last_wins=True)
+    add = parser.add_argument
+    add("--output_path", metavar="PATH", help="the file to write, or its folder", required=True)
+    add("--model_file_path", metavar="FILE", help="an ExecuTorch program (.pte), which lists its operators")
+    add("--ops_schema_yaml_path", metavar="FILE", help="the operators of a functions.yaml or custom_ops.yaml")
+    add("--root_ops", metavar="NAMES", help="names of operators, with commas or blanks between them")
+    add("--ops_dict", metavar="JSON", help="a JSON object: a list of dtypes or kernel keys for each operator")
+    add(*spellings("include-all-operators"), action="store_true", help="keep all operators: the build is not selective")
+    return parser
+
+
+def _work(arguments: argparse.Namespace, files: Files) -> Result:
     kernel_keys: dict[str, set[str]] = {}
-    for name in _root_names(str(values["root_ops"] or "")):
+    for name in _root_names(arguments.root_ops or ""):
         kernel_keys.setdefault(name, set()).add(DEFAULT_KEY)
-    if values["ops_dict"]:
-        _add_json(kernel_keys, str(values["ops_dict"]), files)
+    if arguments.ops_dict:
+        _add_json(kernel_keys, arguments.ops_dict, files)
     source: str | None = None
-    if values["model_file_path"]:
-        source = str(values["model_file_path"])
+    if arguments.model_file_path:
+        source = arguments.model_file_path
         _add_model(kernel_keys, source, files)
-    if values["ops_schema_yaml_path"]:
-        source = str(values["ops_schema_yaml_path"])
+    if arguments.ops_schema_yaml_path:
+        source = arguments.ops_schema_yaml_path
         for name in _declared_names(source, files):
             kernel_keys.setdefault(name, set()).add(DEFAULT_KEY)
-    return Result({_output_path(str(values["output_path"])): _selection_text(kernel_keys, source, values)})
+    return Result({_output_path(arguments.output_path): _selection_text(kernel_keys, source, arguments)})
 
 
 def _output_path(path: str) -> str:
     return os.path.join(path, "selected_operators.yaml") if os.path.isdir(path) else path
 
 
-def _selection_text(kernel_keys: Mapping[str, Iterable[str]], source: str | None, values: Values) -> str:
+def _selection_text(kernel_keys: Mapping[str, Iterable[str]], source: str | None, arguments: argparse.Namespace) -> str:
     """The text of the selection; its operators name their source, which is `None` if the command line lists them."""
     operators = {name: SelectedOperator(name, all_overloads=False, debug_info=(str(source),)) for name in kernel_keys}
     return write_selection(
         Selection(
-            everything=bool(values["include_all_operators"]),
+            everything=bool(arguments.include_all_operators),
             operators=operators,
             edge_kernels={name: tuple(sorted(keys)) for name, keys in kernel_keys.items() if keys},
         )
@@ -71,8 +73,6 @@ def _root_names(listed: str) -> list[str]:
 
 
 def _add_json(kernel_keys: dict[str, set[str]], text: str, files: Files) -> None:
-    from json import loads
-
     try:
         listed = loads(text)
     except ValueError as error:
@@ -94,16 +94,12 @@ def _add_json(kernel_keys: dict[str, set[str]], text: str, files: Files) -> None
 
 
 def _add_model(kernel_keys: dict[str, set[str]], path: str, files: Files) -> None:
-    from opwright.selective.program_file import operators_of
-
     for name, keys in operators_of(files.data(path), path, files).items():
         kernel_keys.setdefault(name, set()).update(keys)
 
 
 def _declared_names(path: str, files: Files) -> list[str]:
     """The qualified names of the operators that a file declares."""
-    from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
-
     entries = files.value(path, OPERATOR_ENTRIES, "a file of operators")
     assert isinstance(entries, list)
     names = []
@@ -120,7 +116,8 @@ def _declared_names(path: str, files: Files) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return QuickProgram("executorch.gen_oplist", __doc__ or "", _OPTIONS, _work).run(argv)
+    arguments = _parser().parse(argv)
+    return run_program(lambda files: _work(arguments, files))
 
 
 if __name__ == "__main__":

@@ -4,43 +4,52 @@ Takes the flags of `python -m executorch.codegen.tools.merge_yaml`, and writes t
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from opwright.cli.plain_words import text
+import yaml
+
+from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
+from opwright.selective.files import Files
 from opwright.source.codes import NOT_AN_ENTRY
-from opwright.source.yaml_writer import write_entries
-from opwright.torchgen.quick_program import QuickProgram, Result
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from opwright.cli.plain_words import Values
-    from opwright.selective.files import Files
-
-_OPTIONS = (
-    text("functions-yaml-path", metavar="FILE", help="the entries of this file are all kept", is_required=True),
-    text("fallback-yaml-path", metavar="FILE", help="of this file, the entries of operators that the first one lacks"),
-    text("--output_dir", metavar="DIR", help="the folder to write merged.yaml into", is_required=True),
-)
+from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
+from opwright.torchgen.selective_program import Result, run_program
 
 
-def _work(values: Values, files: Files) -> Result:
-    entries: dict[str, dict[str, Any]] = dict(_entries(str(values["functions_yaml_path"]), files))
-    fallback = values["fallback_yaml_path"]
-    if fallback is not None and os.path.exists(str(fallback)):
-        for name, entry in _entries(str(fallback), files):
+def _parser() -> Parser:
+    parser = Parser("python -m opwright.torchgen.executorch.merge_yaml", __doc__, last_wins=True)
+    add = parser.add_argument
+    add(*spellings("functions-yaml-path"), metavar="FILE", help="the entries of this file are all kept", required=True)
+    add(
+        *spellings("fallback-yaml-path"),
+        metavar="FILE",
+        help="of this file, the entries of operators that the first one lacks",
+    )
+    add("--output_dir", metavar="DIR", help="the folder to write merged.yaml into", required=True)
+    return parser
+
+
+def _work(arguments: argparse.Namespace, files: Files) -> Result:
+    entries: dict[str, dict[str, Any]] = dict(_entries(arguments.functions_yaml_path, files))
+    fallback = arguments.fallback_yaml_path
+    if fallback is not None and os.path.exists(fallback):
+        for name, entry in _entries(fallback, files):
             entries.setdefault(name, entry)
-    path = os.path.join(str(values["output_dir"]), "merged.yaml")
-    return Result({path: write_entries(list(entries.values()))})
+    path = os.path.join(arguments.output_dir, "merged.yaml")
+    return Result({path: _text_of(list(entries.values()))})
+
+
+def _text_of(entries: list[dict[str, Any]]) -> str:
+    """The text of entries with a blank line between them; keys stay in their order, lines are long."""
+    lines = yaml.safe_dump(entries, default_flow_style=False, sort_keys=False, width=1000).split("\n")
+    return "\n".join([f"\n{line}" if line.startswith("- ") and number else line for number, line in enumerate(lines)])
 
 
 def _entries(path: str, files: Files) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries of a file by qualified name; of two with one name the later one counts."""
-    from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
-
     entries = files.value(path, OPERATOR_ENTRIES, "a file of operators")
     assert isinstance(entries, list)
     for entry in entries:
@@ -53,7 +62,8 @@ def _entries(path: str, files: Files) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
-    return QuickProgram("executorch.merge_yaml", __doc__ or "", _OPTIONS, _work).run(argv)
+    arguments = _parser().parse(argv)
+    return run_program(lambda files: _work(arguments, files))
 
 
 if __name__ == "__main__":

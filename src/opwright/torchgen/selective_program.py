@@ -1,0 +1,36 @@
+"""What the programs for selective builds share: they read a few small files, and write a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from opwright.cli import console
+from opwright.files.small_outputs import write_outputs
+from opwright.selective.files import Files
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.named_tuple import NamedTuple
+from opwright.source.terminal import print_rendered, say_rendered
+
+
+class Result(NamedTuple):
+    """What a program makes: the texts of files by path, and what it prints once they are written."""
+
+    outputs: Mapping[str, str]
+    standard_output: str = ""
+    standard_error: str = ""
+
+
+def run_program(work: Callable[[Files], Result]) -> int:
+    """Write and print what `work` makes of the files that it reads, unless it has mistakes; gives the exit status."""
+
+    def run(sink: Diagnostics) -> int:
+        result = work(Files(sink))
+        sink.raise_if_errors()
+        write_outputs(result.outputs)
+        if result.standard_error:
+            say_rendered(result.standard_error)
+        if result.standard_output:
+            print_rendered(result.standard_output)
+        return console.SUCCESS
+
+    return console.run(run)
