@@ -183,7 +183,7 @@ NAMING_DEVICES = {
     "opwright.emit.executorch.units": {"CPU"},
     "opwright.torchgen.executorch.model": {"CPU"},
     # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
-    "opwright.torchgen.interface.keys": {"CPU", "CUDA", "MPS", "MTIA", "Meta", "MkldnnCPU", "XPU"},
+    "opwright.torchgen.interface.keys": {"CUDA", "MTIA", "Meta", "MkldnnCPU", "XPU"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

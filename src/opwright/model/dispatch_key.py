@@ -242,8 +242,9 @@ _MTIA: Final = Device("MTIA", flag="mtia", autocast_rank=2)
 _META: Final = Device("Meta")
 _HPU: Final = Device("HPU", autocast_rank=6, has_autocast_fallback=False)
 
-#: The devices in the order of the dispatcher. The keys of those without a row below exist, and no entry may name them.
-DEVICES: Final = (
+#: The devices that the dispatcher has, in its order. The keys of those without a row below exist, and no entry may name
+#: them.
+_KNOWN_DEVICES: Final = (
     _CPU,
     _CUDA,
     Device("HIP", is_known=False, has_autograd_fallback=False),
@@ -365,8 +366,12 @@ _ROWS: Final = (
     ),
 )
 
-#: The prefixes that make the keys of a device; the empty one is the dense key.
-_FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
+_WITH_ROWS: Final = tuple([row.device for row in _ROWS if row.device is not None])
+#: The devices in the order of the dispatcher. Those that only a row has come last.
+DEVICES: Final = tuple(dict.fromkeys((*_KNOWN_DEVICES, *_WITH_ROWS)))
+
+#: The prefixes that make the keys of tensors on a device; the empty one is the dense key.
+FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor")
 
 #: The keys of no device without a row above, which no entry may name either.
 _OTHERS: Final = (
@@ -394,9 +399,8 @@ _LIBRARY_KEYS: Final = (
 
 def _all_keys() -> dict[str, DispatchKey]:
     keys = {row.name: row for row in _ROWS}
-    with_rows = [row.device for row in _ROWS if row.device is not None]
-    for device in dict.fromkeys((*with_rows, *[device for device in DEVICES if device.is_generated])):
-        for functionality in _FUNCTIONALITIES:
+    for device in dict.fromkeys((*_WITH_ROWS, *[device for device in DEVICES if device.is_generated])):
+        for functionality in (*FUNCTIONALITIES, "Autograd"):
             name = functionality + device.name
             if name not in keys:
                 keys[name] = DispatchKey(name, device, is_dispatchable=False)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from opwright.model.dispatch_key import DEVICES, KEYS, Device, DispatchKey
+from opwright.model.dispatch_key import DEVICES, FUNCTIONALITIES, KEYS, Device, DispatchKey
 from opwright.source.named_tuple import NamedTuple
 
 
@@ -72,8 +72,6 @@ _OTHER_BACKENDS: Final = {
     "Quantized": ("FPGA", "Vulkan", "Metal"),
     "Sparse": ("CustomRNGKeyId", "MkldnnCPU"),
 }
-
-_FUNCTIONALITIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor")
 
 
 @cache
@@ -198,7 +196,7 @@ _BEFORE_KERNELS: Final = (
 def runtime_keys() -> tuple[RuntimeKey, ...]:
     """All runtime keys, in the order of the dispatcher's tables."""
     keys: list[RuntimeKey] = []
-    for functionality in _FUNCTIONALITIES:
+    for functionality in FUNCTIONALITIES:
         keys += [RuntimeKey(_key(name), KeyKind.backend) for name in _OTHER_BACKENDS.get(functionality, ())]
         keys += [_backend_key(functionality, device) for device in DEVICES]
     for row in _BEFORE_KERNELS:

@@ -68,11 +68,20 @@ class UfuncInnerLoop(Record):
         return UfuncInnerLoop(ufunc_key=ufunc_key, supported_dtypes=ScalarType.parse_set(rest[1:-1]), name=name)
 
 
-_FAMILIES: Final = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
-_COMPONENTS: Final = (
-    "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta", "PrivateUse1", "PrivateUse2",
-    "PrivateUse3",
-)  # fmt: skip
+#: The devices that the enumeration has elsewhere than the dispatcher, with the device that each follows.
+_MOVED: Final = {"MTIA": "XLA", "Meta": "Lazy"}
+
+
+def _components() -> list[str]:
+    """The names of devices in the order of the enumeration."""
+    devices = [device.name for device in key_table.DEVICES if device.is_generated and device.name not in _MOVED]
+    for name, previous in _MOVED.items():
+        devices.insert(devices.index(previous) + 1, name)
+    return devices
+
+
+BACKEND_COMPONENTS: Final = _components()
+FUNCTIONALITY_KEYS: Final = [*key_table.FUNCTIONALITIES, "Autograd"]
 
 #: Keys of no device in the order of the enumeration, of which each stands after another one of Opwright's table.
 _PLACED_AFTER: Final = {
@@ -89,7 +98,7 @@ _PLACED_AFTER: Final = {
 
 def _numbered_keys() -> dict[str, int]:
     """The number of each dispatch key by name; `CatchAll` is another name of the first one."""
-    per_device = [family + component for family in _FAMILIES for component in _COMPONENTS]
+    per_device = [family + component for family in FUNCTIONALITY_KEYS for component in BACKEND_COMPONENTS]
     placed = {name for names in _PLACED_AFTER.values() for name in names}
     names: list[str] = []
     for name, key in key_table.KEYS.items():
@@ -122,9 +131,7 @@ class DispatchKey(enum.Enum):
         return DispatchKey[value]
 
 
-BACKEND_COMPONENTS: Final = list(_COMPONENTS)
-FUNCTIONALITY_KEYS: Final = list(_FAMILIES)
-AUTOGRAD_KEYS: Final = ["AutogradNestedTensor", *[f"Autograd{component}" for component in _COMPONENTS]]
+AUTOGRAD_KEYS: Final = ["AutogradNestedTensor", *[f"Autograd{component}" for component in BACKEND_COMPONENTS]]
 FRAGMENT_NAMESPACES: Final = {"quantized", "quantized_decomposed"}
 DEFAULT_KERNEL_NAMESPACE: Final = "at::native"
 
@@ -152,7 +159,9 @@ def current_value(name: str) -> Any:  # noqa: ANN401
 
 def codegen_per_backend_entries() -> str:
     """The members of the enumeration that every device has, as lines of its Python source."""
-    return "\n".join([f"    {family}{component} = auto()" for family in _FAMILIES for component in _COMPONENTS])
+    return "\n".join(
+        [f"    {family}{component} = auto()" for family in FUNCTIONALITY_KEYS for component in BACKEND_COMPONENTS]
+    )
 
 
 def is_generic_dispatch_key(dk: DispatchKey) -> bool:
@@ -162,16 +171,13 @@ def is_generic_dispatch_key(dk: DispatchKey) -> bool:
 
 def is_cuda_dispatch_key(dk: DispatchKey) -> bool:
     """Whether a key is one of CUDA's, whose kernels CUDA's library has."""
-    return dk.name in _CUDA_KEYS
+    return model_key(dk).backend == "CUDA"
 
 
 def is_xpu_dispatch_key(dk: DispatchKey) -> bool:
     """Whether a key is one of XPU's, whose kernels XPU's library has."""
-    return dk.name in _XPU_KEYS
+    return model_key(dk).backend == "XPU"
 
-
-_CUDA_KEYS: Final = {f"{family}CUDA" for family in _FAMILIES}
-_XPU_KEYS: Final = {f"{family}XPU" for family in _FAMILIES}
 
 #: The keys of a library of its own -> the name of the library's device.
 dispatch_device_map: Final = {is_cuda_dispatch_key: "cuda", is_xpu_dispatch_key: "xpu"}
