@@ -9,8 +9,7 @@ from functools import cache
 
 import pytest
 
-from opwright.source.copyable import Copyable
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import Copyable, NamedTuple
 from tests.test_layering import modules
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.cpp.c_types import TENSOR, CType, const_ref, mut_ref, optional
     from opwright.cpp.signature import Signature
     from opwright.cpp.translation import TypeConversion
-    from opwright.dialects.cpp_parts import CppFault, CppName, find_cpp_fault, free_names, split_cpp
+    from opwright.dialects.cpp_expressions import CppFault, CppName, find_cpp_fault, free_names, split_cpp
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.dialects.extra_keys import (
         ANY_VALUE,
@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     from opwright.emit.aten.backend import kernel_signature
     from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
     from opwright.emit.backend.headers import structured_declarations, structured_includes
-    from opwright.emit.backend_extensions import (
-        KernelCandidate,
-        KernelConvention,
-        KernelSelector,
-        RegistrationChange,
-        WrapperArgument,
-        WrapperFacts,
-        WrapperHook,
-        cpp_type,
-        usual_signature,
-    )
     from opwright.emit.emitter import (
         DeclaredRead,
         Emitter,
@@ -59,6 +48,17 @@ if TYPE_CHECKING:
         Sharded,
         Slots,
         per_job,
+    )
+    from opwright.emit.extensions import (
+        KernelCandidate,
+        KernelConvention,
+        KernelSelector,
+        RegistrationChange,
+        WrapperArgument,
+        WrapperFacts,
+        WrapperHook,
+        cpp_type,
+        usual_signature,
     )
     from opwright.emit.file_family import file_family, text_family
     from opwright.emit.registrations import Registration

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.emit.aten.exports import class_macro, key_macro
+from opwright.emit.aten.dispatch_key_headers import class_macro, key_macro
 from opwright.model import dispatch_key
 from opwright.model.derivatives import autograd_keys
 from opwright.model.dispatch_key import Allocation, Device, DispatchKey

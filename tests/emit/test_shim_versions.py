@@ -9,8 +9,7 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.dialects.native_functions.loader import load_catalog
-from opwright.emit.aten.c_shim import headers
-from opwright.emit.aten.shim_versions import check_versions
+from opwright.emit.aten.c_shim import check_versions, headers
 from opwright.emit.emitter import Job, Options
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimOperator, ShimTables, ShimVersion

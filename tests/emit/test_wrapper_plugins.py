@@ -15,7 +15,12 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.emit.backend.checks import check_wrappers
 from opwright.emit.backend.sections import registered_units, section_files
-from opwright.emit.backend_extensions import (
+from opwright.emit.emitter import Job
+from opwright.emit.extensions import (
+    NO_EXTENSIONS,
+    NO_PLUGINS,
+    EmitExtensions,
+    Extension,
     KernelCandidate,
     KernelConvention,
     KernelSelector,
@@ -25,8 +30,6 @@ from opwright.emit.backend_extensions import (
     hook_problem,
     usual_signature,
 )
-from opwright.emit.emitter import Job
-from opwright.emit.extensions import NO_EXTENSIONS, NO_PLUGINS, EmitExtensions, Extension
 from opwright.emit.registrations import Registration
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from opwright.files import user_files
-from opwright.files.file_calls import FileBusy, exchange_files, lease
 from opwright.files.staging import replace_checked_state, staging_name
-from opwright.files.user_files import UserFiles, finish_killed_runs
+from opwright.files.user_files import FileBusy, UserFiles, exchange_files, finish_killed_runs, lease
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 

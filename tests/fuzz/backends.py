@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opwright.emit.backend_extensions import (
+from opwright.emit.extensions import (
+    EmitExtensions,
+    Extension,
     KernelCandidate,
     KernelConvention,
     KernelSelector,
     WrapperFacts,
     usual_signature,
 )
-from opwright.emit.extensions import EmitExtensions, Extension
 from tests.backend.stub_cases import load_cases
 from tests.dialects.cases import load_cases as dialect_cases
 

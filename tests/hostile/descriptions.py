@@ -10,9 +10,7 @@ from random import Random
 from typing import Final
 
 from opwright.builds.actions.description import Action, Description, Word, WordPlace
-from opwright.builds.actions.meson import meson_files
-from opwright.builds.actions.ninja import ninja_text
-from opwright.builds.actions.starlark import bazel_text, buck_text
+from opwright.builds.actions.formats import bazel_text, buck_text, meson_files, ninja_text
 from opwright.files.depfile import cmake_list
 from opwright.libraries.extension.project import project_names
 from opwright.source.diagnostic import Fault

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from unittest.mock import patch
 
 from opwright.cli import main
-from opwright.files import file_calls, user_files
+from opwright.files import user_files
 from opwright.files.staging import STAGING_PREFIX
 from tests.kills.lines import run_traced
 
@@ -29,7 +29,7 @@ FIXED: Final = OLD.replace("  variants: function\n", "")
 SAVED: Final = FIXED.replace("acme::pad", "acme::padded") + "# saved meanwhile\n"
 
 MODE: Final = 0o640
-_MODULES: Final = frozenset({user_files.__file__, file_calls.__file__})
+_MODULES: Final = frozenset({user_files.__file__})
 #: A save waits for a run that has the file; the run must not wait for the save.
 _SAVE_SECONDS: Final = 0.02
 

@@ -8,7 +8,7 @@ import typing
 
 import pytest
 
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 
 class Quick(NamedTuple):

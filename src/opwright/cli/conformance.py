@@ -35,7 +35,6 @@ from opwright.release.inputs import from_source_path
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import tell
-from opwright.tools.diff import output_reports
 from opwright.tools.diff.conformance import (
     PROGRAMS,
     BehaviourDifference,
@@ -45,6 +44,7 @@ from opwright.tools.diff.conformance import (
     compare_program,
     open_tree,
 )
+from opwright.tools.diff.outputs import file_counts, render_text
 
 _WIDTH = 100
 #: How many lines of differences are shown without `--all`.
@@ -155,14 +155,14 @@ def _lines_of(result: ProgramResult, *, in_full: bool) -> Iterator[str]:
         yield f"  {result.program}: Opwright fails"
         yield from textwrap.indent(result.complaint, "    ").splitlines()
         return
-    counted = "" if result.comparison.is_empty else f"{output_reports.file_counts(result.comparison)}; "
+    counted = "" if result.comparison.is_empty else f"{file_counts(result.comparison)}; "
     yield f"  {result.program}: {counted}{result.identical} files are identical"
     for explanation in result.explanations:
         yield from _explanation_lines(explanation)
     if result.rest.is_empty:
         return
     yield "    not explained by a behaviour of `opwright releases`:"
-    lines = textwrap.indent(output_reports.render_text(result.rest, in_full=True), "      ").splitlines()
+    lines = textwrap.indent(render_text(result.rest, in_full=True), "      ").splitlines()
     yield from lines if in_full else lines[:_SHOWN]
     if len(lines) > _SHOWN and not in_full:
         yield f"      and {len(lines) - _SHOWN} more lines, which `--all` shows"

@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport) -> int:
     """Print where the dispatcher of a process differs from the report, and give the exit status."""
     from opwright.libraries.importing.process import answer_of
-    from opwright.tools.coverage.runtime import (
+    from opwright.tools.coverage.samples import (
         DISPATCHER_PROGRAM,
         DispatcherState,
         runtime_differences,

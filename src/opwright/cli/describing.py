@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Final
 import opwright
 from opwright.builds.actions.collected import PartFiles, collect_parts, path_below, torch_root
 from opwright.builds.actions.description import Action, Description, Word, WordPlace, folders_of, outputs_digest
-from opwright.builds.actions.json_document import json_text
-from opwright.builds.actions.meson import meson_files
-from opwright.builds.actions.ninja import ninja_text
-from opwright.builds.actions.starlark import bazel_text, buck_text
+from opwright.builds.actions.formats import bazel_text, buck_text, json_text, meson_files, ninja_text
 from opwright.files.writer import Writer
 from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.run.request import OutputShard, Request

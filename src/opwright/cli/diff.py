@@ -25,11 +25,18 @@ from opwright.cli.streams import print_or_write
 from opwright.release.fetch import Consent
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import say
-from opwright.tools.diff import output_reports, reports
+from opwright.tools.diff import reports
 from opwright.tools.diff.backend import BackendTask, backend_tasks, named_operators
 from opwright.tools.diff.compare import compare
 from opwright.tools.diff.diffing import LoadedSide, generated_side, load_backend_side, load_side, output_side
-from opwright.tools.diff.outputs import OutputComparison, OutputSide, compare_outputs
+from opwright.tools.diff.outputs import (
+    OutputComparison,
+    OutputSide,
+    compare_outputs,
+    render_json,
+    render_markdown,
+    render_text,
+)
 from opwright.tools.diff.records import Audience, Comparison, OperatorChange
 
 _FORMATS: Final = ("text", "markdown", "json")
@@ -163,11 +170,11 @@ def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison)
     in_full = arguments.all or bool(arguments.names)
     match arguments.format:
         case "json":
-            return output_reports.render_json(comparison)
+            return render_json(comparison)
         case "markdown":
-            return output_reports.render_markdown(comparison, in_full=in_full)
+            return render_markdown(comparison, in_full=in_full)
         case _:
-            return output_reports.render_text(comparison, in_full=in_full)
+            return render_text(comparison, in_full=in_full)
 
 
 def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:

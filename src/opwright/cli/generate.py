@@ -32,7 +32,7 @@ from opwright.emit.registry import FAMILIES, build_folders, chosen_families, exe
 from opwright.incremental.state import last_families
 from opwright.run.session import Session
 from opwright.source.codes import FAMILY_WITHOUT_FILE
-from opwright.source.numbers import read_number
+from opwright.source.limits import read_number
 from opwright.source.terminal import tell
 
 # Modules that do the work are imported only if there is work.

@@ -33,7 +33,7 @@ DOCUMENTS: Final = {
     "dump": "opwright.tools.dump.fields",
     "bindings": "opwright.tools.bindings.fields",
     "diff": "opwright.tools.diff.reports",
-    "actions": "opwright.builds.actions.json_document",
+    "actions": "opwright.builds.actions.formats",
 }
 
 

@@ -24,7 +24,7 @@ from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.run.provenance import FileOrigin, LineOrigin
 from opwright.source.codes import NO_PROVENANCE, NO_SUCH_LINE
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.numbers import read_number
+from opwright.source.limits import read_number
 from opwright.source.terminal import say, tell
 
 _LineRange: TypeAlias = "tuple[int, int, str, int, str]"

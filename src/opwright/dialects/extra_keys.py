@@ -6,16 +6,15 @@ import types
 from abc import ABC, abstractmethod
 from typing import Final, TypeAlias, Union, get_args
 
-from opwright.dialects.cpp_parts import find_cpp_fault
+from opwright.dialects.cpp_expressions import find_cpp_fault
 from opwright.dialects.field import FLAG, PLACES, TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.model.extra_values import ExtraValue, ExtraValues
 from opwright.source import codes
-from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.record_fields import Copyable, NamedTuple
 from opwright.source.span import Span
 
 

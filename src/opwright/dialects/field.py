@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.patterns import lazy_pattern
+from opwright.source.limits import lazy_pattern
+from opwright.source.record_fields import NamedTuple
 
 # The places of input files where plug-ins can declare fields of their own.
 BACKEND_ENTRY: Final = "backend entry"

@@ -9,9 +9,9 @@ from opwright.dialects.dialect import LoadContext
 from opwright.model.library import PYTORCH
 from opwright.source.built_nodes import NodeValue, node_at, part_of
 from opwright.source.codes import NOT_TAKEN
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.record_fields import NamedTuple
 
 _PREFIX: Final = f"{PYTORCH.namespace}::"
 

@@ -22,9 +22,8 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
-from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import FaultsFound
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import Copyable, NamedTuple
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
 Slots = Mapping[str, "str | Sequence[str]"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.source.diagnostic import Diagnostic
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.release.rules import Rules

@@ -325,7 +325,7 @@ _ROWS: Final = (
         by_default=False,
         checks=(
             Check(".backend.checks:check_wrappers"),
-            Check("opwright.emit.dispatch.checks:check_backends", when_tolerant=False),
+            Check("opwright.emit.dispatch.traps:check_backends", when_tolerant=False),
             Check(".backend.checks:check_inherited_kernels", when_tolerant=False),
         ),
         programs={"gen_backend_stubs": None},

@@ -17,8 +17,8 @@ from functools import lru_cache
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, OneFile
 from opwright.source.codes import DUPLICATE_OUTPUT, LEAVES_FOLDER, UNKNOWN_FOLDER
 from opwright.source.diagnostic import Fault, did_you_mean
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.patterns import lazy_pattern
+from opwright.source.limits import lazy_pattern
+from opwright.source.record_fields import NamedTuple
 
 EVERYTHING = "Everything"
 """What the `shard_id` slot and the file name of the file with all units say."""

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.source.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.patterns import lazy_pattern
+from opwright.source.limits import lazy_pattern
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from opwright.files.template import AnyTemplate, TemplatePart
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, split_fingerprints
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import Slots

@@ -8,8 +8,8 @@ from typing import Final
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.signature import base_of_operation
-from opwright.source.copyable import Frozen
 from opwright.source.diagnostic import did_you_mean
+from opwright.source.record_fields import Frozen
 
 
 class PartialCatalog(Exception):

@@ -17,9 +17,7 @@ from opwright.model.extra_values import ExtraValues
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
-from opwright.source.copyable import Frozen
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.record_fields import Frozen, NamedTuple, not_fingerprinted
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

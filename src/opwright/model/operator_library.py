@@ -11,8 +11,7 @@ from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType
-from opwright.source.copyable import Frozen
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import Frozen, NamedTuple
 
 
 class SavedForm(enum.Enum):

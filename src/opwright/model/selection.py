@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 # Programs that merge selections take a few milliseconds in all, so this module imports nothing for types alone.
 TYPE_CHECKING = False

@@ -19,7 +19,7 @@ from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import module_files, sources_fingerprint, sources_of
 from opwright.source.codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN
 from opwright.source.diagnostic import Fault, did_you_mean
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Fault
 from opwright.source.edits import children
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
 

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.source.copyable import Copyable
+from opwright.source.record_fields import Copyable
 
 if TYPE_CHECKING:
     from opwright.dialects.dialect import BackendReader, Dialect
     from opwright.dialects.extra_keys import ExtraKey
-    from opwright.emit.backend_extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
+    from opwright.emit.extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
     from opwright.emit.registry import Family
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.source.code_pages import Code

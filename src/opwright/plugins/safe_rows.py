@@ -17,15 +17,16 @@ from opwright.dialects.extra_keys import ExtraKey
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
-from opwright.emit.backend_extensions import (
+from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
+from opwright.emit.extensions import (
+    EmitExtensions,
+    Extension,
     KernelConvention,
     KernelSelector,
     RegistrationChange,
     WrapperHook,
     hook_problem,
 )
-from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
-from opwright.emit.extensions import EmitExtensions, Extension
 from opwright.emit.registrations import Registration
 from opwright.emit.registry import Check, Family
 from opwright.plugins.guard import CallGuard

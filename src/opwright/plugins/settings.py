@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from opwright.plugins.active import ACTIVE
 from opwright.source.codes import WRONG_NAMES
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.patterns import lazy_pattern
+from opwright.source.limits import lazy_pattern
 from opwright.source.project_file import load_toml
 from opwright.source.text import SourceFile
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin

@@ -9,7 +9,7 @@ from typing import Final
 
 from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.extra_keys import ExtraKey
-from opwright.emit.backend_extensions import KernelConvention, KernelSelector, WrapperHook
+from opwright.emit.extensions import KernelConvention, KernelSelector, WrapperHook
 from opwright.emit.registry import Family
 from opwright.plugins.guard import shown_path
 from opwright.plugins.lint import BackendLint, OperatorLint

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from opwright.source.codes import INPUT_MISSING
 from opwright.source.diagnostic import Fault
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from opwright.release.version import Version, is_between, parse_version
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import read_own_text
 
 if TYPE_CHECKING:

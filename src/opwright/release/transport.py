@@ -21,8 +21,7 @@ from opwright.release.addresses import Address, BadAddressError, is_secure, is_t
 from opwright.release.view import THREE_WAYS
 from opwright.source.codes import DOWNLOAD_ALTERED, DOWNLOAD_SHORT, INDEX_SILENT, INSECURE_INDEX, NO_SPACE, WRITE_FAILED
 from opwright.source.diagnostic import Fault
-from opwright.source.limits import FILE_BYTES
-from opwright.source.numbers import read_number
+from opwright.source.limits import FILE_BYTES, read_number
 
 if TYPE_CHECKING:
     import socket

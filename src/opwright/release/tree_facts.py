@@ -10,8 +10,8 @@ from opwright.model.dispatch_key import KEYS, Device, DispatchKey, devices, disp
 from opwright.release.store import GENERATOR
 from opwright.schema.base_types import BaseTypeRow, CShimForm, PythonForm, learn_type
 from opwright.schema.types import BASE_TYPES
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.patterns import lazy_pattern
+from opwright.source.limits import lazy_pattern
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

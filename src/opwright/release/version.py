@@ -6,8 +6,8 @@ from typing import Final
 
 from opwright.source.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, RELEASE_UNKNOWN
 from opwright.source.diagnostic import Fault, shorten
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.numbers import read_number
+from opwright.source.limits import read_number
+from opwright.source.record_fields import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from opwright.run.engine import Engine, Report, Summary, Task
 from opwright.run.loading import check_job, check_release, launcher, load_job, load_late_dialects, with_libraries
 from opwright.run.request import Request, run_plugins
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def template_path(name: str) -> str:
 _MADE_TEMPLATES: Final = {
     "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", "opwright.emit.autograd.variable_type"),
     "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.backend.registrations"),
-    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.lazy.registrations"),
+    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.lazy.files"),
     **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
 }
 
@@ -246,8 +246,7 @@ class Generation:
         Notes operators that cannot have a shim, and, with `note_missing`, missing headers. Raises FaultsFound if a
         header differs.
         """
-        from opwright.emit.aten.c_shim import check_c_forms, check_names, headers
-        from opwright.emit.aten.shim_versions import check_versions
+        from opwright.emit.aten.c_shim import check_c_forms, check_names, check_versions, headers
         from opwright.files.kept_headers import check_kept_headers, kept_header
 
         if not set(self.request.families).intersection(families_with("aoti")):

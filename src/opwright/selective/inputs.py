@@ -11,8 +11,8 @@ from opwright.selective.graph import Graph, base_name, closure
 from opwright.selective.model_operators import ModelRequest, check_models, model_selection
 from opwright.selective.program_file import IDENTIFIER, operators_of
 from opwright.selective.shapes import MODELS, NAMES
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 
 class Shape(NamedTuple):

@@ -14,9 +14,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.source.codes import VALUE_UNREADABLE
-from opwright.source.copyable import Copyable
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.record_fields import Copyable, not_fingerprinted
 from opwright.source.span import SourceText, Span, without_place
 
 if TYPE_CHECKING:

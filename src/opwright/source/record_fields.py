@@ -6,6 +6,151 @@ from functools import cache, cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from typing import NamedTuple
+
+    from typing_extensions import Self
+else:
+    from collections import namedtuple
+    from functools import cache
+    from types import FunctionType
+
+    #: The descriptor of a field, which is written in C.
+    _Field = type(namedtuple("_Field", "field").field)
+
+    _Values = tuple[object, ...]
+
+    @cache
+    def _field(index: int) -> _Field:
+        return _Field(index, f"Alias for field number {index}")
+
+    @cache
+    def _constructor(count: int) -> FunctionType:
+        """A constructor with so many parameters; that of a class has the names of its fields instead of theirs."""
+        names = [f"field{number}" for number in range(count)]
+        parameters = "".join([f", {name}" for name in names])
+        fields = "".join([f"{name}, " for name in names])
+        namespace = {"_new": tuple.__new__}
+        exec(f"def __new__(_cls{parameters}): return _new(_cls, ({fields}))", namespace)
+        return namespace["__new__"]
+
+    def _repr(self: _Values) -> str:
+        fields = [f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)]
+        return f"{type(self).__name__}({', '.join(fields)})"
+
+    def _asdict(self: _Values) -> dict[str, object]:
+        """The values by the names of their fields."""
+        return dict(zip(self._fields, self, strict=True))
+
+    def _replace(self: _Values, /, **fields: object) -> _Values:
+        """The same named tuple with other values for some fields."""
+        values = [*map(fields.pop, self._fields, self)]
+        if fields:
+            raise ValueError(f"Got unexpected field names: {list(fields)}")
+        return tuple.__new__(type(self), values)
+
+    def _values(self: _Values) -> _Values:
+        return tuple(self)
+
+    @classmethod
+    def _make(cls: type[_Values], values: _Values) -> _Values:
+        """The named tuple of these values."""
+        return cls(*values)
+
+    _METHODS = {
+        "__getnewargs__": _values,
+        "__repr__": _repr,
+        "__slots__": (),
+        "_asdict": _asdict,
+        "_make": _make,
+        "_replace": _replace,
+    }
+
+    class _Maker(type):
+        """Makes a named tuple of each class below `NamedTuple`, with what the body of the class defines."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, object]) -> type:
+            if not bases:
+                return super().__new__(cls, name, bases, body)
+            fields = tuple(body["__annotations__"])
+            defaults = {field: body.pop(field) for field in fields if field in body}
+            constructor = _constructor(len(fields))
+            code = constructor.__code__.replace(co_varnames=("_cls", *fields))
+            members = {
+                "__doc__": f"{name}({', '.join(fields)})",
+                "__match_args__": fields,
+                "__new__": FunctionType(code, constructor.__globals__, "__new__", tuple(defaults.values())),
+                "_field_defaults": defaults,
+                "_fields": fields,
+            }
+            members.update(_METHODS)
+            for index, field in enumerate(fields):
+                members[field] = _field(index)
+            members.update(body)
+            return type(name, (tuple,), members)
+
+    class NamedTuple(metaclass=_Maker):
+        """The base of named tuples. Their fields are the annotations of the class, all of which may have defaults."""
+
+
+__all__ = ["NamedTuple"]
+
+
+class Copyable:
+    """A base class of objects that keep what their constructor takes, each argument as the attribute of its name.
+
+    An argument that a property gives out has the name of the property with an underscore before it.
+
+    >>> class Point(Copyable):
+    ...     def __init__(self, x: int, y: int = 0) -> None:
+    ...         self.x, self.y = x, y
+    >>> Point(1, y=2).replace(x=5).y
+    2
+    """
+
+    __slots__ = ()
+
+    def replace(self, **changes: object) -> Self:
+        """The same object with other values for some fields, made by its constructor."""
+        fields = _fields(type(self))  # type: ignore[arg-type]
+        same = {name: getattr(self, field) for name, field in fields if name not in changes}
+        return type(self)(**same, **changes)
+
+
+@cache
+def _fields(cls: Hashable) -> list[tuple[str, str]]:
+    """What the constructor of a class takes, and the attributes that keep it."""
+    code = getattr(cls, "__init__").__code__  # noqa: B009
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return [(name, f"_{name}" if hasattr(cls, f"_{name}") else name) for name in names]
+
+
+class Frozen(Copyable):
+    """A base class whose attributes are set once, by the constructor. Lazy assignments are refused.
+
+    >>> class Point(Frozen):
+    ...     def __init__(self) -> None:
+    ...         self.x = 1
+    >>> Point().x = 2
+    Traceback (most recent call last):
+    AttributeError: `x` of a Point cannot be changed
+    """
+
+    __slots__ = ()
+
+    # If type checkers saw these methods, they would allow any assignment.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if hasattr(self, name):
+                raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be changed")
+            object.__setattr__(self, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be deleted")
+
+
+if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeVar
 

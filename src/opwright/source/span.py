@@ -12,8 +12,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.record_fields import NamedTuple, not_fingerprinted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.source.limits import DEPTH, SCALAR_CHARACTERS
-from opwright.source.named_tuple import NamedTuple
-from opwright.source.patterns import lazy_pattern
+from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, lazy_pattern
+from opwright.source.record_fields import NamedTuple
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import CPP_DEPTH, SCALAR_CHARACTERS
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, cpp_tokens, macro_of, text_of

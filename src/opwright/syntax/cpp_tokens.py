@@ -14,7 +14,7 @@ from typing import Final
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import CPP_CHARACTERS, CPP_DEPTH, CPP_WORK
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText
 
 _PIECES: Final = r"""(?P<blank>\s*\n|\s+|\\\n|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opwright.convention import dispatcher, native, shared_types
-from opwright.emit.aten.functionalized_writes import returned_values
-from opwright.emit.aten.unwrap_plan import UnwrapPlan, join_lines, unwrap_plan
+from opwright.emit.aten.functionalized_writes import UnwrapPlan, join_lines, returned_values, unwrap_plan
 from opwright.emit.aten.view_meta import PYTHON_FILE, PYTHON_SLOT, python_bindings
 from opwright.emit.emitter import FragmentContext, Options
 from opwright.torchgen.api.types.signatures import DispatcherSignature

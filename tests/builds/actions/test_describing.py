@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.builds.actions.json_document import json_schema
+from opwright.builds.actions.formats import json_schema
 from tests.builds.actions.sandbox import described, opwright
 
 LIBRARY = Path(__file__).resolve().parents[3] / "examples" / "library"

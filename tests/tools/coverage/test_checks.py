@@ -9,7 +9,7 @@ import pytest
 from opwright.cli.main import main
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import BACKEND
-from opwright.emit.dispatch.checks import check_backends
+from opwright.emit.dispatch.traps import check_backends
 from opwright.emit.emitter import Job, Options
 from opwright.model.selection import EVERYTHING
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK

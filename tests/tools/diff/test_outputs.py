@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.tools.diff.output_reports import render_json, render_text
-from opwright.tools.diff.output_reports import render_markdown as render
-from opwright.tools.diff.outputs import FileLines, OutputSide, compare_outputs
+from opwright.tools.diff.outputs import FileLines, OutputSide, compare_outputs, render_json, render_text
+from opwright.tools.diff.outputs import render_markdown as render
 
 LIBRARY = """\
 namespace: acme

@@ -7,8 +7,8 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import UnlinkedFunction
-from opwright.source.copyable import Frozen
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.record_fields import Frozen
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.source.codes import OTHER_OUTPUTS
 from opwright.source.diagnostic import Fault
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,8 +14,8 @@ from opwright.model.external_backend import NO_ENTRY_OPTIONS, EntryOptions
 from opwright.model.native_function import NativeFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Label, Suggestion
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

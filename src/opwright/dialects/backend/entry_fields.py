@@ -13,8 +13,8 @@ from opwright.model.external_backend import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source import codes
 from opwright.source.expect import expect_boolean
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.record_fields import NamedTuple
 
 #: The option with a schema.
 FUNC: Final = "func"

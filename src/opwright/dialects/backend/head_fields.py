@@ -39,8 +39,8 @@ from opwright.source.expect import (
     expect_string,
     expect_strings,
 )
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node, Scalar
+from opwright.source.record_fields import NamedTuple
 
 _ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/backend_entry"})
 _NAMES: Final[JsonSchema] = list_of_schema(TEXT)

@@ -8,8 +8,8 @@ from typing import Final
 from opwright.dialects.backend.values import RELEASE_FIELDS, Releases, read_fields, read_text, read_word
 from opwright.dialects.field import TEXT, Field, choice
 from opwright.source.expect import expect_sequence
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Node
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 
 #: Where kernels are inherited from, with help.

@@ -11,8 +11,8 @@ from typing import Final
 
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
+from opwright.source.limits import lazy_pattern
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.patterns import lazy_pattern
 
 _MERGE: Final = lazy_pattern(r"(?m)^[ \t-]*(<<)[ \t]*:")
 

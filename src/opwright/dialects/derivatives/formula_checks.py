@@ -28,9 +28,9 @@ from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, did_you_mean
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.limits import lazy_pattern
 from opwright.source.nodes import Scalar
-from opwright.source.patterns import lazy_pattern
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

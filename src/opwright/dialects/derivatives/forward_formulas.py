@@ -13,8 +13,8 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
 from opwright.source import codes
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Scalar
+from opwright.source.record_fields import NamedTuple
 
 _ELEMENT_WISE: Final = "auto_element_wise"
 _LINEAR: Final = "auto_linear"

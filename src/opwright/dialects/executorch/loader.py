@@ -25,9 +25,9 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_schema
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, did_you_mean
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.nodes import Sequence as ListNode
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

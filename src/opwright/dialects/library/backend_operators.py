@@ -21,9 +21,9 @@ from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar
+from opwright.source.record_fields import NamedTuple
 from opwright.source.yaml import load_yaml
 
 #: The fields of the head that are those of a library file.

@@ -12,9 +12,9 @@ from opwright.dialects.python_source import node_span
 from opwright.model.declared_outputs import OutputOperation, ValueKind
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 

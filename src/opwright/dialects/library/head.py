@@ -25,8 +25,8 @@ from opwright.release.version_range import RangeFault, VersionRange, parse_versi
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
 

@@ -22,9 +22,9 @@ from opwright.schema.function import FunctionSchema
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.limits import lazy_pattern
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.patterns import lazy_pattern
+from opwright.source.record_fields import NamedTuple
 
 IMPLEMENTATION_FIELDS: Final = (
     Field("kernel", "text", TEXT, "The C++ function."),

@@ -13,8 +13,8 @@ from opwright.schema.parser import read_namespace
 from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 
 #: The first release whose stable C++ API generated code uses.

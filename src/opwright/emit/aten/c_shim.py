@@ -8,12 +8,13 @@ new argument gets another version of its shim.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
 from opwright.convention import c_shim, public_api
 from opwright.convention.c_shim import ShimFunction, operator_key, shim_function
+from opwright.dialects.nearest import schema_span
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.units import include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
@@ -30,9 +31,9 @@ from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimOperator
 from opwright.schema.function import FunctionSchema
-from opwright.source.codes import NO_C_FORM, UNKNOWN_SHIM
+from opwright.source.codes import NO_C_FORM, NO_VERSION, NO_VERSION_WARNING, UNKNOWN_SHIM
 from opwright.source.diagnostic import Diagnostics, did_you_mean
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 
 #: The keys whose kernels serve a device that has none of its own, the best first.
@@ -430,3 +431,76 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of the C shims; headers only where they are to be updated."""
     headers = map(_header, targets(job)) if job.options.update_c_shim else ()
     return [*headers, *map(_source, targets(job))]
+
+
+_DECLARATION: Final = re.compile(r"AOTITorchError (\w+)\(([^)]*)\)")
+_NAME: Final = re.compile(r"\w+$")
+
+
+class _Parameters(NamedTuple):
+    """The parameters of a C function: types, which compiled code relies on, and names."""
+
+    types: tuple[str, ...]
+    names: frozenset[str]
+
+
+def check_versions(job: Job, kept_header: Callable[[str], str | None], sink: Diagnostics) -> None:
+    """Report operators that have got an argument without a further version of their C shim.
+
+    `kept_header` gives the text of a header in the source tree by its name, None if there is none. If the run updates
+    the headers, this is a warning.
+    """
+    report = sink.warning if job.options.update_c_shim else sink.error
+    code = NO_VERSION_WARNING if job.options.update_c_shim else NO_VERSION
+    reported: set[NativeFunction] = set()
+    for target, units in shim_units(job).items():
+        text = kept_header(header_name(target))
+        kept_functions = {} if text is None else dict(_declared_functions(text))
+        for unit in units if kept_functions else ():
+            before = _kept_parameters(unit, kept_functions)
+            if before is not None and unit.function not in reported:
+                reported.add(unit.function)
+                message, help = _advice(unit, before, job)
+                report(code, message, schema_span(unit.function), help=help)
+
+
+def _declared_functions(text: str) -> Iterator[tuple[str, _Parameters]]:
+    """The C functions that a text declares, with their parameters."""
+    for name, listed in _DECLARATION.findall(text):
+        parameters = listed.split(", ") if listed else []
+        types = tuple([_NAME.sub("", parameter).strip() for parameter in parameters])
+        yield name, _Parameters(types, frozenset([parameter.rpartition(" ")[2] for parameter in parameters]))
+
+
+def _kept_parameters(unit: ShimUnit, kept_functions: dict[str, _Parameters]) -> _Parameters | None:
+    """The kept parameters of a version of a shim that has others now, None if no version has."""
+    for function in unit.shim.functions:
+        for name, parameters in _declared_functions(function.head):
+            if name in kept_functions and kept_functions[name].types != parameters.types:
+                return kept_functions[name]
+    return None
+
+
+def _advice(unit: ShimUnit, before: _Parameters, job: Job) -> tuple[str, str]:
+    """What is wrong with an operator's shim, and what to write."""
+    function, row = unit.function, unit.row
+    named = {name for version in row.versions for name in version.new_arguments}
+    new = [
+        argument
+        for argument in function.arguments.non_out
+        if argument.name not in before.names and argument.name not in named
+    ]
+    shown = ", ".join([f"`{argument.name}`" for argument in new])
+    if not new:
+        help = "restore the schema, or add an overload: compiled code calls the shim as it is"
+        return f"the C shim of `{function.name}` changes the types of its parameters", help
+    noun = "argument" if len(new) == 1 else "arguments"
+    message = f"`{function.name}` has the new {noun} {shown}, and its C shim no version for it"
+    if any(argument.default is None for argument in new):
+        return message, "give it a default: the older versions of the shim have to leave it out"
+    version = max([int(version.name[1:]) for version in row.versions], default=1) + 1
+    names = "[" + ", ".join([f'"{argument.name}"' for argument in new]) + "]"
+    release = job.rules.version
+    macro = f"TORCH_VERSION_{release.major}_{release.minor}_0"
+    value = f'{{"new_args": {names}, "since": "{macro}"}}' if job.rules.shims_are_guarded else names
+    return message, f'add `"v{version}": {value}` to `{operator_key(function)}` in `fallback_ops.py`'

@@ -10,12 +10,19 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
+from opwright.emit.aten.functionalized_writes import (
+    IMPL,
+    OUTPUT,
+    UnwrapPlan,
+    join_lines,
+    reference_condition,
+    unwrap_plan,
+)
 from opwright.emit.aten.units import key_set_parameter, own_name
-from opwright.emit.aten.unwrap_plan import IMPL, OUTPUT, UnwrapPlan, join_lines, reference_condition, unwrap_plan
 from opwright.emit.aten.view_meta import record_type, recorded_view
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 _SYMBOLIC: Final = {
     c_types.SYMINT: "{0}.is_symbolic()",

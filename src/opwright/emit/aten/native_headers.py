@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 
 from opwright.convention import structured
 from opwright.cpp import namespaces
-from opwright.emit.aten import exports
 from opwright.emit.aten.backend import KernelUnit, kernel_signature, members, units_by_root
+from opwright.emit.aten.dispatch_key_headers import class_macro, kernel_macro
 from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
@@ -74,14 +74,14 @@ def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[Dispatc
         kernel = primary.kernels.get(key)
         block = blocks.setdefault(native if kernel is None else kernel.namespace, {})
         if kernel is not None and kernel.structured and isinstance(unit, NativeFunctionsGroup):
-            macro = exports.class_macro(kernel, rules, library)
+            macro = class_macro(kernel, rules, library)
             body = structured_class_body(unit, kernel)
             _add(block, f"struct {macro} ", body, rules, replaces=macro == library.export)
             continue
         for function in functions:
             own = function.kernels.get(key)
             if own is not None and _LEGACY not in f"{own.namespace}::{own.name}":
-                macro = exports.kernel_macro(own, rules, library)
+                macro = kernel_macro(own, rules, library)
                 declared = f"{kernel_signature(function, own).declaration(own.name)};"
                 _add(block, f"{macro} ", declared, rules, replaces=macro == library.export)
     if elsewhere:
@@ -103,7 +103,7 @@ def _add(block: _Block, head: str, body: str, rules: Rules, *, replaces: bool) -
 
 def structured_class(group: NativeFunctionsGroup, kernel: Kernel, rules: Rules) -> str:
     """The declaration of a structured kernel: a class with the method `impl`, derived from the class with `meta`."""
-    return f"struct {exports.class_macro(kernel, rules, group.library)} {structured_class_body(group, kernel)}"
+    return f"struct {class_macro(kernel, rules, group.library)} {structured_class_body(group, kernel)}"
 
 
 def structured_class_body(group: NativeFunctionsGroup, kernel: Kernel, own: str = "") -> str:

@@ -29,7 +29,7 @@ from opwright.emit.older import OPTIONALS, Spelling, spelled, with_blanks
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 #: The additional field of an object for one of several views: the view's index.
 _INDEX: Final = "view_idx"

@@ -15,8 +15,8 @@ from opwright.emit.aten.register.registration import wrapper_of
 from opwright.emit.aten.register.wrapper import passed_outs
 from opwright.emit.backend.kernel_signatures import convention_named, signature_of
 from opwright.emit.backend.section_file import SectionAdditions, SectionFile
-from opwright.emit.backend_extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.emit.emitter import Job
+from opwright.emit.extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.model.external_backend import HOOK_VALUES, BackendEntry, Hook
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument

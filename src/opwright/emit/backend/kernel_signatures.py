@@ -14,8 +14,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from opwright.emit.backend_extensions import KernelConvention
-    from opwright.emit.extensions import Extension
+    from opwright.emit.extensions import Extension, KernelConvention
 from collections.abc import Iterator, Mapping
 
 from opwright.emit.aten.register.hooks import operator_class

@@ -19,7 +19,7 @@ from opwright.model.runtime_keys import KeyKind, RuntimeKey
 from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, arguments, closing_index, text_of

@@ -10,18 +10,42 @@ The files are the same for all backends. A package with a style of its own regis
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Final, Protocol, TypeAlias
 
+from opwright.cpp.namespaces import closing, opening
+from opwright.emit.aten.backend import Backend, KernelUnit, members
+from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
+from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
+from opwright.emit.aten.register.registration import registration, wrapper_definition, wrapper_of
 from opwright.emit.backend.headers import native_functions_header
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
+from opwright.emit.backend.section_file import SectionFile
+from opwright.emit.backend.sections import RegisteredUnit, registered_units
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.lazy import kernel, node
 from opwright.emit.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
-from opwright.emit.lazy.native_functions import native_functions_source
-from opwright.emit.lazy.node import LazyNode, NodeStyle, node_class
-from opwright.emit.lazy.nodes import nodes_header, non_native_nodes_header
-from opwright.emit.lazy.registrations import registration_sources
+from opwright.emit.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
 from opwright.model.lazy_backend import LazyBackend
-from opwright.source.named_tuple import NamedTuple
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.source.record_fields import NamedTuple
+from opwright.syntax.cpp import include_line, quoted_include_line
+
+
+def base_name(unit: KernelUnit) -> str:
+    """The name by which units are ordered."""
+    function = unit.functional if isinstance(unit, NativeFunctionsGroup) else unit
+    return function.name.name
+
+
+@per_job
+def _ordered_units(job: Job) -> Sequence[KernelUnit]:
+    return sorted(job.catalog.groups, key=base_name)
+
+
+def ordered_functions(chosen: Collection[NativeFunction], job: Job) -> Iterator[NativeFunction]:
+    """The chosen functions in the order of the files."""
+    return (function for unit in _ordered_units(job) for function in members(unit) if function in chosen)
 
 
 class LazyPrinter(Protocol):
@@ -75,3 +99,289 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of all files of the run's backends with lazy tensors, in the style that the run names."""
     style = STYLES[job.options.lazy.style]
     return [emitter for backend in job.lazy_backends for emitter in lazy_emitters(backend, style, "lazy")]
+
+
+#: What the headers include besides the base class of nodes.
+_INCLUDED: Final = (
+    "ATen/core/Formatting.h",
+    "c10/core/ScalarType.h",
+    "torch/csrc/lazy/core/hash.h",
+    "torch/csrc/lazy/core/ir.h",
+    "torch/csrc/lazy/core/shape.h",
+    "optional",
+    "vector",
+)
+_INCLUDED_NON_NATIVE: Final = (
+    "torch/csrc/lazy/core/ir.h",
+    "torch/csrc/lazy/core/ir_builder.h",
+    "torch/csrc/lazy/core/internal_ops/ltc_ops.h",
+    "torch/csrc/lazy/core/shape_inference.h",
+)
+
+
+#: Prints the class of a node.
+PrintNode: TypeAlias = Callable[[LazyNode, FragmentContext], str]
+
+
+def nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
+    """The emitter of the nodes of operators."""
+    return Emitter(
+        name="nodes_header",
+        family=family,
+        template="lazy/LazyIr.h",
+        folder=family,
+        units=partial(_nodes, backend),
+        fragment=partial(_node_fragment, print_node),
+        file_slots=partial(_node_slots, backend),
+        layout=OneFile("LazyIr.h"),
+    )
+
+
+def non_native_nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
+    """The emitter of the nodes without an operator."""
+    return Emitter(
+        name="non_native_nodes_header",
+        family=family,
+        template="lazy/LazyNonNativeIr.h",
+        folder=family,
+        units=partial(_non_native_nodes, backend),
+        fragment=partial(_non_native_fragment, print_node),
+        file_slots=partial(_non_native_slots, backend),
+        layout=OneFile("LazyNonNativeIr.h"),
+    )
+
+
+def _nodes(backend: LazyBackend, job: Job) -> Sequence[LazyNode]:
+    symint = {entry.function: False for entry in backend.nodes}
+    symint |= {entry.function: entry.kernel.symint for entry in backend.generated}
+    value = job.options.lazy.value
+    return [node_of(function, value, symint=symint[function]) for function in ordered_functions(symint.keys(), job)]
+
+
+def _non_native_nodes(backend: LazyBackend, job: Job) -> Sequence[LazyNode]:
+    return [non_native_node(node, job.options.lazy.value) for node in backend.non_native]
+
+
+def _node_fragment(print_node: PrintNode, node: LazyNode, context: FragmentContext) -> Slots:
+    return {"ir_declarations": [print_node(node, context)]}
+
+
+def _non_native_fragment(print_node: PrintNode, node: LazyNode, context: FragmentContext) -> Slots:
+    return {"non_native_ir_nodes": [print_node(node, context)]}
+
+
+def _node_slots(backend: LazyBackend, job: Job) -> Slots:
+    header = job.options.lazy.node_base_header
+    return {
+        "lazy_ir_sysinc": list(map(include_line, _INCLUDED)),
+        "lazy_ir_inc": [] if header is None else [quoted_include_line(header)],
+        "ir_declarations": [],
+        **_namespace(backend),
+    }
+
+
+def _non_native_slots(backend: LazyBackend, job: Job) -> Slots:
+    header = job.options.lazy.node_base_header
+    paths = [*_INCLUDED_NON_NATIVE, *([header] if header else [])]
+    return {
+        "lazy_non_native_ir_inc": list(map(include_line, paths)),
+        "non_native_ir_nodes": [],
+        **_namespace(backend),
+    }
+
+
+def _namespace(backend: LazyBackend) -> Slots:
+    namespace = backend.backend.cpp_namespace
+    return {"namespace_prologue": opening(namespace), "namespace_epilogue": closing(namespace)}
+
+
+#: The slots of the template of a unit that stay slots in the template of a file, and those without text.
+_KEPT_SLOTS: Final = ("dispatch_anonymous_definitions", "deferred_dispatch_registrations", "dispatch_namespace")
+_UNUSED_SLOTS: Final = ("static_init_dispatch_registrations", "dispatch_namespaced_definitions")
+#: The slots that the template of a file has of its own.
+_FILE_SLOTS: Final = (
+    "generated_comment",
+    "extra_cuda_headers",
+    "external_backend_headers",
+    "dispatch_headers",
+    "ops_headers",
+    "dispatch_helpers",
+)
+
+
+def template_slots(job: Job) -> Slots:
+    """What PyTorch's template of a file is filled with: the one of a unit, for all units of the file together."""
+    # Templates of older releases have the slot of the helpers for each unit.
+    open_slots = (*_KEPT_SLOTS, "dispatch_helpers")
+    slots = {slot: f"${{{slot}}}" for slot in open_slots} | dict.fromkeys(_UNUSED_SLOTS, "")
+    text = job.registration_text({"ns_prologue": "namespace at {", "ns_epilogue": "} // namespace at", **slots})
+    return {**{slot: f"${{{slot}}}" for slot in _FILE_SLOTS}, "dispatch_definitions": text}
+
+
+def registration_sources(backend: LazyBackend, family: str) -> list[AnyEmitter]:
+    """The emitters of the sources of each section."""
+    files = [SectionFile(backend.backend, section) for section in backend.backend.sections if section.entries]
+    return [
+        Emitter(
+            name=f"register_lazy_{file.name.lower()}_source",
+            family=family,
+            template="lazy/RegisterDispatchKey.cpp",
+            folder=family,
+            units=partial(_units, file),
+            fragment=partial(_fragment, file.wrapping),
+            reads=(NATIVE_AOT_KERNELS,),
+            file_slots=partial(_file_slots, file),
+            layout=OneFile(f"Register{file.name}.cpp"),
+        )
+        for file in files
+    ]
+
+
+def _units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
+    return _registered_units(job, file)
+
+
+@per_job
+def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
+    """The units of a section in the order of the files, which its slots and its fragments ask for."""
+    return sorted(registered_units(file, job), key=lambda unit: base_name(unit.wrapped[0]))
+
+
+def _fragment(wrapping: Backend, unit: RegisteredUnit, context: FragmentContext) -> Slots:
+    group, kinds = unit.wrapped
+    wrappers = [wrapper_of(function, kind, wrapping) for function, kind in kinds]
+    definitions = [wrapper_definition(wrapper, group, wrapping, context) for wrapper in wrappers]
+    return {"dispatch_anonymous_definitions": definitions}
+
+
+def _file_slots(file: SectionFile, job: Job) -> Slots:
+    names, per_operator_headers = job.options.lazy, job.options.per_operator_headers
+    header = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
+    wrapping = file.wrapping
+    return {
+        "extra_cuda_headers": "",
+        "external_backend_headers": include_line(header) if names.in_tree else quoted_include_line(header),
+        "dispatch_headers": registration_headers(
+            wrapping, per_operator_headers=per_operator_headers, rocm=False, rules=job.rules
+        ),
+        "ops_headers": "" if per_operator_headers else "#include <ATen/Functions.h>",
+        "dispatch_helpers": registration_helpers(wrapping, job.rules),
+        "deferred_dispatch_registrations": _registration_function(file, job),
+        "dispatch_namespace": file.name.lower(),
+    }
+
+
+def _registration_function(file: SectionFile, job: Job) -> list[str]:
+    """The function that registers all wrappers of a section."""
+    head = f"TORCH_API void Register{job.options.lazy.backend_name}{file.name}NativeFunctions()"
+    wrappers = [
+        wrapper_of(function, kind, file.wrapping) for unit in _units(file, job) for function, kind in unit.wrapped[1]
+    ]
+    return [
+        f"{head};",
+        f"{head} {{",
+        f"    static auto m = MAKE_TORCH_LIBRARY_IMPL(aten, {file.wrapping.key.name});",
+        *[f"    {registration(wrapper)}".replace("\n", "\n    ") for wrapper in wrappers],
+        "}",
+    ]
+
+
+#: What the file includes between the headers of tensors and shapes and the generated headers.
+_INCLUDED_BY_KERNELS: Final = (
+    "ATen/Functions.h",
+    "ATen/native/TensorConversions.h",
+    "ATen/NativeFunctions.h",
+    "ATen/CompositeExplicitAutogradNonFunctionalFunctions.h",
+    "ATen/MetaFunctions.h",
+    "ATen/Operators.h",
+    "ATen/native/CPUFallback.h",
+    "torch/csrc/lazy/core/ir_builder.h",
+    "torch/csrc/lazy/core/lazy_graph_executor.h",
+    "torch/csrc/lazy/core/metrics.h",
+    "torch/csrc/lazy/core/shape.h",
+)
+_FALLBACK: Final = "torch/csrc/lazy/ts_backend/ts_eager_fallback.h"
+
+_EMPTY_META: Final = ", ".join(
+    [
+        "tensor.sym_sizes()",
+        "tensor.sym_strides()",
+        "/*dtype=*/tensor.scalar_type()",
+        "/*layout=*/tensor.layout()",
+        "/*device=*/c10::Device(c10::kMeta)",
+        "/*pin_memory=*/std::nullopt",
+    ]
+)
+#: The functions that give a meta tensor for each tensor.
+_TO_META: Final = f"""\
+at::Tensor to_meta(const at::Tensor& tensor) {{
+  // undefined tensors can't be converted to the meta device, since they don't have sizes/strides
+  if (!tensor.defined()) return tensor;
+  auto out = at::native::empty_strided_meta_symint({_EMPTY_META});
+  // needs to handle wrapped numbers, so dtype promotion works properly.
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {{
+    out.unsafeGetTensorImpl()->set_wrapped_number(true);
+  }}
+  return out;
+}}
+std::optional<at::Tensor> to_meta(const std::optional<at::Tensor>& tensor) {{
+  if (tensor.has_value()) {{
+    return to_meta(*tensor);
+  }}
+  return std::nullopt;
+}}
+
+std::vector<at::Tensor> to_meta(at::ITensorListRef t_list) {{
+  std::vector<at::Tensor> outs;
+  outs.reserve(t_list.size());
+  for (const auto& tensor : t_list) {{
+    outs.push_back(to_meta(tensor));
+  }}
+  return outs;
+}}
+"""
+
+
+#: Prints a kernel, a member of a class.
+PrintKernel: TypeAlias = Callable[[LazyKernel, str, FragmentContext], str]
+
+
+def native_functions_source(backend: LazyBackend, print_kernel: PrintKernel, family: str) -> AnyEmitter:
+    """The emitter of the kernels."""
+    name = backend.backend.display_name
+    return Emitter(
+        name=f"{name.lower()}_native_functions_source",
+        family=family,
+        template="lazy/DispatchKeyNativeFunctions.cpp",
+        folder=family,
+        units=partial(_kernels, backend),
+        fragment=partial(_kernel_fragment, backend.backend.class_name, print_kernel),
+        file_slots=partial(_kernel_file_slots, backend),
+        layout=OneFile(f"{name}NativeFunctions.cpp"),
+    )
+
+
+def _kernels(backend: LazyBackend, job: Job) -> Sequence[LazyKernel]:
+    kernels = {entry.function: entry.kernel for entry in backend.generated}
+    functions = ordered_functions(kernels.keys(), job)
+    return [LazyKernel(function, kernels[function].name, kernels[function].symint) for function in functions]
+
+
+def _kernel_fragment(owner: str, print_kernel: PrintKernel, kernel: LazyKernel, context: FragmentContext) -> Slots:
+    return {"native_function_definitions": [print_kernel(kernel, owner, context)]}
+
+
+def _kernel_file_slots(backend: LazyBackend, job: Job) -> Slots:
+    names, folder = job.options.lazy, job.options.backend_folder
+    generated = (f"{folder}{backend.backend.display_name}NativeFunctions.h", f"{folder}LazyIr.h")
+    paths = [names.tensor_header, f"{names.shape_header}", *_INCLUDED_BY_KERNELS, *generated]
+    paths += [_FALLBACK] if names.forced_fallback else []
+    namespace = backend.backend.cpp_namespace
+    return {
+        "includes": list(map(include_line, paths)),
+        "native_functions_include": "",
+        "helper_fns": _TO_META,
+        "native_function_definitions": [],
+        "namespace_prologue": opening(namespace),
+        "namespace_epilogue": closing(namespace),
+    }

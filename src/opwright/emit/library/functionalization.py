@@ -19,9 +19,8 @@ from opwright.emit.aten import view_meta
 from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.functionalization import registration
 from opwright.emit.aten.functionalized_views import ViewKernel, view_kernel
-from opwright.emit.aten.functionalized_writes import WriteKernel, returned_values, write_kernel
+from opwright.emit.aten.functionalized_writes import UnwrapPlan, WriteKernel, returned_values, write_kernel
 from opwright.emit.aten.units import key_set_parameter
-from opwright.emit.aten.unwrap_plan import UnwrapPlan
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.parts import LibraryPart, Section, has_own_kernel
 from opwright.model.native_function import NativeFunction, ViewGroup

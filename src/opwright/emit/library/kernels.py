@@ -22,7 +22,6 @@ from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.checks import checked_kernels
-from opwright.emit.library.kernel_assertions import Expected, kernel_assertions
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
@@ -30,8 +29,41 @@ from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, MET
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OwnWrappers
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.syntax.cpp import guard, include_line
+
+#: Stands for a type that the stable API lacks, with which nothing is compared.
+AS_DECLARED: Final = "::opwright::as_declared"
+
+
+class Expected(NamedTuple):
+    """What an operator expects of a kernel: arguments with their types, and results as type and as messages show them.
+
+    `templates` is the namespace of the templates that compare, which a header of the interface has.
+    """
+
+    operator: str
+    arguments: tuple[tuple[str, str], ...]
+    results: str
+    shown_results: str
+    templates: str
+
+
+def kernel_assertions(kernel: str, name: str, expected: Expected) -> str:
+    """The assertions about a kernel, under a name of their own. In a template, compilers show both types."""
+    what = f"the kernel `{kernel.removeprefix('::')}` of `{expected.operator}` must"
+    count = len(expected.arguments)
+    rows = [(f"has_parameters<Kernel, {count}>", f"{what} take {count} arguments")]
+    rows += [
+        (f"takes<Kernel, {number}, {type}>", f"{what} take `{argument}` as `{type}`, or as what this converts to")
+        for number, (argument, type) in enumerate(expected.arguments)
+        if type != AS_DECLARED
+    ]
+    rows.append((f"gives<Kernel, {expected.results}>", f"{what} give `{expected.shown_results}`"))
+    assertions = [f'  static_assert({expected.templates}::{test},\n      "{message}");' for test, message in rows]
+    head = ["template <class Kernel>", f"static constexpr bool {name}_fits() {{"]
+    return "\n".join([*head, *assertions, "  return true;", "}", f"static_assert({name}_fits<decltype({kernel})>());"])
+
 
 #: What declares the operators that allocate outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("ATen/ops/empty.h", "ATen/ops/empty_strided.h")

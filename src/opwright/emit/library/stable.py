@@ -17,15 +17,57 @@ from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
+from opwright.emit.library.kernels import AS_DECLARED, Expected, kernel_assertions
 from opwright.emit.library.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.python.overloads import calls_another_form
-from opwright.emit.library.stable_signatures import SIGNATURE_HEADER, declared_check, declared_registration
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, DispatchKey
 from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import FunctionSchema
-from opwright.source.named_tuple import NamedTuple
+from opwright.schema.types import Type
+from opwright.source.record_fields import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
+
+#: What registers such kernels.
+SIGNATURE_HEADER: Final = "opwright/stable_signature.h"
+
+
+def declared_registration(kernel: str, schema: FunctionSchema) -> str:
+    """What `m.impl` takes for a kernel.
+
+    >>> from opwright.schema import parse_schema
+    >>> declared_registration("::acme::f", parse_schema("f(Scalar a, float b) -> int"))
+    '&::opwright::declared_kernel<&::acme::f, ::opwright::results<int64_t>, ::opwright::as_declared, double>::boxed'
+    """
+    types = [f"&{kernel}", _results(schema), *[_argument(argument.type) for argument in schema.arguments.all]]
+    return f"&::opwright::declared_kernel<{', '.join(types)}>::boxed"
+
+
+def declared_check(kernel: str, schema: FunctionSchema, operator: str, name: str) -> str:
+    """The comparison of a kernel with the schema of its operator."""
+    arguments = tuple([(argument.name, _argument(argument.type)) for argument in schema.arguments.all])
+    expected = Expected(operator, arguments, _results(schema), _shown_results(schema), "::opwright")
+    return kernel_assertions(kernel, name, expected)
+
+
+def _argument(type: Type) -> str:
+    own = stable.argument_type(type)
+    return AS_DECLARED if own is None else own.text
+
+
+def _result_types(schema: FunctionSchema) -> list[str]:
+    types = [stable.return_type(result.type) for result in schema.returns]
+    return [AS_DECLARED if type is None else type.text for type in types]
+
+
+def _results(schema: FunctionSchema) -> str:
+    return f"::opwright::results<{', '.join(_result_types(schema))}>"
+
+
+def _shown_results(schema: FunctionSchema) -> str:
+    types = _result_types(schema)
+    return types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>" if types else "void"
+
 
 #: The key of kernels that `vmap` runs on batched tensors; PyTorch adds composite ones of its own operators alone.
 _BATCHED: Final = "FuncTorchBatchedDecomposition"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.libraries.importing.registration import SourcePlace
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.syntax.cpp_functions import parameters_of, statements
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of

@@ -14,7 +14,7 @@ from opwright.libraries.importing.autograd_classes import AppliedClass, Autograd
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.yaml_scalar import comment, scalar
 
 _OF_TORCH: Final = re.compile(r"\btorch::(?=\w+\()")

@@ -14,7 +14,7 @@ from opwright.model.dispatch_key import LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.syntax.cpp import joined_conditions
 
 _KEYS: Final = {key.name for key in LIBRARY_KEYS.values()}

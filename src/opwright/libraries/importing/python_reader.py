@@ -13,7 +13,7 @@ from opwright.libraries.importing.registration import RegistrationStatement, Sou
 from opwright.model.dispatch_key import META, devices
 from opwright.source.codes import UNKNOWN_FORM
 from opwright.source.diagnostic import Fault
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 
 _TYPES: Final = {

@@ -28,8 +28,8 @@ from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.project_file import files_below
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import joined_conditions
 

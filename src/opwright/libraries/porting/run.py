@@ -19,8 +19,8 @@ from opwright.libraries.porting.translator import INCLUDES, KEPT_INCLUDE, Transl
 from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.project_file import files_below
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line, quoted_include_line
 

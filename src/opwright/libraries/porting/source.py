@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import formula_parser, walk
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node

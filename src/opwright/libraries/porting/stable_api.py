@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.schema.defaults import DTYPES
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 StableRelease = tuple[int, int]
 

@@ -12,7 +12,7 @@ from opwright.libraries.porting.stable_api import StableName, StableRelease
 from opwright.libraries.porting.values import OTHER, UNKNOWN, OptionTexts, value_type
 from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers
 from opwright.source.diagnostic import shorten
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,7 +12,7 @@ from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.schema.types import BaseType, OptionalType
 from opwright.source.diagnostic import Fault
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 
 #: The C++ namespace of the functions of the header.
 NAMESPACE: Final = "stable_ops"

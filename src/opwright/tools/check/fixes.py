@@ -14,8 +14,8 @@ from opwright.schema.parser import read_written_schema
 from opwright.source.codes import SCHEMA_DIFFERS
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
 from opwright.source.edits import Edits, added_field, deleted_field, deleted_item, find_path, quotation, replacement
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
 

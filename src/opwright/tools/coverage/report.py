@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from opwright.dialects.meta_kernels import MetaKernels
 from opwright.emit.aten.backend import is_refused
 from opwright.emit.dispatch.backward import BackwardFacts
-from opwright.emit.dispatch.checks import device_dispatch
 from opwright.emit.dispatch.device_kernels import composite_key
 from opwright.emit.dispatch.records import (
     Backward,
@@ -17,7 +16,7 @@ from opwright.emit.dispatch.records import (
     NeededOperator,
     OperatorRecord,
 )
-from opwright.emit.dispatch.traps import TrapFacts, dispatch_traps, gradient_traps, what_breaks
+from opwright.emit.dispatch.traps import TrapFacts, device_dispatch, dispatch_traps, gradient_traps, what_breaks
 from opwright.emit.emitter import Job
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META

@@ -19,9 +19,9 @@ from opwright.release.tree import rules_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

@@ -10,7 +10,7 @@ from typing import Final
 from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.libraries.importing.cpp_reader import CPP_SUFFIXES
 from opwright.release.inputs import Inputs
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.cursor import cursor_at, word_at

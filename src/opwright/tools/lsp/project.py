@@ -21,8 +21,8 @@ from opwright.release.overlay import with_texts
 from opwright.run.file_kinds import kind_of as find_kind
 from opwright.run.file_kinds import tree_around
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, Label, Severity
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.project_file import find_project_file
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 
 

@@ -21,9 +21,9 @@ from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.items import split_items
-from opwright.source.named_tuple import NamedTuple
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Sequence as ListNode
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

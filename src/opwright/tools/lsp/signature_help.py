@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from opwright.convention import public_api
-from opwright.dialects.cpp_parts import split_cpp
+from opwright.dialects.cpp_expressions import split_cpp
 from opwright.release.inputs import Inputs
-from opwright.source.named_tuple import NamedTuple
+from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.formulas import call_at, declarations_of, formula_at
 from opwright.tools.lsp.operators import load_operation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.emit.aten import exports
+from opwright.emit.aten.dispatch_key_headers import kernel_macro
 from opwright.emit.aten.native_headers import structured_class
 from opwright.torchgen import context
 from opwright.torchgen.api.types.signatures import kernel_signature
@@ -40,7 +40,7 @@ def compute_native_function_declaration(
             if backend.external:
                 # Programs replace the convention of kernels outside PyTorch.
                 declared = kernel_signature(f, backend_index).decl(own.name)
-        macro = "static" if backend.external else exports.kernel_macro(own, rules, function.library)
+        macro = "static" if backend.external else kernel_macro(own, rules, function.library)
         texts.append(f"{macro} {declared};")
     return texts
 

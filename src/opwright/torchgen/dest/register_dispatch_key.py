@@ -6,9 +6,8 @@ import dataclasses
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.emit.aten import exports
 from opwright.emit.aten.backend import Backend, KernelUnit, WrapperKind, copies_results
-from opwright.emit.aten.dispatch_key_headers import function_declarations
+from opwright.emit.aten.dispatch_key_headers import function_declarations, key_macro
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register import devices, helpers, structured_kernels
 from opwright.emit.aten.register.registration import (
@@ -188,7 +187,7 @@ class RegisterDispatchKey(Record):
         if self.target is Target.NAMESPACED_DEFINITION:
             return dispatch_key_definitions(wrapper, backend)
         if self.target is Target.NAMESPACED_DECLARATION:
-            macro = exports.key_macro(backend.key, installed_rules(), function.library)
+            macro = key_macro(backend.key, installed_rules(), function.library)
             return function_declarations(function, macro, symint=self.symint)
         if self.target is not Target.REGISTRATION:
             raise Invalid(f"wrappers have no text for {self.target}")
