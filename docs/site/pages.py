@@ -201,7 +201,7 @@ def _family_page(family: Family) -> str:
     ]
     facts = {
         "Made without `--only`": "yes" if family.by_default else "no",
-        "Made with it": ", ".join(f"[`{name}`]({name}.md)" for name in family.companions) or "nothing else",
+        "Made with it": ", ".join(f"[`{name}`]({name}.md)" for name in family.also_generates) or "nothing else",
         "Folders of a build": ", ".join(f"`{folder}`" for folder in dict.fromkeys(family.folders.values())),
         "Other programs": ", ".join(programs) or "none",
         "Code": ", ".join(f"`emit/{name[1:].replace('.', '/')}`" for name in map(str, family.emitters)),

@@ -114,7 +114,7 @@ def _roots(programs: Iterable[str]) -> Iterator[str]:
         modules += [family.job_loader] if family.job_loader else []
         for module in [str(name).partition(":")[0] for name in modules]:
             yield f"{_PACKAGE}.emit{module}" if module.startswith(".") else module
-    loaded = {name for family in families for name in family.dialects + family.late_dialects}
+    loaded = {name for family in families for name in family.dialects + family.deferred_dialects}
     for dialect in chosen_dialects([*loaded, *_FURTHER_DIALECTS]):
         loader = f"{dialect.package}.loader"
         yield loader if loader in module_paths() else dialect.package

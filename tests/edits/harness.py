@@ -149,7 +149,7 @@ class RandomEdits:
     def _run_fresh(self, out: str, families: tuple[str, ...]) -> tuple[Result, dict[str, bytes]]:
         sink = Diagnostics()
         try:
-            generation = Generation(self._request(out, families), sink, later=True)
+            generation = Generation(self._request(out, families), sink, defer=True)
             generation.check_shims()
             outcome = generation.write_after(None)
         except FaultsFound as error:

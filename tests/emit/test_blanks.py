@@ -6,7 +6,7 @@ import pytest
 
 from opwright.convention.c_shim import CResult, ShimFunction
 from opwright.emit.aten.c_shim import laid_out_definition
-from opwright.emit.older import with_blanks
+from opwright.emit.release_spelling import with_blanks
 from opwright.release.rules import Rules
 from opwright.release.version import Version
 

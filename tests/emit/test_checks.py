@@ -186,6 +186,6 @@ _LOOPS = MIX.replace("    Generic: mix (Floating)\n    ScalarOnly: mix", "    CU
 def test_kernels(entries: str, family: str, codes: list[str]) -> None:
     """Kernels without a text are all found, each once, in runs that would write them."""
     sink = Diagnostics()
-    for check in checks_of([family], late=False, tolerant=True):
+    for check in checks_of([family], deferred=False, tolerant=True):
         check(job_of(entries), sink)
     assert [diagnostic.code for diagnostic in sink.sorted()] == codes

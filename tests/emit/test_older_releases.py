@@ -10,9 +10,9 @@ from opwright.emit.aten import functionalization, functions, operators
 from opwright.emit.aten.c_shim import laid_out_definition, release_target, shim_unit
 from opwright.emit.aten.register import registration
 from opwright.emit.emitter import EmitterSource
-from opwright.emit.older import OPTIONALS, spelled
 from opwright.emit.python.files import emitters as python_emitters
 from opwright.emit.registry import emitters
+from opwright.emit.release_spelling import OPTIONALS, spelled
 from opwright.model.dispatch_key import CPU, dispatch_keys
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimOperator

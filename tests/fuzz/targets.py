@@ -131,8 +131,8 @@ def emitted_files(catalog: Catalog, options: Options, sink: Diagnostics) -> int:
     derived = [function for function in catalog.functions if not function.name.base.startswith("_foreach_")]
     job = Job(catalog, RULES, options, derivatives=match_derivatives(derivatives, derived, sink))
     check_emittable(job, sink)
-    for late in (False, True):
-        for check in checks_of(FAMILIES, late=late, tolerant=True):
+    for deferred in (False, True):
+        for check in checks_of(FAMILIES, deferred=deferred, tolerant=True):
             check(job, sink)
     sink.raise_if_errors()
     count = 0
@@ -181,7 +181,7 @@ def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, 
     context.sink.raise_if_errors()
     functions = tuple([function for library in libraries for function in library.catalog.functions])
     job = Job(Catalog(functions, (), (), dispatch_keys(), {}), RULES, Options(), libraries=libraries)
-    for check in checks_of(["library"], late=length % 2 == 0, tolerant=False):
+    for check in checks_of(["library"], deferred=length % 2 == 0, tolerant=False):
         check(job, context.sink)
     context.sink.raise_if_errors()
     texts = []
@@ -219,7 +219,7 @@ def use_executorch(operators: tuple[ExecutorchOperator, ...], context: LoadConte
 def emitted_family(family: str, job: Job, context: LoadContext) -> list[object]:
     """The fragments and the slots of all files of a family."""
     context.sink.raise_if_errors()
-    for check in checks_of([family], late=False, tolerant=context.tolerant):
+    for check in checks_of([family], deferred=False, tolerant=context.tolerant):
         check(job, context.sink)
     context.sink.raise_if_errors()
     texts: list[object] = []

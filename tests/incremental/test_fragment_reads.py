@@ -22,7 +22,7 @@ from opwright.model.native_function import NativeFunction, UnlinkedFunction
 from opwright.release.inputs import open_inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
-from opwright.run.loading import load_job, load_late_dialects
+from opwright.run.loading import load_deferred_dialects, load_job
 from opwright.run.provenance import all_functions_of_unit
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
@@ -100,7 +100,7 @@ def _load_part(request: Request, operators: list[str]) -> Job:
     assert edit is not None
     sink = Diagnostics()
     job = load_job(request, rules_of(request.inputs, request.release, sink), sink, edit.now)
-    load_late_dialects(job, request, sink, later=False)
+    load_deferred_dialects(job, request, sink, defer=False)
     sink.raise_if_errors()
     return job
 

@@ -24,10 +24,10 @@ _COLUMNS = 80
 _INVALID_CHOICE = lazy_pattern(r"argument (.+): invalid choice: (['\"])(.*?)\2")
 
 
-class LateChoices:
+class PluginChoices:
     """Choices to which plug-ins add: any word is accepted until `Parser.check_choices`, when the plug-ins are active.
 
-    >>> choices = LateChoices(lambda: ("headers", "sources"))
+    >>> choices = PluginChoices(lambda: ("headers", "sources"))
     >>> "lists" in choices, list(choices)
     (True, ['headers', 'sources'])
     """
@@ -95,28 +95,28 @@ class Parser(argparse.ArgumentParser):
         self.given.clear()
         return self.parse_args(self._words)
 
-    def _late_values(self, arguments: argparse.Namespace) -> Iterator[tuple[argparse.Action, str]]:
+    def _plugin_values(self, arguments: argparse.Namespace) -> Iterator[tuple[argparse.Action, str]]:
         """The values of arguments to whose choices plug-ins add."""
         for action in self._actions:
-            if isinstance(action.choices, LateChoices):
+            if isinstance(action.choices, PluginChoices):
                 value = getattr(arguments, action.dest)
                 for name in value if isinstance(value, list) else [value] if value is not None else []:
                     yield action, name
 
-    def late_names(self, arguments: argparse.Namespace) -> set[str]:
+    def plugin_names(self, arguments: argparse.Namespace) -> set[str]:
         """The values of arguments to whose choices plug-ins add."""
-        return {name for _, name in self._late_values(arguments)}
+        return {name for _, name in self._plugin_values(arguments)}
 
     def wrong_choices(self, arguments: argparse.Namespace) -> list[tuple[argparse.Action, str]]:
         """Those of them that are no choices."""
-        values = self._late_values(arguments)
+        values = self._plugin_values(arguments)
         return [(action, name) for action, name in values if name not in list(action.choices or ())]
 
     def check_choices(self, arguments: argparse.Namespace) -> None:
         """End the process if one of them is no choice."""
         for action, name in self.wrong_choices(arguments):
             listed = ", ".join(map(repr, action.choices or ()))
-            otherwise = action.choices.otherwise if isinstance(action.choices, LateChoices) else ""
+            otherwise = action.choices.otherwise if isinstance(action.choices, PluginChoices) else ""
             hint = f"\n  {otherwise.format(name)}" if otherwise else ""
             self.error(f"argument {_shown_name(action)}: invalid choice: {name!r} (choose from {listed}){hint}")
 

@@ -14,7 +14,7 @@ import time
 from functools import partial
 
 from opwright.cli.arguments import (
-    LateChoices,
+    PluginChoices,
     add_backend_arguments,
     add_input_arguments,
     add_lean_argument,
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only",
         metavar="FAMILY",
         action="append",
-        choices=LateChoices(lambda: FAMILIES),
+        choices=PluginChoices(lambda: FAMILIES),
         help="write only this family of files (may be repeated): "
         + "; ".join(f"`{name}`, {_family_help(family)}" for name, family in FAMILIES.items()),
     )

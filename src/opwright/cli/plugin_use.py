@@ -161,7 +161,7 @@ def activate_installed(named: Sequence[Plugin]) -> tuple[list[Plugin], list[str]
 def _adds_choice(plugin: Plugin, parser: Parser, arguments: argparse.Namespace) -> bool:
     """Whether a plug-in adds something that a command asks for by name."""
     added = {row.name for row in plugin.families} | {row.name for row in plugin.dialects} | {f"{plugin.name}_headers"}
-    return not parser.late_names(arguments).isdisjoint(added)
+    return not parser.plugin_names(arguments).isdisjoint(added)
 
 
 def _load_named(arguments: argparse.Namespace, *, are_needed: bool) -> list[Plugin]:

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import LateChoices
+from opwright.cli.arguments import PluginChoices
 from opwright.cli.named_plugins import add_plugin_argument
 from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.dialects.table import DIALECTS
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "dialect",
-        choices=LateChoices(
+        choices=PluginChoices(
             lambda: (*described_dialects(), *DOCUMENTS), "if it is an operator: `opwright explain {}` prints its schema"
         ),
         help="the kind of input file, or the command that writes the document",

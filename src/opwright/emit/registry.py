@@ -36,17 +36,17 @@ OWN_STUBS: Final = "torch/*.pyi"
 class Check:
     """A check of a whole job, which reports what keeps the emitters of a family from making their files.
 
-    `function` is a function that takes the job and a sink, or the name of one as `module:name`. With `when_tolerant`
-    false, runs that let pass what PyTorch's own generator lets pass leave it out. A `late` check needs the late
-    dialects of its family, and is made when these are loaded.
+    `function` is a function that takes the job and a sink, or the name of one as `module:name`. With
+    `when_tolerant` false, runs that let pass what PyTorch's own generator lets pass leave it out. A `deferred`
+    check needs the deferred dialects of its family, and is made when these are loaded.
     """
 
-    __slots__ = ("function", "late", "when_tolerant")
+    __slots__ = ("deferred", "function", "when_tolerant")
 
-    def __init__(self, function: str | CheckFunction, *, when_tolerant: bool = True, late: bool = False) -> None:
+    def __init__(self, function: str | CheckFunction, *, when_tolerant: bool = True, deferred: bool = False) -> None:
         self.function: Final = function
         self.when_tolerant: Final = when_tolerant
-        self.late: Final = late
+        self.deferred: Final = deferred
 
     def load(self) -> CheckFunction:
         """The function itself."""
@@ -62,26 +62,27 @@ class Family:
 
     `emitters` are the modules that make the files, or functions from a job to emitters, and `imports` those that
     loading and checking for them need; a name that begins with a dot is below `opwright.emit`. `dialects` are those
-    that it loads besides the dialects of every run; few of its emitters need the `late_dialects`, so a process which
-    makes other files need not load them. `inputs` are those that it reads besides files of dialects and its templates.
-    `folders` are the output folders it writes to, with the place of each below the folder of a build. `companions` are
-    made too when a user asks for this family. A run without a choice makes those that are `by_default`. Where one
-    `selects_as_aten`, a selection may name operators as if all were in the namespace `aten`. One that
-    `serves_libraries` makes files for operator libraries; its runs do not load PyTorch's operators unless another
-    family `serves_backends`. One with a `job_loader`, named as `module:name`, makes files for the operators that files
-    of the user name, and for no others; the function loads its job from a request, rules and a sink. Where one
-    `has_local_units`, each unit of its emitters holds functions of one operation alone, and file slots have of all
-    operators only what each operation adds to them, such as an `#include`, so that a run after an edit need not load
-    the other operations. `programs` has the programs besides `opwright generate` that make it, each with what its flag
-    calls the family; None where the program always makes it. `rule` is the behaviour of releases for which Opwright
-    makes the family; without one it does so for all. `plugin` is the plug-in that adds the family; empty for Opwright's
-    own.
+    that it loads besides the dialects of every run; few of its emitters need the `deferred_dialects`, so a process
+    which makes other files need not load them. `inputs` are those that it reads besides files of dialects and its
+    templates. `folders` are the output folders it writes to, with the place of each below the folder of a build.
+    `also_generates` are made too when a user asks for this family. A run without a choice makes those that are
+    `by_default`. Where one `selects_as_aten`, a selection may name operators as if all were in the namespace
+    `aten`. One that `serves_libraries` makes files for operator libraries; its runs do not load PyTorch's operators
+    unless another family `serves_backends`. One with a `job_loader`, named as `module:name`, makes files for the
+    operators that files of the user name, and for no others; the function loads its job from a request, rules and a
+    sink. Where one `has_local_units`, each unit of its emitters holds functions of one operation alone, and file
+    slots have of all operators only what each operation adds to them, such as an `#include`, so that a run after an
+    edit need not load the other operations. `programs` has the programs besides `opwright generate` that make it,
+    each with what its flag calls the family; None where the program always makes it. `rule` is the behaviour of
+    releases for which Opwright makes the family; without one it does so for all. `plugin` is the plug-in that adds
+    the family; empty for Opwright's own.
     """
 
     __slots__ = (
+        "also_generates",
         "by_default",
         "checks",
-        "companions",
+        "deferred_dialects",
         "dialects",
         "emitters",
         "folders",
@@ -90,7 +91,6 @@ class Family:
         "imports",
         "inputs",
         "job_loader",
-        "late_dialects",
         "name",
         "plugin",
         "programs",
@@ -110,9 +110,9 @@ class Family:
         imports: tuple[str, ...] = (),
         inputs: tuple[str, ...] = (),
         dialects: tuple[str, ...] = (),
-        late_dialects: tuple[str, ...] = (),
+        deferred_dialects: tuple[str, ...] = (),
         checks: tuple[Check, ...] = (),
-        companions: tuple[str, ...] = (),
+        also_generates: tuple[str, ...] = (),
         by_default: bool = True,
         selects_as_aten: bool = False,
         serves_libraries: bool = False,
@@ -130,9 +130,9 @@ class Family:
         self.imports: Final = imports
         self.inputs: Final = inputs
         self.dialects: Final = dialects
-        self.late_dialects: Final = late_dialects
+        self.deferred_dialects: Final = deferred_dialects
         self.checks: Final = checks
-        self.companions: Final = companions
+        self.also_generates: Final = also_generates
         self.by_default: Final = by_default
         self.selects_as_aten: Final = selects_as_aten
         self.serves_libraries: Final = serves_libraries
@@ -236,9 +236,9 @@ _ROWS: Final = (
         emitters=(".python.files", ".autograd.python_functions", ".python.return_types"),
         folders=_AUTOGRAD,
         # One emitter alone shows derivatives: a process can load them while another makes the other files.
-        late_dialects=("derivatives", "deprecated"),
-        checks=(Check(".python.units:check_modules"), Check(".python.units:check_bindings", late=True)),
-        companions=("annotated", "view_meta"),
+        deferred_dialects=("derivatives", "deprecated"),
+        checks=(Check(".python.units:check_modules"), Check(".python.units:check_bindings", deferred=True)),
+        also_generates=("annotated", "view_meta"),
         imports=(".python.units",),
         has_local_units=True,
         programs={"generate_code": "pybindings", "gen_autograd_python": None},
@@ -321,7 +321,7 @@ _ROWS: Final = (
         imports=("opwright.dialects.backend.loader",),
         serves_backends=True,
         # Those of the operators that a backend file has of its own.
-        companions=("library",),
+        also_generates=("library",),
         by_default=False,
         checks=(
             Check(".backend.checks:check_wrappers"),
@@ -391,14 +391,14 @@ DEFAULT_FAMILIES: Final = tuple(family.name for family in _ROWS if family.by_def
 
 
 def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
-    """The families that a user asks for, with their companions; without a choice those that are made by default.
+    """The families that a user asks for, with those generated with them; without a choice the default ones.
 
     >>> chosen_families(["python"])
     ('python', 'annotated', 'view_meta')
     """
     if not only:
         return tuple(name for name, family in FAMILIES.items() if family.by_default)
-    wanted = {name for asked in only for name in (asked, *FAMILIES[asked].companions)}
+    wanted = {name for asked in only for name in (asked, *FAMILIES[asked].also_generates)}
     return tuple(name for name in FAMILIES if name in wanted)
 
 
@@ -491,16 +491,16 @@ def build_folders(out: str, families: Iterable[str] | None = None) -> dict[str, 
     return {name: f"{out}/{place}" if place else out for name, place in places.items()}
 
 
-def dialects_of(families: Iterable[str], *, late: bool = True) -> frozenset[str]:
+def dialects_of(families: Iterable[str], *, deferred: bool = True) -> frozenset[str]:
     """The names of the dialects that a run of these families loads besides those of every run.
 
-    Unless `late`, without those that are late dialects of all families which load them.
+    Unless `deferred`, without those that are deferred dialects of all families which load them.
 
-    >>> sorted(dialects_of(["headers", "python"])), sorted(dialects_of(["headers", "python"], late=False))
+    >>> sorted(dialects_of(["headers", "python"])), sorted(dialects_of(["headers", "python"], deferred=False))
     (['deprecated', 'derivatives'], [])
     """
     rows = [FAMILIES[name] for name in families]
-    return frozenset(name for row in rows for name in row.dialects + (row.late_dialects if late else ()))
+    return frozenset(name for row in rows for name in row.dialects + (row.deferred_dialects if deferred else ()))
 
 
 def family_inputs(families: Iterable[str]) -> frozenset[str]:
@@ -508,13 +508,13 @@ def family_inputs(families: Iterable[str]) -> frozenset[str]:
     return frozenset(name for family in families for name in FAMILIES[family].inputs)
 
 
-def checks_of(families: Iterable[str], *, late: bool, tolerant: bool = False) -> list[CheckFunction]:
+def checks_of(families: Iterable[str], *, deferred: bool, tolerant: bool = False) -> list[CheckFunction]:
     """The checks of these families, each once."""
     checks = {
         check.function: check
         for name in families
         for check in FAMILIES[name].checks
-        if check.late == late and (check.when_tolerant or not tolerant)
+        if check.deferred == deferred and (check.when_tolerant or not tolerant)
     }
     return [check.load() for check in checks.values()]
 
@@ -551,7 +551,7 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     >>> [emitter.name for emitter in emitters(job, ["declarations_yaml"])]
     ['declarations_yaml']
     """
-    respelled: Callable[[AnyEmitter, Rules], AnyEmitter] = _module(".older").in_spelling_of_release
+    respelled: Callable[[AnyEmitter, Rules], AnyEmitter] = _module(".release_spelling").in_spelling_of_release
     for family in families:
         if FAMILIES[family].serves_libraries and not job.libraries:
             continue

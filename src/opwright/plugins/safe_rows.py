@@ -47,14 +47,14 @@ def with_changes(row: _Row, **changes: object) -> _Row:
     return type(row)(**{**values, **changes})
 
 
-def safe_family(plugin: Plugin, family: Family, companions: Sequence[str], *, by_default: bool) -> Family:
-    """A family of a plug-in, with further companions."""
+def safe_family(plugin: Plugin, family: Family, also_generates: Sequence[str], *, by_default: bool) -> Family:
+    """A family of a plug-in, with further families that are generated with it."""
     guard = CallGuard(plugin)
     return with_changes(
         family,
         emitters=tuple([partial(_emitters, plugin, guard, family, source) for source in family.emitters]),
         checks=tuple([_safe_check(guard, family, check) for check in family.checks]),
-        companions=(*family.companions, *companions),
+        also_generates=(*family.also_generates, *also_generates),
         by_default=by_default,
         plugin=plugin.name,
     )

@@ -21,7 +21,7 @@ from opwright.incremental.edit import NotLocal
 from opwright.model.catalog import PartialCatalog
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
-from opwright.run.loading import check_job, load_job, load_late_dialects
+from opwright.run.loading import check_job, load_deferred_dialects, load_job
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def write_edit(
     try:
         before, job = (load_job(request, rules, sink, entries) for entries in (edit.before, edit.now))
         check_job(job, request, sink)
-        load_late_dialects(job, request, sink, later=False)
+        load_deferred_dialects(job, request, sink, defer=False)
         if len(sink) or _have_anchors(edit) or _changes_shims(before, job, request.families):
             return None
         return job, Generation(request, sink, job=job).write_edit(before, previous, journal)

@@ -29,7 +29,7 @@ from opwright.release.store import STUB_TEMPLATES
 from opwright.release.tree import rules_of
 from opwright.release.version import Version
 from opwright.run.engine import Engine, Report, Summary, Task
-from opwright.run.loading import check_job, check_release, launcher, load_job, load_late_dialects, with_libraries
+from opwright.run.loading import check_job, check_release, launcher, load_deferred_dialects, load_job, with_libraries
 from opwright.run.request import Request, run_plugins
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.record_fields import NamedTuple
@@ -95,11 +95,11 @@ _MODULES: Final = (
 def import_modules(families: Iterable[str]) -> None:
     """Import the modules that a run of these families uses, before forked processes import them one by one.
 
-    A late dialect is left out, because only one of the processes loads it.
+    A deferred dialect is left out, because only one of the processes loads it.
     """
     for name in _MODULES:
         import_module(name)
-    names = dialects_of(families, late=False)
+    names = dialects_of(families, deferred=False)
     for dialect in DIALECTS:
         if dialect.name in names:
             dialect.import_loader()
@@ -134,13 +134,13 @@ class Outcome(NamedTuple):
 
 
 def _load_job(
-    request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems], *, later: bool
+    request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems], *, defer: bool
 ) -> Job:
     """The job of a request, which is checked."""
     check_release(request.families, rules)
     job = load_job(request, rules, sink, chosen_items)
     check_job(job, request, sink)
-    load_late_dialects(job, request, sink, later=later)
+    load_deferred_dialects(job, request, sink, defer=defer)
     return job
 
 
@@ -170,7 +170,7 @@ class Generation:
     """A run with its inputs loaded, which can plan and write its outputs.
 
     `sink` has the warnings and notes of loading. Construction raises FaultsFound with every fault of the inputs. With
-    `later`, the processes that make the Python files load and check what only these files need. Of the dialects among
+    `defer`, the processes that make the Python files load and check what only these files need. Of the dialects among
     the `chosen_items`, it loads only these, if they are enough. A run whose `job` is loaded already loads nothing.
     `rules` replace those that the inputs follow.
 
@@ -185,7 +185,7 @@ class Generation:
         request: Request,
         sink: Diagnostics | None = None,
         *,
-        later: bool = False,
+        defer: bool = False,
         chosen_items: Mapping[str, ChosenItems] | None = None,
         job: Job | None = None,
         rules: Rules | None = None,
@@ -199,7 +199,7 @@ class Generation:
         rules = rules or rules_of(request.inputs, request.release, self.sink)
         self.version: Final[Version] = rules.version
         if job is None:
-            load = partial(_load_job, request, rules, later=later)
+            load = partial(_load_job, request, rules, defer=defer)
             job = _load_partial_job(load, self.sink, chosen_items or {}) or load(self.sink, {})
         self.sink.raise_if_errors()
         self.job: Final = with_libraries(job, request, self.sink)

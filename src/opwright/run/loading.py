@@ -295,22 +295,22 @@ def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
     if job_loader(request.families) is None:
         check_emittable(job, sink)
     check_static_backends(request.options.static_dispatch, job.catalog, sink, tolerant=request.tolerant)
-    for check in checks_of(request.families, late=False, tolerant=request.tolerant):
+    for check in checks_of(request.families, deferred=False, tolerant=request.tolerant):
         check(job, sink)
 
 
-def load_late_dialects(job: Job, request: Request, sink: Diagnostics, *, later: bool) -> None:
+def load_deferred_dialects(job: Job, request: Request, sink: Diagnostics, *, defer: bool) -> None:
     """Load and check what few emitters need.
 
-    With `later`, late dialects are left to the process that makes the files which show them, unless there are faults
-    already: then they are loaded, so that one run reports all faults.
+    With `defer`, deferred dialects are left to the process that makes the files which show them, unless there are
+    faults already: then they are loaded, so that one run reports all faults.
     """
-    early = dialects_of(request.families, late=False)
+    early = dialects_of(request.families, deferred=False)
     for dialect, load_input in ((DERIVATIVES, lambda: job.derivatives), (DEPRECATED, lambda: job.deprecated)):
-        if not later or sink.has_errors or dialect.name in early:
+        if not defer or sink.has_errors or dialect.name in early:
             _attempt(load_input, sink)
-    if (not later or sink.has_errors) and job.catalog.is_sound:
-        for check in checks_of(request.families, late=True):
+    if (not defer or sink.has_errors) and job.catalog.is_sound:
+        for check in checks_of(request.families, deferred=True):
             _attempt(partial(check, job, sink), sink)
 
 

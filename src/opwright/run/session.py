@@ -221,7 +221,7 @@ class Session:
         with self._stage("load and check inputs"):
             whole = request(sink)
             whole = whole._replace(read_file=partial(self._read_file, whole.read_file))
-            generation = Generation(whole, sink, later=True, chosen_items=chosen)
+            generation = Generation(whole, sink, defer=True, chosen_items=chosen)
         self.job = generation.job
         return generation
 

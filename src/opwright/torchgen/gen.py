@@ -23,7 +23,7 @@ from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.model.dispatch_key import devices
 from opwright.run.session import Session
-from opwright.torchgen.late_names import names_of
+from opwright.torchgen.lazy_attributes import lazy_attributes
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ _FAMILIES: Final = program_families("gen")
 
 # Type checkers take a module that has this function for one that has every attribute.
 if not TYPE_CHECKING:
-    __getattr__ = names_of("generator")
+    __getattr__ = lazy_attributes("generator")
 
 
 def _parser() -> Parser:

@@ -8,7 +8,7 @@ import argparse
 
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
-from opwright.torchgen.late_names import names_of
+from opwright.torchgen.lazy_attributes import lazy_attributes
 from opwright.torchgen.one_backend import add_file_arguments, add_input_arguments, run_backend
 
 # Modules that do the work are imported only if there is work.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Type checkers take a module that has this function for one that has every attribute.
 if not TYPE_CHECKING:
-    __getattr__ = names_of("backends")
+    __getattr__ = lazy_attributes("backends")
 
 
 def _parser() -> Parser:

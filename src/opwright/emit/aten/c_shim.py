@@ -18,7 +18,7 @@ from opwright.dialects.nearest import schema_span
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.units import include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.older import Spelling, spelled
+from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,

@@ -15,7 +15,7 @@ from opwright.emit.aten.functionalized_writes import write_definition, write_ker
 from opwright.emit.aten.units import kernel_argument, shard_count, with_own_headers
 from opwright.emit.aten.view_meta import operator_includes, view_group_includes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.older import with_blanks
+from opwright.emit.release_spelling import with_blanks
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup

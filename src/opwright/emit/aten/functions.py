@@ -26,7 +26,7 @@ from opwright.emit.aten.units import (
     whole_file,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
-from opwright.emit.older import Spelling, spelled
+from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.native_function import NativeFunction
 
 

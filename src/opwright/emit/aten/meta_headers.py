@@ -9,7 +9,7 @@ from opwright.convention import structured
 from opwright.emit.aten.backend import units_by_root
 from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.older import with_blanks
+from opwright.emit.release_spelling import with_blanks
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
 from opwright.release.rules import Rules

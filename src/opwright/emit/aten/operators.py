@@ -28,7 +28,7 @@ from opwright.emit.aten.units import (
     shard_count,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
-from opwright.emit.older import Spelling, spelled, with_blanks
+from opwright.emit.release_spelling import Spelling, spelled, with_blanks
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import string_literal

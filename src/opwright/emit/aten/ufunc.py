@@ -19,7 +19,7 @@ from opwright.emit.aten.meta_headers import meta_class_text
 from opwright.emit.aten.native_headers import structured_class
 from opwright.emit.aten.register.devices import hip_path
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.older import Spelling, spelled, with_blanks
+from opwright.emit.release_spelling import Spelling, spelled, with_blanks
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
 from opwright.schema.types import SCALAR, TENSOR

@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.older import Spelling, spelled
+from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import MIXED_RETURNS

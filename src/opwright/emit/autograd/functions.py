@@ -9,7 +9,7 @@ from typing import Final
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.older import OPTIONALS, Spelling, spelled, with_blanks
+from opwright.emit.release_spelling import OPTIONALS, Spelling, spelled, with_blanks
 from opwright.release.rules import Rules
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"

@@ -10,7 +10,7 @@ from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, nodes_of_file
 from opwright.emit.autograd.saved import SavedField
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.older import spelled, with_blanks
+from opwright.emit.release_spelling import spelled, with_blanks
 from opwright.release.rules import Rules
 
 #: How a property reads the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.

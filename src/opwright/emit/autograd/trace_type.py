@@ -23,7 +23,7 @@ from opwright.emit.autograd.kernels import (
     returned_value,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.older import OPTIONALS, spelled, with_blanks
+from opwright.emit.release_spelling import OPTIONALS, spelled, with_blanks
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES

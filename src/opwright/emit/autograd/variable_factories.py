@@ -11,7 +11,7 @@ from opwright.cpp.binding import Binding
 from opwright.emit.aten.units import include
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.older import Spelling, spelled
+from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import TensorOptions
 

@@ -44,7 +44,7 @@ from opwright.emit.autograd.wrappers import (
     written_arguments,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.older import OPTIONALS, spelled, with_blanks
+from opwright.emit.release_spelling import OPTIONALS, spelled, with_blanks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction

@@ -25,7 +25,7 @@ from opwright.emit.autograd.kernels import (
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.older import OPTIONALS, Spelling, spelled, with_blanks
+from opwright.emit.release_spelling import OPTIONALS, Spelling, spelled, with_blanks
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type

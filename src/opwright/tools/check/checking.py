@@ -27,7 +27,7 @@ from opwright.plugins.lint import EntryNodes, Lint, Operators
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
-from opwright.run.loading import check_job, load_backends, load_job, load_late_dialects
+from opwright.run.loading import check_job, load_backends, load_deferred_dialects, load_job
 from opwright.run.request import Request
 from opwright.source.codes import NO_PYTHON_MODULES
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
@@ -135,7 +135,7 @@ class _Check:
         job = load_job(run_request._replace(families=loaded), self._rules, self._sink, {})
         if request.checks_pytorch:
             check_job(job, run_request, self._sink)
-            load_late_dialects(job, run_request, self._sink, later=False)
+            load_deferred_dialects(job, run_request, self._sink, defer=False)
             if SHIM_TABLES.inputs[0] in request.inputs.names() and job.catalog.is_sound:
                 self._check_shims(job)
             # A catalog without some entries is not what derivatives are for.
@@ -202,7 +202,7 @@ class _Check:
             extensions=ACTIVE.extensions or NO_EXTENSIONS,
         )
         families = _backend_families(is_lazy=bool(lazy_backends))
-        for rule in checks_of(families, late=False, tolerant=self._request.tolerant):
+        for rule in checks_of(families, deferred=False, tolerant=self._request.tolerant):
             rule(backend_job, self._sink)
         if own.has_errors:
             return
@@ -217,7 +217,7 @@ class _Check:
         run_request = self._request_of(_library_families())
         job = load_job(run_request, self._rules, self._sink, {})
         check_job(job, run_request, self._sink)
-        load_late_dialects(job, run_request, self._sink, later=False)
+        load_deferred_dialects(job, run_request, self._sink, defer=False)
         if not self._sink.has_errors:
             self._attempt(partial(_render, job, run_request))
         self._lint(Operators(_of_entries(job.catalog), self._nodes, in_library=True))

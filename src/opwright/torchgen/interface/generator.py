@@ -22,7 +22,7 @@ from opwright.torchgen.interface.entries import (
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import NativeFunction, NativeFunctionsGroup, NativeFunctionsViewGroup
 from opwright.torchgen.interface.keys import DispatchKey
-from opwright.torchgen.late_names import names_of
+from opwright.torchgen.lazy_attributes import lazy_attributes
 from opwright.torchgen.selective_build.selector import SelectiveBuilder
 from opwright.torchgen.utils import FileManager, make_file_manager
 from opwright.torchgen.yaml_utils import YamlLoader
@@ -44,7 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__ = names_of("generator_texts")
+    __getattr__ = lazy_attributes("generator_texts")
 
 #: What was read from a path, which a second call for the same path returns.
 _GLOBAL_PARSE_NATIVE_YAML_CACHE: Final[dict[str, ParsedYaml]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.emit.aten.backend import NO_CHOICES, Backend
-from opwright.emit.older import Spelling, spelled
+from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction

@@ -1,4 +1,4 @@
-"""Names of a program that only its importers use: they are loaded when they are asked for."""
+"""Attributes of a module that only its importers use: each is imported when it is asked for."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["names_of"]
+__all__ = ["lazy_attributes"]
 
 
-def names_of(module: str) -> Callable[[str], object]:
-    """What looks up the names that a module of the interface has, for the `__getattr__` of a program.
+def lazy_attributes(module: str) -> Callable[[str], object]:
+    """A `__getattr__` for a module, which has the names that a module of the interface has.
 
-    >>> names_of("generator")("cpp_string")("add")
+    >>> lazy_attributes("generator")("cpp_string")("add")
     '"add"'
     """
 
