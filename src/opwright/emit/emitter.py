@@ -34,39 +34,40 @@ Key = ParamSpec("Key")
 
 
 class Options(NamedTuple):
-    """The choices of a run that change the text of files.
-
-    `static_dispatch` are the dispatch keys of `--static-dispatch-backend`, with or without kernels in the run.
-    `backends` are the dispatch keys whose registrations the run makes (`--backend-whitelist`), None for all.
-    `autograd_templates` is the folder of templates that the comments of autograd's files name, relative to the
-    reference's package; the default is its path in a source tree. `autograd_program` is the program that these comments
-    name; the default is the one that PyTorch's build runs. `disable_autograd` leaves out all kernels of autograd, of
-    views and of tracing. `stub_project` is the name of the project that installs the stubs of `torch.ops`, None if pip
-    does not install them. `backend_folder` is the folder of an external backend's header in include directives, with a
-    slash at its end; it may be empty, because the header is beside the sources. `backend_program` is the program that
-    the comments of its files name. `lazy` are the names around lazy
-    tensors, and `executorch` the choices of a run for ExecuTorch. `static_runtime_files` are the names of static
-    runtime's two files: that with the operators, and that with their tests. With `lean`, sources include the headers of
-    their own operators alone, long ones are split, no file has what others have, and the header that every source reads
-    has the classes of methods alone: files that the reference does not write, which compile faster.
-    """
+    """Choices of a run that change the text of files."""
 
     per_operator_headers: bool = True
+    #: Whether the files are for ROCm's compiler.
     rocm: bool = False
+    #: Sources include the headers of their operators alone, long ones are split, no file has what others have, and the
+    #: header that every source reads has the classes of methods alone: files that the reference does not write, which
+    #: compile faster.
     lean: bool = False
     skip_dispatcher_registration: bool = False
     force_schema_registration: bool = False
+    #: Dispatch keys of `--static-dispatch-backend`, with or without kernels in the run.
     static_dispatch: tuple[DispatchKey, ...] = ()
+    #: Dispatch keys whose registrations the run writes (`--backend-whitelist`), None for all.
     backends: frozenset[DispatchKey] | None = None
     update_c_shim: bool = False
     extend_c_shim: bool = False
+    #: Folder of templates that the comments of autograd's files name, relative to the reference's package: by default
+    #: its path in a source tree.
     autograd_templates: str = "../tools/autograd/templates"
+    #: Program that these comments name: by default the one that PyTorch's build runs.
     autograd_program: str = "tools/setup_helpers/generate_code.py"
+    #: Leaves out all kernels of autograd, of views and of tracing.
     disable_autograd: bool = False
+    #: Name of the project that installs the stubs of `torch.ops`, None if pip does not install them.
     stub_project: str | None = None
+    #: Folder of an external backend's header in include directives, with a slash at its end; empty where the header
+    #: is beside the sources.
     backend_folder: str = ""
+    #: Program that the comments of a backend's files name.
     backend_program: str = "torchgen/gen_backend_stubs.py"
+    #: Names around lazy tensors.
     lazy: LazyNames = DEFAULT_NAMES
+    #: Names of static runtime's two files: that with the operators, and that with their tests.
     static_runtime_files: tuple[str, str] = ("generated_ops.cpp", "test_generated_ops.cc")
     executorch: ExecutorchOptions = EXECUTORCH_DEFAULTS
 

@@ -408,7 +408,7 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
     """Whether an overload is a view.
 
     It is one if a return aliases an argument that is not written, if an argument joins the wildcard set, or if it is
-    tagged as an in-place view. An irregular schema does not say enough to make its views again.
+    tagged as an in-place view. An irregular schema does not say enough to regenerate its views.
     """
     if not schema.is_regular:
         return False

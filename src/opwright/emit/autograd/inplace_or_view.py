@@ -1,7 +1,7 @@
 """`ADInplaceOrViewType_N.cpp`: the kernels that track shared memory.
 
 Kernels of operators that write count up the versions of what they wrote to; those of views mark the result as a view
-of its base, with the way to make it again.
+of its base, with the way to regenerate it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _HELD: Final = {
 
 
 def _replay(function: NativeFunction, index: str) -> list[str]:
-    """The statements that create `func` and `rev_func`, which make the view again and reverse it.
+    """The statements that create `func` and `rev_func`, which regenerate the view and reverse it.
 
     `index` is the variable with the index of the view if the operator returns several, else empty. Only PyTorch's views
     can be reversed.

@@ -66,7 +66,7 @@ def gives_list(function: NativeFunction) -> bool:
 
 
 def class_name(function: NativeFunction) -> str:
-    """The name of the class that makes the view again: `AsStridedViewFunc`, `_ConjViewFunc`."""
+    """Name of the class that regenerates the view: `AsStridedViewFunc`, `_ConjViewFunc`."""
     name = f"{function.name.unambiguous}_view_func"
     private = "_" if name.startswith("_") else ""
     return private + "".join([part.title() for part in name.split("_")])

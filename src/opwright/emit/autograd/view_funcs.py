@@ -1,4 +1,4 @@
-"""`ViewFuncs.h` and `ViewFuncs.cpp`: a class for each view, whose objects make the view again from a base.
+"""`ViewFuncs.h` and `ViewFuncs.cpp`: a class for each view, whose objects regenerate the view from a base.
 
 An object holds the view's arguments by value. The tensors and symbolic integers among them can be read and replaced,
 for whoever replays a view under other sizes.

@@ -137,7 +137,7 @@ PLAIN: Final = NodeStyle(base_call, no_creation, no_reuse, no_lowering)
 
 
 def creation(node: LazyNode) -> str:
-    """The function that makes a node, or uses one again."""
+    """Function that creates a node, or reuses one."""
     head = f"static NodePtr Create({node.parameters})"
     if node.properties.create is not NodeMember.defined:
         return f"{head};" if node.properties.create is NodeMember.declared else ""

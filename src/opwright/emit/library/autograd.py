@@ -76,7 +76,7 @@ def _nodes(derivatives: PartDerivatives, context: FragmentContext) -> str:
 
 
 def _view_functions(differentiable: Sequence[DifferentiableFunction]) -> str:
-    """The classes that make views again from a base."""
+    """Classes that regenerate views from a base."""
     views = [
         view_funcs.view_func(function)
         for function, _, _ in differentiable

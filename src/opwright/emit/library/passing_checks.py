@@ -108,7 +108,7 @@ def _check_types(function: NativeFunction, feature: _Feature, sink: Diagnostics)
 
 
 def _is_held(type: Type) -> bool:
-    """Whether the object that makes a view again holds values of a type.
+    """Whether the object that regenerates a view holds values of a type.
 
     It holds no lists of tensors, no symbols inside of items of lists, and no lists of symbols that may be absent.
     """

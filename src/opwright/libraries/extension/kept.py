@@ -58,7 +58,7 @@ def find_kept(folder: str, key: str) -> KeptResult | None:
 def keep(folder: str, key: str, stamps: InputStamps, fresh: str) -> KeptResult:
     """Move a fresh result, a file or a folder, to where `find_kept` looks for it.
 
-    If a file changed while the result was made, the next build makes it again.
+    If a file changed while the result was made, the next build regenerates it.
     """
     # No other result has the name that it has meanwhile.
     path = _path(folder, short_hash(fresh) + key if stamps.has_unknown else key, stamps)

@@ -119,7 +119,7 @@ class GenTSLazyIR(GenLazyIR):
         return node.lowering(model_node(schema))
 
     def create_function(self, schema: LazyIrSchema, node_ctor_args: str) -> str:  # noqa: ARG002
-        """The function that makes a node, or uses one again."""
+        """Function that creates a node, or reuses one."""
         return node.creation(model_node(schema))
 
     def can_be_reused_function(self, schema: LazyIrSchema, node_ctor_args: str) -> str:  # noqa: ARG002
