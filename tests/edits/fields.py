@@ -12,24 +12,35 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from tests.edits.harness import LOCAL
 from tests.edits.random_edits import NATIVE
 from tests.edits.warm_runs import WarmRuns
 from tests.engine.project import WholeProject
 
-__all__ = ["ABSENT", "DOCUMENTS", "WITHOUT_EFFECT", "Document", "FieldRuns", "Place", "schema_fields", "with_value"]
+__all__ = [
+    "ABSENT",
+    "DOCUMENTS",
+    "SCHEMA_FOLDER",
+    "WITHOUT_EFFECT",
+    "Document",
+    "FieldRuns",
+    "Place",
+    "schema_fields",
+    "with_value",
+]
 
 #: In place of a value (`!absent` in the file): the field is left out.
 ABSENT: Final = ...
 
 Place = tuple["str | int", ...]
-"""Where a field is: the keys and numbers that lead to it."""
+"""Where a field is: the keys and numbers that lead to it; empty for the whole document."""
 
 
 class Document(NamedTuple):
     """A file that a run reads.
 
     `schema` is the name of the JSON schema of its fields, `beside` has files beside it, and `flags` are those of the
-    run. `fields` has values of each field.
+    run. `fields` has values of each field. A file with a `place` is an input of PyTorch; its text may be the project's.
     """
 
     schema: str
@@ -37,6 +48,7 @@ class Document(NamedTuple):
     flags: Sequence[str]
     fields: Sequence[tuple[Place, Sequence[object]]]
     beside: Mapping[str, str]
+    place: str
 
 
 class _Loader(yaml.SafeLoader):
@@ -56,16 +68,19 @@ def _documents() -> dict[str, Document]:
             document["flags"],
             [(_place(name), values) for name, values in document["fields"].items()],
             document.get("beside", {}),
+            document.get("place", ""),
         )
         for kind, document in stored.items()
     }
 
 
 def _place(name: str) -> Place:
-    return tuple([int(step) if step.isdigit() else step for step in name.split("/")])
+    return () if name == "." else tuple([int(step) if step.isdigit() else step for step in name.split("/")])
 
 
 DOCUMENTS: Final = _documents()
+
+SCHEMA_FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 
 _OTHER_TOOLS: Final = "other programs read it"
 
@@ -79,6 +94,7 @@ WITHOUT_EFFECT: Final[Mapping[tuple[str, str], str]] = {
     ("backend", "torch"): "it is compared with the release",
     ("backend", "override_composite"): "it allows what else is refused",
     ("plain_backend", "override_composite"): "it allows what else is refused",
+    ("tags", "desc"): "no file shows what tags are for",
     ("selection", "include_all_non_op_selectives"): _OTHER_TOOLS,
     ("selection", "is_root_operator"): "it matters for files of ExecuTorch",
     ("selection", "kernel_metadata"): _OTHER_TOOLS,
@@ -90,6 +106,8 @@ WITHOUT_EFFECT: Final[Mapping[tuple[str, str], str]] = {
 
 def with_value(text: object, place: Place, value: object) -> object:
     """A document with another value at a place; None if the document has no such place."""
+    if not place:
+        return copy.deepcopy(value)
     changed = copy.deepcopy(text)
     parent: Any = changed
     try:
@@ -106,14 +124,15 @@ def with_value(text: object, place: Place, value: object) -> object:
 
 def schema_fields(schema: str) -> set[str]:
     """The names of all fields of a JSON schema."""
-    path = Path(__file__).resolve().parents[2] / "docs" / "schemas" / f"{schema}.json"
-    return set(_properties(json.loads(path.read_text(encoding="utf-8"))))
+    return set(_properties(json.loads((SCHEMA_FOLDER / f"{schema}.json").read_text(encoding="utf-8"))))
 
 
 def _properties(schema: object) -> Iterator[str]:
     if isinstance(schema, dict):
-        yield from schema.get("properties", ())
-        for part in schema.values():
+        fields = schema.get("properties", {})
+        yield from fields
+        # A field may have the name of a keyword of schemas.
+        for part in (*fields.values(), *[part for keyword, part in schema.items() if keyword != "properties"]):
             yield from _properties(part)
     elif isinstance(schema, list):
         for part in schema:
@@ -149,15 +168,19 @@ class FieldRuns(WarmRuns):
     """Runs for one document, which is edited between them."""
 
     def __init__(self, folder: Path, reference_inputs: Path, kind: str) -> None:
-        self.document: Final = DOCUMENTS[kind]
+        document = DOCUMENTS[kind]
         project = WholeProject(folder, reference_inputs)
         with (project.inputs.parent / NATIVE).open("a", encoding="utf-8") as stream:
             stream.write(_ENTRIES)
-        for name, text in self.document.beside.items():
+        self.file: Final = project.inputs.parent / document.place if document.place else folder / "file.yaml"
+        if document.text is ABSENT:
+            document = document._replace(text=yaml.safe_load(self.file.read_text(encoding="utf-8")))
+        self.document: Final = document
+        for name, text in document.beside.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
-        self.file: Final = folder / "file.yaml"
-        flags = [str(self.file) if word == "FILE" else word for word in self.document.flags]
+        places = {"FILE": [str(self.file)], "PYTORCH": [word for name in LOCAL for word in ("--only", name)]}
+        flags = [part for word in document.flags for part in places.get(word, [word])]
         super().__init__(folder, [*flags, "--source-path", str(project.inputs), "--release", "2.13"])
 
     def outputs(self, text: object) -> dict[str, bytes] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.edits.fields import ABSENT, DOCUMENTS, WITHOUT_EFFECT, FieldRuns, Place, schema_fields, with_value
+from tests.edits.fields import DOCUMENTS, SCHEMA_FOLDER, WITHOUT_EFFECT, FieldRuns, Place, schema_fields, with_value
 from tests.edits.flag_runs import FlagRuns, all_pairs, random_pairs
 
 #: Fields of schemas that no run here changes, and why.
@@ -20,6 +20,21 @@ UNCHANGED = {
     "since": "it is compared with the release",
     "until": "it is compared with the release",
     "value": "it is a part of fields with releases",
+}
+
+#: The schemas of files that runs read, and those of the documents here that have their fields.
+SCHEMAS = {
+    "library": ("library",),
+    "backend": ("backend", "lazy", "library"),
+    "lazy": ("backend", "lazy", "library"),
+    "executorch": ("executorch", "native_functions"),
+    **{name: (name,) for name in ("deprecated", "derivatives", "native_functions", "selection", "tags")},
+}
+
+#: The others, and why no run after an edit is made for them.
+OTHER_SCHEMAS = {
+    **dict.fromkeys(("actions", "bindings", "diff", "dump"), "Opwright writes such documents"),
+    "upgraders": "a program of its own makes its one file whole",
 }
 
 KEYS_OF_DEVICES = {"CPU", "CUDA", "MPS", "MTIA", "PrivateUse1", "XPU"}
@@ -63,25 +78,42 @@ def test_values_have_effects(kind: str, tmp_path: Path, reference_inputs: Path) 
         assert None not in texts, place
         outputs = [runs.outputs(text) for text in texts]
         different = {tuple(sorted(files.items())) for files in outputs if files is not None}
-        assert (len(different) > 1) is ((kind, place[-1]) not in WITHOUT_EFFECT), place
+        assert (len(different) > 1) is ((kind, place[-1] if place else "") not in WITHOUT_EFFECT), place
 
 
-@pytest.mark.parametrize("schema", ["library", "executorch", "selection", "backend"])
+@pytest.mark.parametrize("schema", SCHEMAS)
 def test_each_field_of_a_schema_is_edited(schema: str) -> None:
     """A field that is new in a schema needs values here. Files of backends have the entries of libraries."""
-    documents = [document for document in DOCUMENTS.values() if document.schema in (schema, "library", "lazy")]
+    documents = [document for document in DOCUMENTS.values() if document.schema in SCHEMAS[schema]]
     edited = {name for document in documents for place, values in document.fields for name in names_in(place, values)}
     missing = schema_fields(schema) - edited - UNCHANGED.keys() - KEYS_OF_DEVICES - NOT_IN_USE.get(schema, set())
     assert missing == set()
 
 
-def names_in(place: Place, values: object) -> Iterator[object]:
-    """The keys of a place, and those of values at any depth."""
+def test_all_schemas_of_inputs_are_edited() -> None:
+    """A dialect that is new needs a document with values of its fields."""
+    assert SCHEMAS.keys() | OTHER_SCHEMAS.keys() == {path.stem for path in SCHEMA_FOLDER.glob("*.json")}
+
+
+def names_in(place: Place, values: Sequence[object]) -> Iterator[object]:
+    """The keys of a place, and those at any depth that lead to what the values do not have in common."""
     yield from place
-    if isinstance(values, dict):
-        yield from [name for key, value in values.items() for name in names_in((key,), value)]
-    elif isinstance(values, (tuple, list)):
-        yield from [name for value in values if value is not ABSENT for name in names_in(place, value)]
+    leaves = [set(_leaves(value, ())) for value in values]
+    for path, leaf in set[tuple[Place, object]]().union(*leaves):
+        if any((path, leaf) not in own for own in leaves):
+            yield from path
+
+
+def _leaves(value: object, path: Place) -> Iterator[tuple[Place, object]]:
+    items: Iterable[tuple[str | int, object]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        yield path, value
+    for key, part in items:
+        yield from _leaves(part, (*path, key))
 
 
 #: Fields of schemas that no run reads.
@@ -90,4 +122,5 @@ NOT_IN_USE = {
     "selection": {"name", "et_kernel_metadata"},
     "library": {"structured", "structured_delegate", "from"},
     "backend": {"structured_delegate"},
+    "lazy": {"structured_delegate"},
 }

@@ -256,7 +256,7 @@ class Job(FragmentContext):
         by_root: dict[str, list[NativeFunction]] = {}
         for function in catalog.functions:
             by_root.setdefault(function.root_name, []).append(function)
-        # As tuples, because units hold them and the fingerprints of units are cached by value.
+        # As tuples, because units hold them, and fingerprints that are computed once hold for values that never change.
         self.by_root: Final[Mapping[str, Sequence[NativeFunction]]] = {
             name: tuple(functions) for name, functions in by_root.items()
         }
