@@ -172,7 +172,7 @@ def find_circle(arrows: dict[str, set[str]]) -> list[str]:
 def test_reference_is_never_imported() -> None:
     """Nothing in the package imports the generator inside PyTorch, and no statement imports PyTorch.
 
-    Builds of operator libraries import PyTorch with a call, when they need it.
+    Builds of operator libraries, and programs that import a user's modules, import PyTorch with a call.
     """
     wrong = [
         f"{name}:{line} imports {target}"

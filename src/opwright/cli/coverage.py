@@ -13,7 +13,6 @@ Nothing is compiled, and without --runtime PyTorch need not be installed."""
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Final
 
 from opwright.cli import console
@@ -139,13 +138,12 @@ def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport)
     """Print where the dispatcher of a process differs from the report, and give the exit status."""
     from opwright.libraries.importing.process import answer_of
     from opwright.tools.coverage.samples import (
-        DISPATCHER_PROGRAM,
         DispatcherState,
         runtime_differences,
         runtime_keys_of,
     )
 
-    answer = answer_of(DISPATCHER_PROGRAM, json.dumps(runtime_keys_of(report)), arguments.runtime)
+    answer = answer_of("dispatcher", runtime_keys_of(report), arguments.runtime)
     assert isinstance(answer, list)
     registered, can_be_called, has_fallback = answer
     by_key = {key: frozenset(names) for key, names in registered.items()}

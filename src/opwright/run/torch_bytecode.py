@@ -14,7 +14,8 @@ from opwright.source.text import SourceFile
 
 _ORIGIN: Final = "<bytecode of the installed PyTorch>"
 
-#: Prints the bytecode file of the PyTorch that a Python imports. Constants that JSON lacks become mappings.
+#: Prints the bytecode file of the PyTorch that a Python imports, which need not have Opwright. Constants that JSON
+#: lacks become mappings.
 _SCRIPT: Final = """
 import json
 import sys

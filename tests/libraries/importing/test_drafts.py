@@ -10,7 +10,7 @@ import yaml
 
 from opwright.cli.main import main
 from opwright.libraries.importing.cpp_reader import read_cpp_sources
-from opwright.libraries.importing.fakes import proven_outputs
+from opwright.libraries.importing.process import proven_outputs
 from opwright.source.text import SourceFile
 
 HEADER = """

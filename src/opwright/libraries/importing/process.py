@@ -1,13 +1,16 @@
-"""Reads what modules register, from a process that imports them: the schemas, keys and tags of the dispatcher."""
+"""Reads what a process knows that imports modules: their operators, and which declared outputs their kernels prove."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, TypeAlias, cast
 
+from opwright.libraries.importing.programs import MARK
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.source.child import python_program
@@ -17,36 +20,12 @@ from opwright.source.diagnostic import Fault
 #: How many seconds the process may take.
 _TIME_LIMIT: Final = 600
 _LAST_LINES: Final = 6
+_PROGRAMS: Final = "opwright.libraries.importing.programs"
 
-#: What the process runs. It prints one line for each operator after a line that nothing else prints.
-_PROGRAM: Final = """
-import importlib, json, sys
-import torch
-before = {(schema.name, schema.overload_name) for schema in torch._C._jit_get_all_schemas()}
-for name in sys.argv[2:]:
-    importlib.import_module(name)
-rows = []
+_FORM_OF_ONE: Final = r"(?:like\(\w+\)|broadcast\(\w+(?:, \w+)+\)|\{size: \w+\.sizes\(\), dtype: \w+\.dtype\})"
+#: What the program says of an operator.
+_FORM: Final = re.compile(rf"{_FORM_OF_ONE}|\[{_FORM_OF_ONE}(?:, {_FORM_OF_ONE})*\]")
 
-def has_kernel(name, key):
-    try:
-        return torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
-    except RuntimeError:  # not a key of this release
-        return False
-
-for schema in torch._C._jit_get_all_schemas():
-    if (schema.name, schema.overload_name) in before:
-        continue
-    name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
-    space, _, base = schema.name.partition("::")
-    try:
-        tags = getattr(getattr(getattr(torch.ops, space), base), schema.overload_name or "default").tags
-    except AttributeError:
-        continue
-    keys = [key for key in json.loads(sys.argv[1]) if has_kernel(name, key)]
-    rows.append([space, str(schema).partition("::")[2], keys, [str(tag).rpartition(".")[2] for tag in tags]])
-print("\\nopwright import:", json.dumps(rows))
-"""
-_MARK: Final = "opwright import: "
 #: The namespace of an operator, its schema, keys and tags.
 _Row: TypeAlias = "tuple[str, str, list[str], list[str]]"
 
@@ -56,19 +35,38 @@ def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
 
     This runs the code of the modules, in a process of its own. Raises Fault if they cannot be imported.
     """
-    answer = answer_of(_PROGRAM, json.dumps([key.name for key in LIBRARY_KEYS.values()]), modules)
+    answer = answer_of("registrations", [key.name for key in LIBRARY_KEYS.values()], modules)
     try:
         return list(map(_registration, cast("list[_Row]", answer)))
     except (TypeError, ValueError, AttributeError):
         raise _not_an_answer(modules) from None
 
 
-def answer_of(program: str, argument: str, modules: Sequence[str]) -> object:
-    """What a program prints behind the mark that runs with an argument and names of modules, in a process of its own.
+def proven_outputs(modules: Sequence[str], operators: Sequence[str]) -> dict[str, str]:
+    """What `outputs` can say of operators, by their names, where kernels for Meta say the same of all samples.
 
-    Raises Fault if it fails.
+    This runs the code of the modules, in a process of its own. Raises Fault if they cannot be imported.
     """
-    command = [sys.executable, "-c", python_program(program), argument, *modules]
+    answer = answer_of("outputs", operators, modules)
+    forms = answer.items() if isinstance(answer, dict) else ()
+    # The modules share the output of the process: only the forms that the program knows become YAML.
+    return {name: form for name, form in forms if isinstance(form, str) and _FORM.fullmatch(form)}
+
+
+def program_command(program: str, argument: object, modules: Sequence[str]) -> list[str]:
+    """The words that run a program of `importing.programs`, as `-m` does, without the working folder.
+
+    The folder of this package comes last, so that the modules are those that they would be without it.
+    """
+    home = str(Path(__file__).parents[3])
+    run = f"import runpy\nrunpy.run_module({_PROGRAMS!r}, run_name='__main__', alter_sys=True)"
+    text = python_program(f"sys.path.append({home!r})\n{run}")
+    return [sys.executable, "-c", text, program, json.dumps(argument), *modules]
+
+
+def answer_of(program: str, argument: object, modules: Sequence[str]) -> object:
+    """What a program of `importing.programs` answers, in a process of its own. Raises Fault if it fails."""
+    command = program_command(program, argument, modules)
     shown = ", ".join(f"`{module}`" for module in modules)
     try:
         done = subprocess.run(
@@ -76,12 +74,12 @@ def answer_of(program: str, argument: str, modules: Sequence[str]) -> object:
         )
     except subprocess.TimeoutExpired:
         raise Fault.at(MODULE_NOT_READ, f"importing {shown} took more than {_TIME_LIMIT} seconds") from None
-    marked = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
+    marked = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if done.returncode or not marked:
         lines = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
         raise Fault.at(MODULE_NOT_READ, f"importing {shown} failed: {lines or f'exit status {done.returncode}'}")
     try:
-        answer: object = json.loads(marked[-1].removeprefix(_MARK))
+        answer: object = json.loads(marked[-1].removeprefix(MARK))
     except (ValueError, RecursionError):
         raise _not_an_answer(modules) from None
     return answer

@@ -18,10 +18,9 @@ from opwright.libraries.importing.cpp_reader import (
     read_cpp_sources,
 )
 from opwright.libraries.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
-from opwright.libraries.importing.fakes import proven_outputs
 from opwright.libraries.importing.library_file import LibraryHead, library_text
 from opwright.libraries.importing.operators import ImportedOperator, ImportedOperators, import_operators
-from opwright.libraries.importing.process import read_modules
+from opwright.libraries.importing.process import proven_outputs, read_modules
 from opwright.libraries.importing.python_reader import read_python_sources
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import META

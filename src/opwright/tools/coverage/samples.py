@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -13,36 +12,15 @@ from typing import Any, Final
 
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.emit.dispatch.records import ABSENT, CoverageReport, OperatorRecord
+from opwright.libraries.importing.process import program_command
+from opwright.libraries.importing.programs import MARK
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from opwright.source.child import python_program
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
-
-#: What a process runs whose arguments are a list of dispatch keys, the device's own first, and the modules to import.
-#: It prints one line of JSON. Kernels for further keys are those that the modules add.
-DISPATCHER_PROGRAM: Final = """
-import importlib, json, os, sys
-os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-import torch
-
-def registered(key):
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    return {name for name in torch._C._dispatch_get_all_op_names() if has_kernel(name, key)}
-
-own, *further = json.loads(sys.argv[1])
-before = {key: registered(key) for key in further}
-for name in sys.argv[2:]:
-    importlib.import_module(name)
-direct = {own: sorted(registered(own)), **{key: sorted(registered(key) - before[key]) for key in further}}
-can_be_called = torch._C._dispatch_has_computed_kernel_for_dispatch_key
-runs = [name for name in torch._C._dispatch_get_all_op_names() if can_be_called(name, own)]
-has_fallback = torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, own))
-print("\\nopwright import:", json.dumps([direct, runs, has_fallback]))
-"""
 
 
 class DispatcherState(NamedTuple):
@@ -108,52 +86,6 @@ def _runs_differently(record: OperatorRecord, is_callable: bool) -> str:
     return ""
 
 
-#: What a process runs whose arguments are a dispatch key, the number of the first operator, and the modules to import.
-#: It prints a line for each operator before and after its samples, so that the last line tells which one ended it.
-_PROGRAM: Final = """
-import importlib, itertools, json, sys
-import torch
-for name in sys.argv[3:]:
-    importlib.import_module(name)
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils._pytree import tree_map
-
-key = sys.argv[1]
-device = torch._C._get_privateuse1_backend_name() if key == "PrivateUse1" else key.lower()
-print("\\nsamples:", len(op_db), flush=True)
-
-def there(value):
-    if isinstance(value, torch.Tensor):
-        return value.detach().to(device).requires_grad_(value.requires_grad)
-    return torch.device(device) if value == "cpu" or value == torch.device("cpu") else value
-
-def failure(operator):
-    dtype = torch.float32 if torch.float32 in operator.dtypes else min(operator.dtypes, key=str, default=None)
-    if dtype is None:
-        return None
-    count = 0
-    for sample in itertools.islice(operator.sample_inputs("cpu", dtype, requires_grad=False), 2):
-        arguments = (sample.input, *sample.args), sample.kwargs
-        copies = tree_map(lambda value: value.clone() if isinstance(value, torch.Tensor) else value, arguments)
-        try:
-            operator.op(*copies[0], **copies[1])
-        except Exception:
-            continue
-        count += 1
-        try:
-            moved = tree_map(there, arguments)
-            operator.op(*moved[0], **moved[1])
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-    return "" if count else None
-
-for index, operator in enumerate(op_db):
-    if index >= int(sys.argv[2]):
-        name = ".".join(filter(None, [operator.name, operator.variant_test_name]))
-        print("\\nsamples:", json.dumps([index, name]), flush=True)
-        print("\\nsamples:", json.dumps([index, name, failure(operator)]), flush=True)
-"""
-_MARK: Final = "samples: "
 #: What PyTorch says of an operator for which nothing runs.
 _LACKS: Final = re.compile(r"Could not run '(?:aten::)?([\w:.]+)' with arguments from the")
 _SHOWN: Final = 6
@@ -176,7 +108,7 @@ def run_samples(key: str, modules: Sequence[str]) -> Iterator[SampleResult]:
     """
     first, total = 0, 1
     while first < total:
-        command = [sys.executable, "-c", python_program(_PROGRAM), key, str(first), *modules]
+        command = program_command("samples", [key, first], modules)
         with (
             tempfile.TemporaryFile("w+") as complaint,
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaint, text=True) as process,
@@ -200,8 +132,8 @@ def _answers(process: subprocess.Popen[str]) -> Iterator[Any]:
     """What a process prints behind the mark, as it comes."""
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith(_MARK):
-            yield json.loads(line.removeprefix(_MARK))
+        if line.startswith(MARK):
+            yield json.loads(line.removeprefix(MARK))
 
 
 def sample_lines(results: Iterable[SampleResult]) -> Iterator[str]:

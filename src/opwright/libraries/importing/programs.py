@@ -1,0 +1,275 @@
+"""Programs of processes that import a user's modules, and ask the PyTorch in the process about them.
+
+`python -m opwright.libraries.importing.programs NAME ARGUMENT MODULE...` runs one of `PROGRAMS`. Modules share its
+output, so an answer is a line of JSON behind `MARK`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+#: PyTorch has no types here.
+_Torch: TypeAlias = Any
+_Tensor: TypeAlias = Any
+_Operator: TypeAlias = Any
+
+MARK: Final = "opwright: "
+
+
+def _answer(value: object) -> None:
+    print(f"\n{MARK}{json.dumps(value)}", flush=True)
+
+
+def _import_modules(modules: Sequence[str]) -> None:
+    for name in modules:
+        import_module(name)
+
+
+def print_registrations(keys: Sequence[str], modules: Sequence[str]) -> None:
+    """Answer with the operators that modules add: namespace, schema, the keys that have a kernel, and tags."""
+    torch: _Torch = import_module("torch")
+    before = {(schema.name, schema.overload_name) for schema in torch._C._jit_get_all_schemas()}
+    _import_modules(modules)
+    rows = []
+    for schema in torch._C._jit_get_all_schemas():
+        if (schema.name, schema.overload_name) in before:
+            continue
+        name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
+        overload = _overload(torch, name)
+        if overload is not None:
+            kernels = [key for key in keys if _has_kernel(torch, name, key)]
+            tags = [str(tag).rpartition(".")[2] for tag in overload.tags]
+            rows.append([schema.name.partition("::")[0], str(schema).partition("::")[2], kernels, tags])
+    _answer(rows)
+
+
+def _has_kernel(torch: _Torch, name: str, key: str) -> bool:
+    try:
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
+    except RuntimeError:  # not a key of this release
+        return False
+
+
+def _overload(torch: _Torch, name: str) -> _Operator | None:
+    """The overload `acme::f.out`; None if there is none."""
+    namespace, _, rest = name.partition("::")
+    operation, _, overload = rest.partition(".")
+    try:
+        return getattr(getattr(getattr(torch.ops, namespace), operation), overload or "default")
+    except AttributeError:
+        return None
+
+
+def print_dispatcher(keys: Sequence[str], modules: Sequence[str]) -> None:
+    """Answer with what the dispatcher has for a device, whose own key is the first.
+
+    These are for each key the operators with kernels, of further keys those that the modules add; the operators that
+    can be called; and whether the device has a fallback.
+    """
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    torch: _Torch = import_module("torch")
+    own, *further = keys
+
+    def registered(key: str) -> set[str]:
+        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+        return {name for name in torch._C._dispatch_get_all_op_names() if has_kernel(name, key)}
+
+    before = {key: registered(key) for key in further}
+    _import_modules(modules)
+    direct = {own: sorted(registered(own)), **{key: sorted(registered(key) - before[key]) for key in further}}
+    can_be_called = torch._C._dispatch_has_computed_kernel_for_dispatch_key
+    runs = [name for name in torch._C._dispatch_get_all_op_names() if can_be_called(name, own)]
+    _answer([direct, runs, torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, own))])
+
+
+def print_samples(start: Sequence[Any], modules: Sequence[str]) -> None:
+    """Run the samples of PyTorch's own tests for a dispatch key, from the operator of a number on.
+
+    The first answer is the number of operators. Each operator has one before and one after its samples, so that the
+    last answer tells which operator ended the process.
+    """
+    key, first = start
+    torch: _Torch = import_module("torch")
+    _import_modules(modules)
+    operators = import_module("torch.testing._internal.common_methods_invocations").op_db
+    device = torch._C._get_privateuse1_backend_name() if key == "PrivateUse1" else key.lower()
+    _answer(len(operators))
+    for index, operator in enumerate(operators):
+        if index >= first:
+            name = ".".join(filter(None, [operator.name, operator.variant_test_name]))
+            _answer([index, name])
+            _answer([index, name, _failure(torch, operator, device)])
+
+
+def _failure(torch: _Torch, operator: _Operator, device: str) -> str | None:
+    """The error of the first sample that the CPU takes and the device does not; empty without, None without samples."""
+    tree_map = import_module("torch.utils._pytree").tree_map
+    dtype = torch.float32 if torch.float32 in operator.dtypes else min(operator.dtypes, key=str, default=None)
+    if dtype is None:
+        return None
+
+    def moved(value: _Tensor) -> _Tensor:
+        if isinstance(value, torch.Tensor):
+            return value.detach().to(device).requires_grad_(value.requires_grad)
+        return torch.device(device) if value == "cpu" or value == torch.device("cpu") else value
+
+    count = 0
+    for sample in itertools.islice(operator.sample_inputs("cpu", dtype, requires_grad=False), 2):
+        arguments = (sample.input, *sample.args), sample.kwargs
+        copies = tree_map(lambda value: value.clone() if isinstance(value, torch.Tensor) else value, arguments)
+        try:
+            operator.op(*copies[0], **copies[1])
+        except Exception:
+            continue
+        count += 1
+        try:
+            on_device = tree_map(moved, arguments)
+            operator.op(*on_device[0], **on_device[1])
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return "" if count else None
+
+
+def print_outputs(operators: Sequence[str], modules: Sequence[str]) -> None:
+    """Answer with the `outputs` of operators, by name, that calls with tensors on the device meta prove.
+
+    An operator counts as proven if at least eight calls with three shapes and two dtypes have results that one form
+    explains in all of them: `like`, `broadcast`, or the sizes of an argument.
+    """
+    samples = _Samples(import_module("torch"))
+    _import_modules(modules)
+    answers = {}
+    for name in operators:
+        overload = _overload(samples.torch, name)
+        if overload is not None and not any(argument.alias_info for argument in overload._schema.arguments):
+            answers[name] = samples.proven(overload)
+    _answer({name: form for name, form in answers.items() if form})
+
+
+class _Samples:
+    """Calls of operators with arguments that a generator of random numbers chooses."""
+
+    def __init__(self, torch: _Torch) -> None:
+        self.torch = torch
+        self._random = random.Random(0)
+        self._dtypes = (torch.float32, torch.float64, torch.float16, torch.int64)
+
+    def proven(self, overload: _Operator) -> str | None:
+        """What `outputs` can say of the results of an operator; None if nothing is proven."""
+        arguments = overload._schema.arguments
+        optional = {argument.name for argument in arguments if str(argument.type).startswith("Optional")}
+        forms: list[list[str]] | None = None
+        shapes: set[tuple[int, ...]] = set()
+        dtypes: set[object] = set()
+        calls = 0
+        for _ in range(200):
+            stream = self._shapes()
+            dtype = self._random.choice(self._dtypes)
+            try:
+                values = {argument.name: self._sample(argument, stream, dtype) for argument in arguments}
+                positional = [values[argument.name] for argument in arguments if not argument.kwarg_only]
+                keywords = {argument.name: values[argument.name] for argument in arguments if argument.kwarg_only}
+                results = overload(*positional, **keywords)
+            except KeyError:
+                return None
+            except Exception:
+                continue
+            results = results if isinstance(results, tuple) else (results,)
+            if not all(isinstance(result, self.torch.Tensor) for result in results):
+                return None
+            tensors = {
+                name: value
+                for name, value in values.items()
+                if isinstance(value, self.torch.Tensor) and name not in optional
+            }
+            fitting = [list(self._forms(tensors, result)) for result in results]
+            if forms is not None:
+                fitting = [[form for form in old if form in new] for old, new in zip(forms, fitting, strict=False)]
+            forms = fitting
+            shapes.update(tuple(value.shape) for value in tensors.values())
+            dtypes.update(value.dtype for value in tensors.values())
+            calls += 1
+        if forms and all(forms) and calls >= 8 and len(shapes) > 2 and len(dtypes) > 1:
+            first = [fitting[0] for fitting in forms]
+            return first[0] if len(first) == 1 else f"[{', '.join(first)}]"
+        return None
+
+    def _tensor(self, shape: Sequence[int], dtype: object) -> _Tensor:
+        tensor = self.torch.empty(shape, dtype=dtype, device="meta")
+        return tensor.transpose(0, -1) if self._random.random() < 0.4 and tensor.dim() > 1 else tensor
+
+    def _sample(self, argument: _Operator, shapes: Iterator[list[int]], dtype: object) -> object:
+        """A value for an argument. Raises KeyError for types that have none."""
+        if argument.has_default_value() and self._random.random() < 0.5:
+            return argument.default_value
+        text = str(argument.type)
+        if text.startswith("Optional["):
+            if self._random.random() < 0.5:
+                return None
+            text = text.removeprefix("Optional[").rstrip("]")
+        if text == "Tensor":
+            return self._tensor(
+                next(shapes), dtype if self._random.random() < 0.7 else self._random.choice(self._dtypes)
+            )
+        values = {
+            "int": self._random.randint(0, 3),
+            "SymInt": self._random.randint(0, 3),
+            "float": 0.5,
+            "bool": self._random.random() < 0.5,
+            "number": 2,
+            "Scalar": 2,
+            "str": "sum",
+        }
+        return values[text]
+
+    def _shapes(self) -> Iterator[list[int]]:
+        """Shapes for the tensors of one call: all the same, some that broadcast, or any."""
+        chosen = self._random
+        base = [chosen.randint(2, 6) for _ in range(chosen.randint(1, 3))]
+        kind = chosen.randint(0, 3)
+        while True:
+            if kind < 2:
+                yield base
+            elif kind == 2:
+                yield [1 if chosen.random() < 0.3 else size for size in base][chosen.randint(0, len(base) - 1) :]
+            else:
+                yield [chosen.randint(2, 6) for _ in base]
+
+    def _forms(self, tensors: Mapping[str, _Tensor], result: _Tensor) -> Iterator[str]:
+        """The forms of `outputs` that a result has beside the tensors of the call."""
+        torch = self.torch
+        for name, given in tensors.items():
+            if given.dtype == result.dtype and given.shape == result.shape:
+                if torch.empty_like(given).stride() == result.stride():
+                    yield f"like({name})"
+                if torch.empty(given.shape, device="meta").stride() == result.stride():
+                    yield f"{{size: {name}.sizes(), dtype: {name}.dtype}}"
+        for count in range(2, 4):
+            for group in itertools.combinations(tensors.items(), count):
+                try:
+                    shape = torch.broadcast_shapes(*[given.shape for _, given in group])
+                except RuntimeError:
+                    continue
+                dtype = group[0][1].dtype
+                for _, given in group[1:]:
+                    dtype = torch.promote_types(dtype, given.dtype)
+                if shape == result.shape and dtype == result.dtype and result.is_contiguous():
+                    yield f"broadcast({', '.join(name for name, _ in group)})"
+
+
+PROGRAMS: Final[Mapping[str, Callable[[Sequence[Any], Sequence[str]], None]]] = {
+    "dispatcher": print_dispatcher,
+    "outputs": print_outputs,
+    "registrations": print_registrations,
+    "samples": print_samples,
+}
+
+if __name__ == "__main__":
+    PROGRAMS[sys.argv[1]](json.loads(sys.argv[2]), sys.argv[3:])
