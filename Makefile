@@ -26,7 +26,7 @@ SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--
 PYTEST := $(VENV)/bin/python -m pytest
 PARALLEL := -n $(JOBS) --dist loadgroup
 
-.PHONY: help demo test test-pythons test-thorough test-releases test-full compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants remote-here port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
+.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -72,9 +72,6 @@ test-thorough: $(REFERENCE)
 # What compares releases, whose inputs come from the package index.
 test-releases: $(REFERENCE)
 	$(PYTEST) $(PARALLEL) -m "network and not slow"
-
-# All checks but those with targets of their own.
-test-full: test test-thorough
 
 # Generated code against the installed PyTorch: compiled, loaded and called; the sources of PyTorch's own build too.
 compile: $(REFERENCE)
@@ -235,6 +232,7 @@ remote:
 	if [ -z "$$lacks" ]; then $(MAKE) --no-print-directory remote-here; \
 	else echo "make remote: left out, this machine lacks$$lacks; Debian has $(BAZEL_PACKAGES)"; fi
 
+# The part of `remote` that only runs where everything is there.
 remote-here: $(REFERENCE) $(BUILDGRID)/bin/bgd
 	rm -rf $(BUILDGRID)/wheels
 	$(VENV)/bin/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
