@@ -24,7 +24,8 @@ answers = $(shell $(PYTHON) -c 'import signal, urllib.request; signal.alarm($(SM
 SMALL_WHEELS_FLAG = $(if $(SMALL_WHEELS),$(if $(call answers,$(SMALL_WHEELS)),--extra-index-url $(SMALL_WHEELS),\
     $(warning $(SMALL_WHEELS) does not answer; the usual index serves)))
 PYTEST := $(VENV)/bin/python -m pytest
-PARALLEL := -n $(JOBS) --dist loadgroup
+# Tests start in the order of tests/conftest.py.
+PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants port-replay stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
 
@@ -53,8 +54,10 @@ demo: $(TOOL)
 	    '  $(VENV)/bin/opwright diff 2.12.1 $(RELEASE)' \
 	    '  $(VENV)/bin/opwright new library my_ops build/my_ops'
 
-# The checks that find most mistakes, in a few minutes.
+# The checks that find most mistakes, in a few minutes. They start many processes, which read compiled modules even where
+# Python is told to write none.
 test: $(REFERENCE)
+	$(VENV)/bin/python -m compileall -q src
 	$(PYTEST) $(PARALLEL) -m "not network and not slow and not thorough"
 
 # The tests under every Python from 3.10 on that is found. SKIP='3.11 3.12' leaves out the tests, not the comparison of
@@ -67,6 +70,7 @@ test-pythons: $(REFERENCE)
 # The checks that take longer and find less; with PART=1/2 the first half of them.
 PART ?= 1/1
 test-thorough: $(REFERENCE)
+	$(VENV)/bin/python -m compileall -q src
 	$(PYTEST) $(PARALLEL) --part $(PART) -m "thorough and not network and not slow"
 
 # What compares releases, whose inputs come from the package index.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import cache
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -24,8 +27,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", metavar="I/N", default="1/1", help="run one of so many parts of the test modules")
 
 
-#: Fixtures of these scopes are made once, and used by several tests.
-_SHARED = ("module", "class", "package")
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for examples only in files that have some: to look, pytest imports a module and walks through it."""
+    collectors = yield
+    return [each for each in collectors if type(each) is pytest.Module or ">>> " in each.path.read_text("utf-8")]
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what lives to the end: the tests and the modules that they import."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -33,26 +44,53 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Prepare tests, and leave out those of other parts, after those of other marks."""
     _mark_tests(items)
     yield
+    items.sort(key=lambda item: next(row for row, name in enumerate(_LONG) if _group(item).startswith(name)))
     part, parts = map(int, config.getoption("part").split("/"))
-    modules = sorted({item.path for item in items})[part - 1 :: parts]
-    config.hook.pytest_deselected(items=[item for item in items if item.path not in modules])
-    items[:] = [item for item in items if item.path in modules]
+    if parts > 1:
+        modules = set(sorted({item.path for item in items})[part - 1 :: parts])
+        config.hook.pytest_deselected(items=[item for item in items if item.path not in modules])
+        items[:] = [item for item in items if item.path in modules]
 
 
 def _mark_tests(items: list[pytest.Item]) -> None:
-    """Prepare tests that copy their process, and let tests that share a fixture run in one process.
-
-    Where several processes run tests, the shared fixture is made only once.
-    """
+    """Prepare tests that copy their process, and let tests of a folder run in one process."""
     for item in items:
         if item.get_closest_marker("forks") is not None:
             item.add_marker(pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here"))
             # The threads of pytest-xdist wait for messages and hold no lock that a copy of the process would need.
             item.add_marker(pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"))
-        if isinstance(item, pytest.Function):
-            definitions = item._fixtureinfo.name2fixturedefs.values()
-            if any(definition.scope in _SHARED for row in definitions for definition in row):
-                item.add_marker(pytest.mark.xdist_group(str(item.path)))
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(_sharing_folder(item.path)))
+
+
+_ROOT = Path(__file__).parents[1]
+
+#: Groups that take longest: they start first, so that no process is left with one of them in the end.
+_LONG = ("tests/library", "tests/engine", "tests/backend", "tests/stubs", "tests/tools/lsp", "tests/torchgen", "")
+
+
+@cache
+def _sharing_folder(path: Path) -> str:
+    """The folder whose tests share fixtures and what their modules cache: each process that runs some makes these."""
+    below = [folder for folder in path.parents if folder.parent.is_relative_to(_ROOT / "tests")]
+    shared = [folder for folder in below if (folder / "conftest.py").exists()]
+    return [path.parent, *shared][-1].relative_to(_ROOT).as_posix()
+
+
+def _group(item: pytest.Item) -> str:
+    """What runs in one process: the tests of such a folder, or those that name their group."""
+    return str(next(item.iter_markers("xdist_group")).args[0])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Free what the modules of a group have cached, whole catalogs of PyTorch, after the last of its tests."""
+    if nextitem is not None and _group(item) != _group(nextitem):
+        helpers = [vars(module).values() for name, module in sys.modules.items() if name.startswith("tests.")]
+        for value in chain.from_iterable(helpers):
+            if isinstance(value, type(_sharing_folder)) and value.__module__.startswith("tests."):
+                value.cache_clear()
+        gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,13 +38,6 @@ runpy.run_module(program, run_name="__main__", alter_sys=True)
 LIBRARY: Final = ("opwright", "generate", "--library", "library/acme.yaml", "--out", "library_out")
 BACKEND: Final = ("opwright", "generate", "--backend", "backend/acme.yaml", "--out", "backend_out")
 LISTS: Final = ("opwright.torchgen.executorch.gen_all_oplist", "--output-dir", "lists", "--model-file-list-path")
-PROGRAMS: Final = tuple(
-    name
-    for name, tree in modules().items()
-    if name.startswith("opwright.torchgen.")
-    and not name.endswith("__main__")
-    and any(isinstance(node, ast.If) and "__main__" in ast.dump(node.test) for node in tree.body)
-)
 
 
 class Processes:
@@ -85,7 +78,7 @@ class Processes:
             ("explain", "E0310"),
             ("schema", "library"),
         ]
-        helps = [("opwright", command, "--help") for command in COMMANDS] + [(name, "--help") for name in PROGRAMS]
+        helps = [("opwright", command, "--help") for command in COMMANDS] + [(name, "--help") for name in programs()]
         bare = [
             ("opwright",),
             ("opwright", "--help"),
@@ -115,6 +108,15 @@ def processes(tmp_path_factory: pytest.TempPathFactory, reference_inputs: Path) 
     processes = Processes(WholeProject(tmp_path_factory.mktemp("imports"), reference_inputs))
     processes.run_all()
     return processes
+
+
+def programs() -> Iterator[str]:
+    """The modules that are run like those of PyTorch's generator."""
+    for name, tree in modules().items():
+        conditions = [ast.dump(node.test) for node in tree.body if isinstance(node, ast.If)]
+        is_program = any("'__main__'" in condition for condition in conditions)
+        if name.startswith("opwright.torchgen.") and not name.endswith("__main__") and is_program:
+            yield name
 
 
 def inner_imports(name: str) -> Iterator[tuple[int, set[str]]]:

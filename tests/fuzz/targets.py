@@ -267,11 +267,18 @@ def entries_of(dialect: Dialect[Any], inputs: Inputs) -> list[str]:
     return re.split(r"^(?=- \w+:)", file.text, flags=re.MULTILINE)[1:]
 
 
+def name_of(dialect: Dialect[Any]) -> str:
+    """The name of a file of the dialect."""
+    if dialect is DOCSTRINGS:
+        return DOCSTRINGS.members[0]
+    suffix = "txt" if dialect.name in MEMBERS else "yaml"
+    return dialect.inputs[0].rpartition("/")[2] if dialect.inputs else f"{dialect.name}.{suffix}"
+
+
 def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
     """What fuzzes one dialect."""
     entries = entries_of(dialect, context.inputs)
-    suffix = "txt" if dialect.name in MEMBERS else "yaml"
-    name = dialect.inputs[0].rpartition("/")[2] if dialect.inputs else f"{dialect.name}.{suffix}"
+    name = name_of(dialect)
 
     def load(text: str, sink: Diagnostics) -> object:
         tolerant = dialect in (BACKEND, LAZY, EXECUTORCH) and len(text) % 3 == 0
@@ -290,7 +297,7 @@ def target_of(dialect: Dialect[Any], context: LoadContext) -> Target:
 
 def docstrings_target(inputs: Inputs) -> Target:
     """What fuzzes modules with docstrings."""
-    name = DOCSTRINGS.members[0]
+    name = name_of(DOCSTRINGS)
     file = inputs.read_text(name)
 
     def load(text: str, sink: Diagnostics) -> dict[str, Docstring]:
@@ -308,6 +315,10 @@ def docstrings_target(inputs: Inputs) -> Target:
     statements = parse_module(file, UNKNOWN_FORM).body
     entries = ["".join(lines[statement.lineno - 1 : statement.end_lineno]) for statement in statements]
     return Target(name, entries, load, is_yaml=False)
+
+
+#: The names of the targets, for tests that start before these are made.
+NAMES = (*map(name_of, DIALECTS), "check.yaml", "pyproject.toml", *READERS)
 
 
 def targets() -> list[Target]:

@@ -21,21 +21,36 @@ from tests.fuzz.checks import check_text
 from tests.fuzz.damage import DAMAGES, Damage
 from tests.fuzz.run import damaged_file, damaged_text, fuzz
 from tests.fuzz.structure import CHANGES, Change
-from tests.fuzz.targets import Target, targets
+from tests.fuzz.targets import NAMES, Target, targets
 
 #: A seed with which the texts below are damaged as texts, not as bytes that may not be UTF-8.
 TEXT_SEED = 4
 TEXT = "- func: add(Tensor self) -> Tensor\n  variants: function\n  dispatch:\n    CPU: add_cpu\n"
 
 
-@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
+@pytest.fixture(scope="module")
+def made_targets() -> dict[str, Target]:
+    """All targets, which hold the operators of PyTorch."""
+    return {target.name: target for target in targets()}
+
+
+@pytest.fixture(params=NAMES)
+def target(made_targets: dict[str, Target], request: pytest.FixtureRequest) -> Target:
+    """One after another."""
+    return made_targets[request.param]
+
+
+def test_every_target_is_fuzzed(made_targets: dict[str, Target]) -> None:
+    """The names above are those of the targets."""
+    assert sorted(made_targets) == sorted(NAMES)
+
+
 def test_damaged_inputs_give_diagnostics(target: Target) -> None:
     """No damaged excerpt of an input gives a traceback or takes long."""
     findings = [finding for seed in range(300) if (finding := fuzz(target, seed))]
     assert not findings, findings[0].report + findings[0].text
 
 
-@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
 def test_undamaged_inputs_are_sound(target: Target) -> None:
     """Without damage the inputs have no fault, so that what fuzzing meets comes of the damage alone."""
     if target.load is check_text:
@@ -116,9 +131,9 @@ def test_place_outside_is_found() -> None:
     assert "places outside" in finding.report
 
 
-def test_accepted_operators_are_emitted() -> None:
+def test_accepted_operators_are_emitted(made_targets: dict[str, Target]) -> None:
     """What the loader accepts of operators goes through the emitters, whose tracebacks are found too."""
-    (native,) = (target for target in targets() if target.name == "native_functions.yaml")
+    native = made_targets["native_functions.yaml"]
     count = native.load("- func: add(Tensor self) -> Tensor\n", Diagnostics())
     assert isinstance(count, int)
     assert count > 100
