@@ -399,19 +399,19 @@ def _own_extension(extension: OperatorExtension) -> Extension:
 
 def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -> None:
     """Add the generated sources to an extension, and what compiles and links them for the installed PyTorch."""
-    own = _own_extension(extension)
-    extension.sources = [*own.sources, *[os.path.relpath(source) for source in code.sources]]
+    operators_extension = _own_extension(extension)
+    extension.sources = [*operators_extension.sources, *[os.path.relpath(source) for source in code.sources]]
     # Ninja runs in another folder.
     folders = [os.path.abspath(folder) for folder in extension.include_dirs]
     given = [*extension.include_dirs]
-    headers = [folder for folder in own.include_dirs if folder not in given]
+    headers = [folder for folder in operators_extension.include_dirs if folder not in given]
     if extension.stable_headers is not None:
         root = os.path.dirname(import_torch().__file__ or "")
         others = [folder for folder in headers if not folder.startswith(root)]
         headers = [stable_headers(extension.stable_headers), *others]
     extension.include_dirs = [*folders, code.include, include_folder(), *headers]
-    extension.library_dirs += own.library_dirs
-    extension.libraries += [library for library in own.libraries if library != "torch_python"]
+    extension.library_dirs += operators_extension.library_dirs
+    extension.libraries += [library for library in operators_extension.libraries if library != "torch_python"]
     extension.define_macros += [*[(name, None) for name in DEFINITIONS], ("_GLIBCXX_USE_CXX11_ABI", str(abi))]
     if sys.platform == "linux":
         # Without it, a missing kernel would be an error when the library is loaded, not when it is linked.

@@ -122,12 +122,12 @@ def _watch(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     sink.raise_if_errors()
 
     def check() -> None:
-        own = Diagnostics()
+        run_sink = Diagnostics()
         try:
-            _run_once(arguments, own)
+            _run_once(arguments, run_sink)
         except (Fault, FaultsFound) as raised:
-            own.take(raised)
-        console.report(own, arguments.color)
+            run_sink.take(raised)
+        console.report(run_sink, arguments.color)
 
     return watch_yaml(files.all_paths, check)
 
@@ -178,15 +178,21 @@ def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Setting
     faults = Diagnostics()
     if file is not None and (arguments.config is not None or "opwright" in file.text):
         settings = load_settings(file, faults)
-    own = settings.codes
+    code_numbers = settings.codes
     select = None if arguments.select is None else _codes(arguments.select, faults)
-    codes = own._replace(
-        select=own.select if select is None else select,
-        extend_select=own.extend_select + _codes(arguments.extend_select, faults),
-        ignore=own.ignore + _codes(arguments.ignore, faults),
+    codes = code_numbers._replace(
+        select=code_numbers.select if select is None else select,
+        extend_select=code_numbers.extend_select + _codes(arguments.extend_select, faults),
+        ignore=code_numbers.ignore + _codes(arguments.ignore, faults),
     )
     # A code may be that of a plug-in that is not loaded.
-    sink.extend([own for own in faults if own.code != UNKNOWN_CODE or not ACTIVE.permission.lacks_plugins])
+    sink.extend(
+        [
+            code_numbers
+            for code_numbers in faults
+            if code_numbers.code != UNKNOWN_CODE or not ACTIVE.permission.lacks_plugins
+        ]
+    )
     return settings, codes
 
 
@@ -263,14 +269,16 @@ def _say_summary(findings: Findings, files: CheckedFiles, fixed: int = 0) -> Non
         parts.append(f"{findings.suppressed} suppressed")
     if findings.left_out:
         parts.append(f"{findings.left_out} about PyTorch's other files left out")
-    edits = [own.edits for own in findings.diagnostics if own.edits]
+    edits = [reported.edits for reported in findings.diagnostics if reported.edits]
     fixable = _changing(edits, files)
     if fixable and not fixed:
         parts.append(f"--fix fixes {fixable}")
-    suggestions = [taken for own in findings.diagnostics if (taken := suggestion(own))]
+    suggestions = [taken for reported in findings.diagnostics if (taken := suggestion(reported))]
     if suggested := _changing(suggestions, files):
         parts.append(f"--fix --unsafe-fixes takes {_count(suggested, 'suggested name')}")
-    others = {edit.span.file.path for own in (*edits, *suggestions) for edit in own}.difference(files.all_paths)
+    others = {edit.span.file.path for reported in (*edits, *suggestions) for edit in reported}.difference(
+        files.all_paths
+    )
     if others:
         parts.append(f"--fix changes only files that are named; it could also change {', '.join(sorted(others))}")
     say(f"{'; '.join(parts)}\n")
@@ -300,7 +308,7 @@ def _count(number: int, noun: str) -> str:
 def _status(arguments: argparse.Namespace, settings: Settings, diagnostics: Sequence[Diagnostic]) -> int:
     fail_on = arguments.fail_on or settings.fail_on
     fatal = {"warning": ("error", "warning"), "error": ("error",), "never": ()}[fail_on]
-    return console.FAULTS if any(own.severity.value in fatal for own in diagnostics) else console.SUCCESS
+    return console.FAULTS if any(diagnostic.severity.value in fatal for diagnostic in diagnostics) else console.SUCCESS
 
 
 def _fix(arguments: argparse.Namespace, checker: _Checker, files: CheckedFiles) -> int:

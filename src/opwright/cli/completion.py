@@ -48,11 +48,11 @@ def complete(parser: Parser, commands: Mapping[str, str], load: Callable[[str], 
     words = os.environ.get("COMP_LINE", "").split()[1:2]
     subparsers = parser.add_subparsers(parser_class=argparse.ArgumentParser)
     for name, text in commands.items():
-        own = subparsers.add_parser(name, help=text)
+        command_parser = subparsers.add_parser(name, help=text)
         if [name] == words:
-            load(name).add_arguments(own)
+            load(name).add_arguments(command_parser)
             if name == "explain":
-                _positional(own).completer = operator_names  # type: ignore[attr-defined]
+                _positional(command_parser).completer = operator_names  # type: ignore[attr-defined]
     autocomplete(parser, always_complete_options=False)
 
 

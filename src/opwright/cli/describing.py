@@ -164,8 +164,8 @@ def _description(
 
     def all_files() -> list[str]:
         # The project's file names plug-ins, which are words of the actions.
-        own = set(files()) - {arguments.project_file}
-        return [*own, *([] if wheel is None else [wheel])]
+        source_files = set(files()) - {arguments.project_file}
+        return [*source_files, *([] if wheel is None else [wheel])]
 
     generation, parts = collect_parts(request, all_files, part_of, sink)
     words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]

@@ -289,8 +289,11 @@ def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
 
 def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     folders = build_folders(arguments.out, _families(arguments))
-    own = _KERNEL_FOLDERS if arguments.layout == "kernel" else {}
-    return {name: f"{arguments.out}/{own[name]}" if name in own else folder for name, folder in folders.items()}
+    kernel_folders = _KERNEL_FOLDERS if arguments.layout == "kernel" else {}
+    return {
+        name: f"{arguments.out}/{kernel_folders[name]}" if name in kernel_folders else folder
+        for name, folder in folders.items()
+    }
 
 
 def _run(arguments: argparse.Namespace) -> Run:

@@ -90,11 +90,11 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
 
         _confirm_imports(module, is_process=is_process)
         activate_for_help(words)
-    own = Parser(f"opwright {command}", module.__doc__)
-    module.add_arguments(own)
-    add_no_plugins_argument(own)
-    add_color_argument(own)
-    arguments = own.parse(words[1:])
+    command_parser = Parser(f"opwright {command}", module.__doc__)
+    module.add_arguments(command_parser)
+    add_no_plugins_argument(command_parser)
+    add_color_argument(command_parser)
+    arguments = command_parser.parse(words[1:])
     settle_streams()
     if _is_up_to_date(module, arguments):
         return 0
@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
         if "plugin" in arguments and not getattr(module, "LOADS_PLUGINS", False):
             from opwright.cli.plugin_use import use_plugins
 
-            use_plugins(arguments, own, are_needed=getattr(module, "NEEDS_PLUGINS", False))
+            use_plugins(arguments, command_parser, are_needed=getattr(module, "NEEDS_PLUGINS", False))
             if ACTIVE.permission.refusal is not None and not getattr(module, "REPORTS_PLUGINS", False):
                 sink.add(ACTIVE.permission.refusal)
         return int(module.run(arguments, sink))

@@ -74,6 +74,6 @@ def schema_text(name: str) -> str:
     if name in DOCUMENTS:
         schema = import_module(DOCUMENTS[name]).json_schema()
     else:
-        own = next(dialect for dialect in DIALECTS if dialect.name == name).schema()
-        schema = None if own is None else add_extra_keys(name, own, ACTIVE.extra_keys)
+        wanted_dialect = next(dialect for dialect in DIALECTS if dialect.name == name).schema()
+        schema = None if wanted_dialect is None else add_extra_keys(name, wanted_dialect, ACTIVE.extra_keys)
     return json.dumps(schema, indent=2) + "\n"

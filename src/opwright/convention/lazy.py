@@ -134,11 +134,11 @@ class NodeArguments(NamedTuple):
 @cache
 def arguments(schema_arguments: Arguments, convention: NodeConvention) -> NodeArguments:
     """The arguments of a node. Raises NoCppType for a type that nodes cannot have."""
-    own = tuple([NodeArgument(argument, convention) for argument in schema_arguments.all])
+    node_arguments = tuple([NodeArgument(argument, convention) for argument in schema_arguments.all])
     count = len(schema_arguments.positional)
     return NodeArguments(
-        own[:count],
-        own[count:],
-        tuple([argument for argument in own if argument.is_value]),
-        tuple([argument for argument in own if not argument.is_value]),
+        node_arguments[:count],
+        node_arguments[count:],
+        tuple([argument for argument in node_arguments if argument.is_value]),
+        tuple([argument for argument in node_arguments if not argument.is_value]),
     )

@@ -47,8 +47,8 @@ class ExtraKeys:
 
         `at` is where the entry is. `releases` has the release whose values count, and the sink.
         """
-        own = Diagnostics()
-        own_releases = releases._replace(sink=own)
+        field_sink = Diagnostics()
+        own_releases = releases._replace(sink=field_sink)
         given: dict[str, tuple[Scalar, Node]] = {}
         for key, value in entries:
             node = self._of_release(key.value, value, own_releases) if key.value in self._keys else None
@@ -56,15 +56,15 @@ class ExtraKeys:
                 given[key.value] = key, node
         values: dict[str, ExtraValue] = {}
         for name, extra in self._keys.items():
-            place = KeyPlace(name, extra, own)
+            place = KeyPlace(name, extra, field_sink)
             if name in given:
                 values[name] = extra.key_type.read(given[name][1], place)
             else:
                 values[name] = extra.default
-                if extra.is_required and not own.has_errors:
+                if extra.is_required and not field_sink.has_errors:
                     place.fault(codes.PLUGIN_MISSING_KEY, f"the key `{name}` is missing", at)
-        releases.sink.extend(own)
-        return None if own.has_errors else ExtraValues(values, given)
+        releases.sink.extend(field_sink)
+        return None if field_sink.has_errors else ExtraValues(values, given)
 
     def _of_release(self, name: str, node: Node, releases: Releases) -> Node | None:
         """The value of a key in the release of the run."""

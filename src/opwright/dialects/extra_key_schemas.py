@@ -55,6 +55,6 @@ def _property(key: ExtraKey) -> Mapping[str, object]:
     field = key.field
     value = field._replace(name="value", help="The value in these releases.", is_required=True)
     versions = mapping_schema((value, *VERSION_FIELDS[1:]))
-    own = field.json_schema
-    help = {"description": own.pop("description")} if field.help else {}
-    return {**help, "anyOf": [own, list_of_schema(versions)]}
+    field_schema = field.json_schema
+    help = {"description": field_schema.pop("description")} if field.help else {}
+    return {**help, "anyOf": [field_schema, list_of_schema(versions)]}

@@ -93,10 +93,10 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[LazyBackend, .
 
 def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     """The backend of a file; None if its fields cannot be read."""
-    own = Diagnostics()
-    backends = backend_loader.load([file], context._replace(sink=own))
+    file_sink = Diagnostics()
+    backends = backend_loader.load([file], context._replace(sink=file_sink))
     # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's own backend do.
-    context.sink.extend([fault for fault in own if fault.code != COMPOSITE_OVERRIDE_WARNING])
+    context.sink.extend([fault for fault in file_sink if fault.code != COMPOSITE_OVERRIDE_WARNING])
     root = load_yaml(file)
     if not isinstance(root, Mapping):
         return None

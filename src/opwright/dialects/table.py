@@ -120,7 +120,7 @@ def dialect_of(file: SourceFile) -> Dialect[Any] | None:
     return next((dialect for dialect in DIALECTS if dialect.recognizes(file)), None)
 
 
-def dialect_help(own: Dialect[Any] | None, file: SourceFile) -> str:
+def dialect_help(current: Dialect[Any] | None, file: SourceFile) -> str:
     """The help for a file without the shape of its dialect: another dialect that recognises it, if any.
 
     >>> from opwright.source.text import SourceFile
@@ -128,7 +128,7 @@ def dialect_help(own: Dialect[Any] | None, file: SourceFile) -> str:
     'the file looks like `native_functions.yaml`'
     """
     dialect = dialect_of(file)
-    if dialect is None or dialect is own:
+    if dialect is None or dialect is current:
         return ""
     if not dialect.inputs:
         return f"the file looks like a {dialect.name}"

@@ -317,7 +317,7 @@ def _is_half_written(contents: bytes, change: _Replacement) -> bool:
     [False, True, False]
     """
     pairs = enumerate(zip(contents, change.new, strict=False))
-    size = next((index for index, (own, new) in pairs if own != new), min(len(contents), len(change.new)))
+    size = next((index for index, (pair, new) in pairs if pair != new), min(len(contents), len(change.new)))
     return contents not in (change.old, change.new) and contents[size:] == change.old[size:]
 
 

@@ -178,12 +178,12 @@ class Engine:
         """
         started = time.perf_counter()
         width = min(len(tasks), MOST_TASKS)
-        own = os.getpid()
+        process = os.getpid()
 
         def work(writer: Writer, taken: Iterator[int]) -> tuple[StagedFiles, Sequence[Diagnostic], Note]:
             sink = Diagnostics()
             own_tasks = (task for number in taken for task in tasks[number::width])
-            staged = self._stage(writer, own_tasks, sink, previous, report if os.getpid() == own else None)
+            staged = self._stage(writer, own_tasks, sink, previous, report if os.getpid() == process else None)
             return staged, sink.sorted(), notes()
 
         def check(results: Sequence[tuple[StagedFiles, Sequence[Diagnostic], Note]]) -> None:

@@ -89,8 +89,8 @@ def expand_folders(paths: Iterable[str]) -> Iterator[str]:
     """
     for path in paths:
         if os.path.isdir(path):
-            own = [below for below in files_below(path, _SUFFIXES) if not _leads_out(below, path)]
-            yield from filter(_is_known, map(os.path.normpath, own))
+            files = [below for below in files_below(path, _SUFFIXES) if not _leads_out(below, path)]
+            yield from filter(_is_known, map(os.path.normpath, files))
         else:
             yield path
 

@@ -155,14 +155,14 @@ def _load_partial_job(
     """
     if not chosen_items:
         return None
-    own = Diagnostics()
+    scope_sink = Diagnostics()
     try:
-        job = load(own, chosen_items)
+        job = load(scope_sink, chosen_items)
     except (PartialCatalog, Fault, FaultsFound):
         return None
-    if own.has_errors:
+    if scope_sink.has_errors:
         return None
-    sink.extend(own)
+    sink.extend(scope_sink)
     return job
 
 

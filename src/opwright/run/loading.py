@@ -191,9 +191,9 @@ def _recognizing(request: Request) -> list[Dialect[Any]]:
     dialects = more_dialects([dialect.name for dialect in DIALECTS])
     recognizing = []
     for file in request.input_files:
-        dialect = next((own for own in dialects if own.recognizes(file)), None)
+        dialect = next((candidate for candidate in dialects if candidate.recognizes(file)), None)
         if dialect is None:
-            names = ", ".join([f"`{own.name}`" for own in dialects if not own.members])
+            names = ", ".join([f"`{candidate.name}`" for candidate in dialects if not candidate.members])
             help = dialect_help(None, file) or (f"there are: {names}" if names else "name the plug-in that reads it")
             raise Fault.at(UNKNOWN_INPUT, f"no plug-in of this run reads `{file.path}`", help=help)
         recognizing.append(dialect)
@@ -340,10 +340,10 @@ def _attempt(load_part: Callable[[], object], sink: Diagnostics) -> None:
 
 def _gather_faults(load_part: Callable[[LoadContext], Loaded], context: LoadContext) -> Loaded:
     """Load a part of the job; its diagnostics go to the sink of the context. Raises FaultsFound if it has errors."""
-    own = Diagnostics()
-    part = load_part(context._replace(sink=own))
-    context.sink.extend(own)
-    own.raise_if_errors()
+    dialect_sink = Diagnostics()
+    part = load_part(context._replace(sink=dialect_sink))
+    context.sink.extend(dialect_sink)
+    dialect_sink.raise_if_errors()
     return part
 
 

@@ -53,7 +53,7 @@ def read_input(path: str, files: Files, graph: Graph, *, training: bool) -> Sele
     if data[4:8] == IDENTIFIER or path.endswith(".pte"):
         keys = operators_of(data, path, files)
         roots = selection_of_roots(dict.fromkeys(keys), path, training=training)
-        edge_kernels = {name: tuple(own) for name, own in keys.items() if own}
+        edge_kernels = {name: tuple(key) for name, key in keys.items() if key}
         return SelectionInput(path, "ExecuTorch program", roots._replace(edge_kernels=edge_kernels))
     if path.endswith(".txt"):
         names = _names_in_text(SourceFile.read(path))
@@ -88,8 +88,8 @@ def _model_file(path: str, files: Files, graph: Graph) -> Selection:
     selection = Selection(everything=False)
     for model in value if isinstance(value, list) else [value]:
         assert isinstance(model, dict)
-        own = model["model"]
-        request = ModelRequest(f"{own['name']}@{own['version']}", (str(own["version"]),), None)
+        model_name = model["model"]
+        request = ModelRequest(f"{model_name['name']}@{model_name['version']}", (str(model_name["version"]),), None)
         check_models([model], request, path, files)
         selection = merge(selection, model_selection([model], request, graph))
     operators = {name: operator._replace(span=files.span(path, name)) for name, operator in selection.operators.items()}

@@ -117,7 +117,7 @@ def operators_of(data: bytes, path: str, files: Files) -> dict[str, list[str]]:
     except (_Damaged, IndexError):
         files.refuse(MODEL_DAMAGED, f"`{path}` is not a model file of ExecuTorch, or is damaged")
         return {}
-    return {name: sorted(own) for name, own in sorted(keys.items())}
+    return {name: sorted(operator_key) for name, operator_key in sorted(keys.items())}
 
 
 def _calls(plan: _Table, keys: dict[str, set[str]]) -> Iterator[tuple[str, str]]:

@@ -86,8 +86,10 @@ def with_entries(mapping: Mapping, values: Table[str, NodeValue]) -> Mapping:
     entries = [
         (key, node_at(value, values[key.value]) if key.value in values else value) for key, value in mapping.entries
     ]
-    own = {key.value for key, _ in mapping.entries}
-    entries += [(_scalar(place, key), node_at(place, value)) for key, value in values.items() if key not in own]
+    present_keys = {key.value for key, _ in mapping.entries}
+    entries += [
+        (_scalar(place, key), node_at(place, value)) for key, value in values.items() if key not in present_keys
+    ]
     return mapping.replace(entries=entries)
 
 

@@ -96,11 +96,11 @@ def deleted_field(mapping: Mapping, key: Scalar) -> Edits:
     >>> apply_edits(text, deleted_field(tree, tree.entries[1][0]))
     'tag: core\\n'
     """
-    index = next((index for index, (own, _) in enumerate(mapping.entries) if own is key), None)
+    index = next((index for index, (sibling, _) in enumerate(mapping.entries) if sibling is key), None)
     if index is None or len(mapping.entries) == 1:
         return NONE
-    starts = [own.start for own, _ in mapping.entries]
-    ends = [max(own.end, value.end) for own, value in mapping.entries]
+    starts = [sibling.start for sibling, _ in mapping.entries]
+    ends = [max(sibling.end, value.end) for sibling, value in mapping.entries]
     return _deletion(mapping, starts, ends, index)
 
 
@@ -118,10 +118,12 @@ def deleted_item(sequence: Sequence, item: Node) -> Edits:
     '[a, c]\\n'
     '[a, c]\\n'
     """
-    index = next((index for index, own in enumerate(sequence.items) if own is item), None)
+    index = next((index for index, sibling in enumerate(sequence.items) if sibling is item), None)
     if index is None or len(sequence.items) == 1:
         return NONE
-    return _deletion(sequence, [own.start for own in sequence.items], [own.end for own in sequence.items], index)
+    return _deletion(
+        sequence, [sibling.start for sibling in sequence.items], [sibling.end for sibling in sequence.items], index
+    )
 
 
 def _deletion(parent: Sequence | Mapping, starts: list[int], ends: list[int], index: int) -> Edits:

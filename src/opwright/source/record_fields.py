@@ -168,9 +168,9 @@ def not_fingerprinted(**reasons: str) -> Callable[[_Class], _Class]:
     """
 
     def declare(cls: _Class) -> _Class:
-        own = {*vars(cls).get("_fields", ()), *_slots(vars(cls))}
+        slot_names = {*vars(cls).get("_fields", ()), *_slots(vars(cls))}
         # The attributes of an object with a `__dict__` are not known here.
-        unknown = reasons.keys() - own if own else ()
+        unknown = reasons.keys() - slot_names if slot_names else ()
         if unknown:
             raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
         _REASONS[cls] = {**_REASONS.get(cls, {}), **reasons}

@@ -32,7 +32,12 @@ def _printable(line: str) -> str:
     from opwright.source.snippet import printable
 
     # A byte of a name that is not UTF-8 has a form that tells which one it is.
-    return "".join([f"\\u{ord(own):04x}" if "\ud800" <= own <= "\udfff" else printable(own) for own in line])
+    return "".join(
+        [
+            f"\\u{ord(character):04x}" if "\ud800" <= character <= "\udfff" else printable(character)
+            for character in line
+        ]
+    )
 
 
 def tell(*lines: str, flush: bool = False) -> None:

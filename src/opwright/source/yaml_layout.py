@@ -99,7 +99,7 @@ def _is_same(left: Node, right: Node) -> bool:
         entries = [sorted(node.entries, key=lambda entry: entry[0].value) for node in (left, right)]
         pairs = zip(*entries, strict=False)
         return len(left) == len(right) and all(
-            _is_same(key, other) and _is_same(value, own) for (key, value), (other, own) in pairs
+            _is_same(key, other) and _is_same(value, item) for (key, value), (other, item) in pairs
         )
     if isinstance(left, Items) and isinstance(right, Items):
         return len(left) == len(right) and all(map(_is_same, left.items, right.items))
@@ -234,14 +234,16 @@ class _Layout:
         texts = [self._file.line_text(number).rstrip() for number in range(above + 1, line)]
         texts = [text for text in texts if not text or text.lstrip().startswith("#")]
         columns = [max(column, len(text) - len(text.lstrip())) for text in texts]
-        lines = [self._comment(text.lstrip(), own) for text, own in zip(texts, columns, strict=True)]
+        lines = [self._comment(text.lstrip(), offset) for text, offset in zip(texts, columns, strict=True)]
         ends = [place + bool(text) for place, text in enumerate(texts) if not text or columns[place] > column]
-        own = ends[-1] if ends else 0
-        return lines[own:], lines[:own]
+        offset = ends[-1] if ends else 0
+        return lines[offset:], lines[:offset]
 
     def _comment(self, text: str, column: int) -> str:
         """A comment on a line of its own, indented as the last key or dash that is as far to the right."""
-        indent = self._indents[max([own for own in self._indents if own <= column], default=0)]
+        indent = self._indents[
+            max([indent_before for indent_before in self._indents if indent_before <= column], default=0)
+        ]
         return f"{' ' * indent}{text}" if text else ""
 
 

@@ -87,13 +87,17 @@ def registering_macros(sources: Iterable[CppSource]) -> dict[str, Macro]:
         for macro in source.macros:
             if macro.parameters is not None and _REGISTERS.search(macro.text) and not _OF_PYTORCH.match(macro.name):
                 registering.setdefault(macro.name, {})[" ".join(macro.text.split())] = macro
-    return {name: next(iter(own.values())) for name, own in registering.items() if len(own) == 1}
+    return {
+        name: next(iter(registering_macro.values()))
+        for name, registering_macro in registering.items()
+        if len(registering_macro) == 1
+    }
 
 
 def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSource:
     """The source with what macros for registrations stand for in their place: its own, and those of headers."""
-    own = {macro.name for macro in source.macros}
-    macros = {name: macro for name, macro in shared.items() if name not in own} | registering_macros([source])
+    macro_names = {macro.name for macro in source.macros}
+    macros = {name: macro for name, macro in shared.items() if name not in macro_names} | registering_macros([source])
     if not macros:
         return source
     budget = CppBudget(SourceText(source.path, source.text))

@@ -169,12 +169,12 @@ class MacroExpander:
                     if token.text not in expanded:
                         expanded[token.text] = self.expanded(parts)
                     parts = expanded[token.text]
-                own = [_at_call(part, call, hidden) for part in parts]
+                tokens = [_at_call(part, call, hidden) for part in parts]
                 if before == "##" and result and not is_left_empty:
-                    own = _joined(result.pop(), own)
-                is_left_empty = not own
-                result += own
-                self._budget.take(own)
+                    tokens = _joined(result.pop(), tokens)
+                is_left_empty = not tokens
+                result += tokens
+                self._budget.take(tokens)
             before = token.text
         return result
 

@@ -70,9 +70,9 @@ def reader(type: Type, *, absent: bool, has_default: bool) -> str:
     'toInt64Optional'
     """
     if isinstance(type, OptionalType):
-        own = _OPTIONAL_READERS.get(type.elem.text)
-        if own is not None and not has_default:
-            return own
+        element_reader = _OPTIONAL_READERS.get(type.elem.text)
+        if element_reader is not None and not has_default:
+            return element_reader
         inner = reader(type.elem, absent=False, has_default=has_default)
         return f"{inner}Optional" if absent and not has_default else inner
     form = _FORMS.get(type.text)

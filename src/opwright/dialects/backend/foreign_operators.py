@@ -87,10 +87,10 @@ def _is_schema_of(name: Scalar, func: Scalar, grammar: Grammar, sink: Diagnostic
 def _load_namespace(
     namespace: str, entries: list[Mapping], grammar: Grammar, context: LoadContext
 ) -> tuple[NativeFunction, ...]:
-    own = Diagnostics()
-    report = CrossReport(own, entries)
+    operator_sink = Diagnostics()
+    report = CrossReport(operator_sink, entries)
     tags, library = frozenset(context.operators.tags), library_names(namespace)
-    entry_context = EntryContext(tags, frozenset(), own, library=library, only_schemas=True, grammar=grammar)
+    entry_context = EntryContext(tags, frozenset(), operator_sink, library=library, only_schemas=True, grammar=grammar)
     functions = link_entries(load_entries(entries, entry_context, report), report, tag_by_kind=False).functions
-    context.sink.extend(own)
+    context.sink.extend(operator_sink)
     return functions

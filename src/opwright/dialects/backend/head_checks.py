@@ -156,11 +156,11 @@ def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnosti
     """Report overloads with an entry in one section, which another section makes from the functional overload."""
     for section in sections:
         functional = {entry.function: entry for entry in section.entries if _makes_overloads(entry.function)}
-        own = section.kernels
+        kernels = section.kernels
         for other in sections:
             for entry in other.entries if other is not section else ():
                 source = functional.get(_functional(entry.function))
-                if source is None or entry.function in own or _makes_overloads(entry.function):
+                if source is None or entry.function in kernels or _makes_overloads(entry.function):
                     continue
                 message = (
                     f"`{entry.function.name}` is in `{other.name}`, and `{section.name}` makes it from "

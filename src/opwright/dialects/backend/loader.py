@@ -54,18 +54,22 @@ def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[
     if not any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values()):
         return {}
     # Few files have any, and loading them needs many modules, which the dialect of library files has.
-    own: dict[str, tuple[OperatorLibrary, ...]] = LIBRARY.module("backend_operators").load_own_operators(heads, context)
-    return own
+    namespaced: dict[str, tuple[OperatorLibrary, ...]] = LIBRARY.module("backend_operators").load_own_operators(
+        heads, context
+    )
+    return namespaced
 
 
 def _load_backend(
     head: HeadBuilder, path: str, libraries: tuple[OperatorLibrary, ...], context: LoadContext
 ) -> ExternalBackend | None:
     """The backend of a file; None if nothing is written for it, or if it has no dispatch key that exists."""
-    own = [f"{function.namespace}::{function.name}" for library in libraries for function in library.catalog]
+    qualified_names = [
+        f"{function.namespace}::{function.name}" for library in libraries for function in library.catalog
+    ]
     # Programs in the reference's place know PyTorch's own operators alone.
     foreign = {} if context.tolerant else BACKEND.module("foreign_operators").load_foreign_operators(head, context)
-    operators = OperatorIndex(context, foreign, own)
+    operators = OperatorIndex(context, foreign, qualified_names)
     if context.tolerant and not has_operators(head.root):
         check_unwritten(head, context)
         kind = SECTIONS["autograd"]

@@ -20,15 +20,15 @@ class OperatorIndex:
     those that the file defines; all names there have their namespaces. The catalog of the context has the others.
     """
 
-    __slots__ = ("_catalog", "_foreign", "_own", "_sink")
+    __slots__ = ("_catalog", "_foreign", "_namespaced", "_sink")
 
     def __init__(
-        self, context: LoadContext, foreign: Mapping[str, NativeFunction | None], own: Collection[str]
+        self, context: LoadContext, foreign: Mapping[str, NativeFunction | None], namespaced: Collection[str]
     ) -> None:
         self._catalog: Final = context.operators
         self._sink: Final = context.sink
         self._foreign: Final = foreign
-        self._own: Final = own
+        self._namespaced: Final = namespaced
 
     @property
     def functions(self) -> tuple[NativeFunction, ...]:
@@ -45,7 +45,7 @@ class OperatorIndex:
             return self._foreign[text]
         if text in catalog and (is_foreign or (not colons and catalog[text].namespace == PYTORCH.namespace)):
             return catalog[text]
-        if text in self._own:
+        if text in self._namespaced:
             message = f"`{text}` is one of the file's own operators"
             self._sink.error(codes.OWN_OPERATOR, message, name.span, help="write its kernels in its `dispatch`")
         elif not catalog.may_lack(text):
@@ -56,7 +56,7 @@ class OperatorIndex:
     def _foreign_help(self, name: str) -> str | Suggestion:
         """The operators of other libraries that a wrong name may stand for."""
         names = [f"{function.namespace}::{function.name.text}" for function in self._catalog.functions]
-        others = [*self._foreign, *self._own, *[other for other in names if not other.startswith("aten::")]]
+        others = [*self._foreign, *self._namespaced, *[other for other in names if not other.startswith("aten::")]]
         return did_you_mean(name, others, "write its schema as `func`, or name a file that has it with `--operators`")
 
     def _help(self, name: str) -> str | Suggestion:
@@ -66,5 +66,5 @@ class OperatorIndex:
             return f"write `{bare}`"
         functions = self._catalog.functions
         names = [function.name.text for function in functions if function.namespace == PYTORCH.namespace]
-        overloads = [f"`{own}`" for own in names if own.startswith(f"{name}.")]
+        overloads = [f"`{operator_name}`" for operator_name in names if operator_name.startswith(f"{name}.")]
         return f"write one of its overloads: {', '.join(overloads)}" if overloads else did_you_mean(name, names)

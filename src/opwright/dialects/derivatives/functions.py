@@ -27,10 +27,10 @@ class FunctionIndex:
     say that functions are.
     """
 
-    __slots__ = ("_by_name", "_by_root", "_own", "_place", "_written", "may_lack")
+    __slots__ = ("_by_name", "_by_root", "_place", "_prefix", "_written", "may_lack")
 
-    def __init__(self, catalog: Catalog, *, own: str = "", place: str = "native_functions.yaml") -> None:
-        self._own: Final = f"{own}::" if own else ""
+    def __init__(self, catalog: Catalog, *, namespace: str = "", place: str = "native_functions.yaml") -> None:
+        self._prefix: Final = f"{namespace}::" if namespace else ""
         self._place: Final = place
         self.may_lack: Final = catalog.may_lack
         self._by_name: Final[dict[str, NativeFunction]] = {}
@@ -49,7 +49,7 @@ class FunctionIndex:
     def find(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
         """The function whose schema is the text of a scalar; None if there is none, which is reported."""
         text = scalar.value
-        start = len(self._own) if self._own and text.startswith(self._own) else 0
+        start = len(self._prefix) if self._prefix and text.startswith(self._prefix) else 0
         text = text[start:]
         end = text.find("(")
         name = text if end < 0 else text[:end]
@@ -95,13 +95,13 @@ class FunctionIndex:
 
     def _report_difference(self, function: NativeFunction, scalar: Scalar, report: EntryReport) -> None:
         message = f"the schema of `{function.name}` differs from the one in {self._place}"
-        own = self._own if self._own and scalar.value.startswith(self._own) else ""
+        prefix = self._prefix if self._prefix and scalar.value.startswith(self._prefix) else ""
         report.error(
             codes.SCHEMA_DIFFERS,
             message,
             scalar.span,
             label="here",
-            help=f"write `{own}{self._written_schema(function)}`",
+            help=f"write `{prefix}{self._written_schema(function)}`",
             also=(Label(schema_span(function), f"in {self._place}", primary=False),),
         )
 

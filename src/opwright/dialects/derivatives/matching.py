@@ -78,10 +78,10 @@ def _infos_by_signature(
 class _Matcher:
     """Finds the infos of functions, and records those that it makes."""
 
-    __slots__ = ("_foreach", "_functional", "_keys", "_other", "_own", "_roots", "_sink", "made")
+    __slots__ = ("_foreach", "_functional", "_infos", "_keys", "_other", "_roots", "_sink", "made")
 
     def __init__(self, derivatives: Derivatives, sink: Diagnostics) -> None:
-        self._own: Final = dict(derivatives.infos)
+        self._infos: Final = dict(derivatives.infos)
         self._functional: Final = _infos_by_signature(derivatives, functional=True)
         self._other: Final = _infos_by_signature(derivatives, functional=False)
         self._roots: Final = frozenset(function.root_name for function in derivatives.infos)
@@ -114,9 +114,9 @@ class _Matcher:
         generated = _GENERATED in function.tags
         if generated and function.kind is SchemaKind.out:
             return _NOTHING
-        own = self._own.get(function)
-        if own is not None:
-            return Match(own, True)
+        gradients = self._infos.get(function)
+        if gradients is not None:
+            return Match(gradients, True)
         over_lists = function.name.is_foreach
         if function.root_name in self._roots:
             key = self._signature(function)
@@ -142,7 +142,7 @@ class _Matcher:
             return _NOTHING
         infos = {DEFAULT_KEY: info}
         if is_made:
-            self._own[function] = infos
+            self._infos[function] = infos
             self.made.append(info)
         return Match(infos, is_made)
 

@@ -72,7 +72,7 @@ def _kernels_by_name(
     kernels: dict[str, dict[str, ExecutorchKernel]] = {}
     for operator in (*operators, *custom):
         kernels.setdefault(name(operator), {}).update({kernel.key: kernel for kernel in operator.kernels})
-    return {operator: tuple(own.values()) for operator, own in kernels.items()}
+    return {operator: tuple(entry_kernels.values()) for operator, entry_kernels in kernels.items()}
 
 
 def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[ExecutorchOperator], sink: Diagnostics) -> None:
@@ -108,7 +108,7 @@ def _load_files(files: Files[SourceFile], context: LoadContext, *, is_custom: bo
     if len(loaded) == 1:
         # Within a file, entries are compared when they are loaded.
         return tuple(loaded[0])
-    for operator in [operator for own in loaded for operator in own]:
+    for operator in [operator for loaded_file in loaded for operator in loaded_file]:
         first = operators.setdefault(operator.name, operator)
         if first is not operator:
             _report_repetitions(first, operator, context.sink)
@@ -136,11 +136,11 @@ def _operator_names(items: list[Mapping]) -> list[str]:
 
 def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> list[ExecutorchOperator]:
     """The operators of all entries without faults; faults go to the sink of the context."""
-    own = Diagnostics()
-    nodes = _load_entries(file, context._replace(sink=own), is_custom=is_custom)
+    file_sink = Diagnostics()
+    nodes = _load_entries(file, context._replace(sink=file_sink), is_custom=is_custom)
     functions = list(nodes)
-    kernels = _file_kernels(nodes, context._replace(sink=own), is_custom=is_custom)
-    context.sink.extend(own)
+    kernels = _file_kernels(nodes, context._replace(sink=file_sink), is_custom=is_custom)
+    context.sink.extend(file_sink)
     return [
         ExecutorchOperator(function, str(function.schema), kernels[function], is_custom)
         for function in link_functions(functions, (), ())
@@ -383,13 +383,13 @@ class NamedOperators:
         items = LoadScope([name.partition("::")[2].partition(".")[0] for name in names]).items(file)
         if items is None:
             return
-        own = Diagnostics()
+        overload_sink = Diagnostics()
         entries = {NATIVE_FUNCTIONS.name: items}
         try:
-            catalog = NATIVE_FUNCTIONS.load_inputs(self._context._replace(sink=own, chosen_items=entries))
+            catalog = NATIVE_FUNCTIONS.load_inputs(self._context._replace(sink=overload_sink, chosen_items=entries))
         except (PartialCatalog, Fault, FaultsFound):
             return
-        if catalog is None or own.has_errors:
+        if catalog is None or overload_sink.has_errors:
             return
         for name in names:
             if name in catalog:

@@ -55,7 +55,7 @@ def load_own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> d
             for namespace in entries_by_namespace(source.items, source.head, Diagnostics()):
                 owners.setdefault(namespace, file.path)
     owned = {path: [library for library in libraries if owners[library.library.namespace] == path] for path in heads}
-    return {path: tuple(own) for path, own in owned.items()}
+    return {path: tuple(file_libraries) for path, file_libraries in owned.items()}
 
 
 def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[LibrarySource]:

@@ -110,19 +110,19 @@ class CallableOperators:
     ) -> None:
         self._pytorch: Final = pytorch
         self.oldest: Final = oldest
-        self._own: Final[dict[tuple[str, str], list[FunctionSchema]]] = {}
+        self._operators: Final[dict[tuple[str, str], list[FunctionSchema]]] = {}
         for namespace, schemas in libraries.items():
             for schema in schemas:
                 for name in dict.fromkeys((schema.name.name, schema.name.unambiguous)):
-                    self._own.setdefault((namespace, name), []).append(schema)
+                    self._operators.setdefault((namespace, name), []).append(schema)
         self._found: Final[dict[str, tuple[FunctionSchema, ...]]] = {}
 
     def named(self, namespace: str, name: str) -> tuple[FunctionSchema, ...]:
         """The functional overloads of an operator; empty if there is none."""
         plain = name.removesuffix("_symint")
-        own = self._own.get((namespace, plain))
-        if own is not None:
-            return tuple(own)
+        schemas = self._operators.get((namespace, plain))
+        if schemas is not None:
+            return tuple(schemas)
         return self._of_pytorch(plain) if namespace == "aten" else ()
 
     def missing_until(self, choice: ChosenOverload[Given]) -> tuple[int, int] | None:
@@ -216,9 +216,9 @@ def _argument(
 ) -> tuple[int, GivenArgument[Given]] | None:
     """How badly a value fits a parameter, with the argument that is passed."""
     wanted = plain_type(parameter.type.text)
-    own = cost(value.type, wanted)
-    if own is not None:
-        return own, GivenArgument(parameter, value, is_item=False)
+    argument_cost = cost(value.type, wanted)
+    if argument_cost is not None:
+        return argument_cost, GivenArgument(parameter, value, is_item=False)
     item = wanted.removesuffix("?").removesuffix("[]")
     if item != wanted and parameter.type.list_like is not None and cost(value.type, item) is not None:
         return 3, GivenArgument(parameter, value, is_item=True)

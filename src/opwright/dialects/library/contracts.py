@@ -73,10 +73,10 @@ def _inplace_schema(schema: FunctionSchema) -> FunctionSchema:
     """The schema that writes to `self` what the operator writes to its result."""
     (written,) = _written(schema)
     positional, by_name = _read_arguments(schema)
-    own = make_argument("self", TENSOR, None, written.annotation)
+    self_argument = make_argument("self", TENSOR, None, written.annotation)
     name = operator_name(schema.name.base, overload=schema.name.overload, inplace=True, dunder=schema.name.dunder)
-    returns = (make_return(None, own.type, own.annotation),)
-    return FunctionSchema(name, argument_list((own, *positional[1:]), by_name), returns)
+    returns = (make_return(None, self_argument.type, self_argument.annotation),)
+    return FunctionSchema(name, argument_list((self_argument, *positional[1:]), by_name), returns)
 
 
 _SCHEMAS: Final = {"functional": result_schema, "out": _out_schema, "inplace": _inplace_schema}
@@ -123,8 +123,13 @@ def _misfit(schema: FunctionSchema, contracts: tuple[str, ...]) -> str:
         return "it returns more than what it writes"
     if "inplace" in contracts:
         positional, _ = _read_arguments(schema)
-        own = positional[0] if positional else None
-        if own is None or own.name != "self" or own.type is not TENSOR or len(written) > 1:
+        first_argument = positional[0] if positional else None
+        if (
+            first_argument is None
+            or first_argument.name != "self"
+            or first_argument.type is not TENSOR
+            or len(written) > 1
+        ):
             return "an in-place overload has one result, and `Tensor self` is its first argument"
     return ""
 
@@ -136,7 +141,7 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
         fields = function.library_fields
         for contract in fields.contracts:
             schema = _SCHEMAS[contract](function.schema)
-            own = LibraryFields(
+            overload_fields = LibraryFields(
                 doc=fields.doc,
                 condition=fields.condition,
                 outputs=() if contract == "inplace" else fields.outputs,
@@ -145,5 +150,5 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
                 serves_inplace=fields.serves_inplace,
             )
             tags = {"functional": frozenset[str](), "out": fields.made_tags, "inplace": frozenset(("inplace",))}
-            overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], own))
+            overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], overload_fields))
     return overloads

@@ -110,12 +110,14 @@ class _EntriesByNamespace:
             return
         for entry in read_entries(file, self._sink):
             namespace, span = _namespace_of(entry)
-            own = named.namespaces[0]
+            library_namespace = named.namespaces[0]
             if not namespace or namespace in self._namespaces:
-                self.by_namespace.setdefault(namespace or own, []).append(entry)
+                self.by_namespace.setdefault(namespace or library_namespace, []).append(entry)
             else:
                 message = f"the operator is in namespace `{namespace}`, which is not one of this library"
-                help = did_you_mean(namespace, self._namespaces, f"operators of this library are in `{own}`")
+                help = did_you_mean(
+                    namespace, self._namespaces, f"operators of this library are in `{library_namespace}`"
+                )
                 self._sink.error(codes.DERIVATIVE_ELSEWHERE, message, span or entry.span, help=help)
 
 
@@ -138,29 +140,29 @@ def _with_entries(
 def _load_entries(
     library: OperatorLibrary, entries: Sequence[MappingNode], callable_from: _Callable, context: LoadContext
 ) -> LibraryDerivatives:
-    own = Diagnostics()
+    file_sink = Diagnostics()
     names, catalog = library.library, library.catalog
     functions, includes = callable_from
     helper_names = functions.union(context.rules.formula_helpers, names.api.split("::"))
     # Headers may declare further overloads of the operators' functions.
     declared = {} if includes else _declared_operators(library, functions)
     helpers = FormulaHelpers(helper_names, declared, are_all=not includes)
-    checker = FormulaChecker(catalog, helpers, own, strict=context.strict)
-    index = FunctionIndex(catalog, own=names.namespace, place=f"library `{names.namespace}`")
-    derivatives = load_entries(entries, index, checker, own, strict=context.strict)
+    checker = FormulaChecker(catalog, helpers, file_sink, strict=context.strict)
+    index = FunctionIndex(catalog, namespace=names.namespace, place=f"library `{names.namespace}`")
+    derivatives = load_entries(entries, index, checker, file_sink, strict=context.strict)
     callable_names = functions.difference([function.name.name for function in catalog.functions])
-    _check_kernels(derivatives, own)
+    _check_kernels(derivatives, file_sink)
     if not includes:
-        _check_helpers(derivatives, context.rules.formula_helpers - callable_names - EXPORTED_HELPERS, own)
-    _check_left_out(derivatives, own)
+        _check_helpers(derivatives, context.rules.formula_helpers - callable_names - EXPORTED_HELPERS, file_sink)
+    _check_left_out(derivatives, file_sink)
     matched: MatchedDerivatives = NO_DERIVATIVES
     in_python: tuple[PythonGradient, ...] = ()
-    if catalog.is_sound and not own.has_errors:
-        matched = match_derivatives(derivatives, catalog.functions, own)
+    if catalog.is_sound and not file_sink.has_errors:
+        matched = match_derivatives(derivatives, catalog.functions, file_sink)
         if library.is_stable:
             pytorch = context.inputs.read_text(NATIVE_FUNCTIONS.inputs[0]).text
-            in_python = python_gradients(library, matched, entries, pytorch, own)
-    context.sink.extend(own)
+            in_python = python_gradients(library, matched, entries, pytorch, file_sink)
+    context.sink.extend(file_sink)
     called = {name for formula, _ in _formulas(derivatives) for name in called_functions(formula)}
     operators = [name for name in called if name.removesuffix("_symint") in callable_names]
     return LibraryDerivatives(matched, includes, tuple(sorted(operators)), in_python)
@@ -175,11 +177,11 @@ def _declared_operators(library: OperatorLibrary, others: Container[str]) -> dic
         parameters = ", ".join([argument.text for argument in arguments])
         # One value can stand for all options of a tensor.
         least = min(least, len(arguments) - 3) if options is not None else least
-        own = HelperDeclaration(parameters, least, len(arguments), schema_span(function))
+        helper = HelperDeclaration(parameters, least, len(arguments), schema_span(function))
         for ending in ("", "_symint") if function.schema.has_symint else ("",):
             name = f"{public_api.name(function.schema)}{ending}"
             for spelt in (f"{library.library.api}::{name}", *([] if name in others else [name])):
-                declared[spelt] = (*declared.get(spelt, ()), own)
+                declared[spelt] = (*declared.get(spelt, ()), helper)
     return declared
 
 
@@ -244,7 +246,7 @@ def python_gradients(
 ) -> tuple[PythonGradient, ...]:
     """The derivatives that the package of a library registers. `pytorch` is the text of PyTorch's entries."""
     names = library.library
-    schemas = {names.namespace: [own.schema for own in library.catalog.functions]}
+    schemas = {names.namespace: [library_function.schema for library_function in library.catalog.functions]}
     operators = CallableOperators(pytorch, schemas, library.oldest_release)
     spaces = dict.fromkeys((names.api, names.namespace, f"::{names.api}"), names.namespace)
     maker = _Maker(operators, spaces, {scalar.span: scalar for entry in entries for scalar in _scalars(entry)}, sink)

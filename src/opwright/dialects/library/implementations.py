@@ -57,7 +57,7 @@ def read_implementations(node: Node, keys: Row[DispatchKey], builder: EntryBuild
     """The kernels for keys whose implementations a list has; none if there is a fault."""
     schema = builder.schema
     nodes = node.items if isinstance(node, Sequence) else [node]
-    items = [item for own in nodes if (item := _read_item(own, builder)) is not None]
+    items = [item for entry_node in nodes if (item := _read_item(entry_node, builder)) is not None]
     if schema is None or len(items) < len(nodes):
         builder.failed = True
         return []
@@ -79,8 +79,8 @@ def _kernel(items: list[_Item], key: DispatchKey, schema: FunctionSchema, builde
     name = f"{schema.name.unambiguous}_{key.name}{suffix}"
     implementations = []
     for item in items:
-        own = Kernel(key, item.name, item.namespace, False, item.condition)
-        implementations.append(KernelChoice(own, item.when, item.priority, item.python))
+        plain_kernel = Kernel(key, item.name, item.namespace, False, item.condition)
+        implementations.append(KernelChoice(plain_kernel, item.when, item.priority, item.python))
     library = builder.context.library
     return Kernel(key, name, library.implementations, False, items[-1].condition, tuple(implementations))
 
@@ -162,13 +162,13 @@ def _read_when(node: Node, builder: EntryBuilder) -> str | None:
     if builder.schema is None:
         # Its fault is reported.
         return " ".join(text.split())
-    own = Diagnostics()
-    checker = FormulaChecker(None, FormulaHelpers(frozenset(), {}, are_all=False), own)
+    condition_sink = Diagnostics()
+    checker = FormulaChecker(None, FormulaHelpers(frozenset(), {}, are_all=False), condition_sink)
     checker.check(
         node, words_of(text), FormulaScope(builder.schema.name.text, frozenset(_argument_names(builder)), "argument")
     )
-    sink.extend(own)
-    return None if own.has_errors else " ".join(text.split())
+    sink.extend(condition_sink)
+    return None if condition_sink.has_errors else " ".join(text.split())
 
 
 def _argument_names(builder: EntryBuilder) -> Iterator[str]:

@@ -55,15 +55,15 @@ class NamespaceFacts(NamedTuple):
 def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
     """The entries by namespace: the one that a schema names, otherwise the one of the head."""
     namespaces: dict[str, list[Node]] = {}
-    own = head.namespace
+    entry_namespace = head.namespace
     for item in items:
         namespace, span = _namespace_of(item)
-        if span is not None and namespace != own and namespace not in namespaces:
+        if span is not None and namespace != entry_namespace and namespace not in namespaces:
             if not check_namespace(namespace, span, sink):
                 continue
-            _check_spelling(namespace, span, own, sink)
-        if namespace or own:
-            namespaces.setdefault(namespace or own, []).append(item)
+            _check_spelling(namespace, span, entry_namespace, sink)
+        if namespace or entry_namespace:
+            namespaces.setdefault(namespace or entry_namespace, []).append(item)
         elif "namespace" not in head.spans:
             help = "write `namespace: NAME` in the head"
             sink.error(codes.NO_NAMESPACE, "the operator is in no namespace", item.span, help=help)
@@ -84,21 +84,21 @@ def _namespace_of(item: Node) -> tuple[str, Span | None]:
     return (namespace, func.span_of(start, start + len(namespace))) if namespace else ("", None)
 
 
-def _check_spelling(namespace: str, span: Span, own: str, sink: Diagnostics) -> None:
+def _check_spelling(namespace: str, span: Span, spelling: str, sink: Diagnostics) -> None:
     """Warn of a namespace that is nearly that of the head."""
-    help = str(did_you_mean(namespace, [own])) if own else ""
+    help = str(did_you_mean(namespace, [spelling])) if spelling else ""
     if help:
-        message = f"`{namespace}` is another namespace than `{own}`, which the head names"
+        message = f"`{namespace}` is another namespace than `{spelling}`, which the head names"
         sink.warning(codes.NEAR_NAMESPACE, message, span, help=help)
 
 
 def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Diagnostics) -> NamespaceFacts:
     """What the heads of the files with a namespace's entries say of it. Contradictions go to `sink`."""
     heads = [part.head for part in parts]
-    own = [head for head in heads if head.namespace == namespace]
-    cpp_namespace, cpp_span = _common_value("cpp_namespace", own, sink)
-    if namespace != BUILD_NAMESPACE and not any("cpp_namespace" in head.spans for head in own):
-        at = next((head.spans["namespace"] for head in own), None)
+    namespace_heads = [head for head in heads if head.namespace == namespace]
+    cpp_namespace, cpp_span = _common_value("cpp_namespace", namespace_heads, sink)
+    if namespace != BUILD_NAMESPACE and not any("cpp_namespace" in head.spans for head in namespace_heads):
+        at = next((head.spans["namespace"] for head in namespace_heads), None)
         check_outermost_namespace(namespace, at or _first_span(parts), sink)
     kernel_namespace, _ = _common_value("kernel_namespace", heads, sink)
     includes = tuple(dict.fromkeys([header for head in heads for header in head.includes]))
@@ -110,13 +110,13 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
         namespace,
         cpp_namespace,
         cpp_span,
-        _common_value("python_package", own, sink)[0]
+        _common_value("python_package", namespace_heads, sink)[0]
         or (cpp_namespace.replace("::", ".") if namespace == BUILD_NAMESPACE else ""),
-        "\n\n".join([head.doc for head in own if head.doc]),
+        "\n\n".join([head.doc for head in namespace_heads if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
         oldest_release(heads),
         includes,
-        tuple(dict.fromkeys([device for head in own for device in head.c_shims])),
+        tuple(dict.fromkeys([device for head in namespace_heads for device in head.c_shims])),
         kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None,
         signatures == "declared",
     )

@@ -12,9 +12,9 @@ def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFun
 
     Loading reports a function with a policy that needs one if there is none with its condition.
     """
-    own = [argument.type.text for argument in function.arguments.all]
+    type_texts = [argument.type.text for argument in function.arguments.all]
     for overload in overloads:
         types = [argument.type.text for argument in overload.arguments.all]
         is_named_alike = overload.namespace == function.namespace and overload.name.base == function.name.base
-        if is_named_alike and types in ([*own, "ScalarType"], [*own, "ScalarType?"]):
+        if is_named_alike and types in ([*type_texts, "ScalarType"], [*type_texts, "ScalarType?"]):
             yield overload

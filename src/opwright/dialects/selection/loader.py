@@ -177,10 +177,10 @@ def _nearest(name: str, names: dict[str, set[str]]) -> str | Suggestion:
     namespace, colons, base = name.rpartition("::")
     if not colons:
         namespace = "aten"
-    own = names.get(namespace, set())
-    if base in own:
+    in_namespace = names.get(namespace, set())
+    if base in in_namespace:
         return f"did you mean `{namespace}::{base}`?"
-    return did_you_mean(base, own, prefix=f"{namespace}::")
+    return did_you_mean(base, in_namespace, prefix=f"{namespace}::")
 
 
 def check_static_backends(

@@ -184,7 +184,9 @@ def device_shims(job: Job, backend: ExternalBackend, device: str, names: Iterabl
     `device` is part of their names. An operator in the tables of the run has the versions that stand there. One whose
     types have no C form, that the run does not have, or that has no kernel for the device, gets none.
     """
-    own = {entry.function for section in backend.sections if section.key is backend.key for entry in section.entries}
+    device_functions = {
+        entry.function for section in backend.sections if section.key is backend.key for entry in section.entries
+    }
     functions, table, target = (
         _functions_by_key(job),
         job.shim_tables.device,
@@ -193,7 +195,7 @@ def device_shims(job: Job, backend: ExternalBackend, device: str, names: Iterabl
     shims: list[ShimFunction] = []
     for name in sorted(functions.keys() & set(names)):
         function = functions[name]
-        key = backend.key if function in own else shim_kernel_key(function, backend.key, own_only=False)
+        key = backend.key if function in device_functions else shim_kernel_key(function, backend.key, own_only=False)
         if key is not None:
             shims += ShimUnit(function, table.get(name, ShimOperator(None, ())), target, key).shim.functions
     return shims

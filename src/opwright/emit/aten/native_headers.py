@@ -79,10 +79,10 @@ def _declare(unit: KernelUnit, blocks: dict[str, _Block], ranks: Mapping[Dispatc
             _add(block, f"struct {macro} ", body, rules, replaces=macro == library.export)
             continue
         for function in functions:
-            own = function.kernels.get(key)
-            if own is not None and _LEGACY not in f"{own.namespace}::{own.name}":
-                macro = kernel_macro(own, rules, library)
-                declared = f"{kernel_signature(function, own).declaration(own.name)};"
+            key_kernel = function.kernels.get(key)
+            if key_kernel is not None and _LEGACY not in f"{key_kernel.namespace}::{key_kernel.name}":
+                macro = kernel_macro(key_kernel, rules, library)
+                declared = f"{kernel_signature(function, key_kernel).declaration(key_kernel.name)};"
                 _add(block, f"{macro} ", declared, rules, replaces=macro == library.export)
     if elsewhere:
         # For keys without a kernel the reference opens PyTorch's namespace too, even if it stays empty.
@@ -106,12 +106,12 @@ def structured_class(group: NativeFunctionsGroup, kernel: Kernel, rules: Rules) 
     return f"struct {class_macro(kernel, rules, group.library)} {structured_class_body(group, kernel)}"
 
 
-def structured_class_body(group: NativeFunctionsGroup, kernel: Kernel, own: str = "") -> str:
+def structured_class_body(group: NativeFunctionsGroup, kernel: Kernel, class_name: str = "") -> str:
     """The declaration of a structured kernel after `struct`; `own` are members of its class besides `impl`."""
     parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
     return (
         f"structured_{kernel.name} : public {group.library.meta}::structured_{structured.meta_name(group)} {{\n"
-        f"{own}void impl({parameters});\n"
+        f"{class_name}void impl({parameters});\n"
         "};"
     )
 

@@ -58,8 +58,8 @@ def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
     headers = []
     for backend in backends:
         # The kernels of a delegate are generated from its structured overload, whose entry names them.
-        own = function.structured_delegate is not None or backend in function.kernels
-        key = backend if own else _fallback(function)
+        kernel = function.structured_delegate is not None or backend in function.kernels
+        key = backend if kernel else _fallback(function)
         if key is not None:
             headers.append(include(function, f"_{key.lower}_dispatch"))
     return headers

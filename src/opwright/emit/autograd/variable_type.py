@@ -406,7 +406,7 @@ def check_kernels(job: Job, sink: Diagnostics) -> None:
     told: set[tuple[str, Span | None]] = set()
     # A fault of an entry is also one of the overloads that take its formulas over.
     functions = [function for function in functions_with_kernels(job) if function.infos]
-    for function in sorted(functions, key=lambda own: own.function.kind is not SchemaKind.functional):
+    for function in sorted(functions, key=lambda class_name: class_name.function.kind is not SchemaKind.functional):
         try:
             _wrappers(function)
         except Fault as fault:

@@ -83,8 +83,8 @@ def fallback_registrations(file: SectionFile, rules: Rules) -> Iterator[Registra
         elif implementation is Implementation.refused:
             yield Registration(function.namespace, key, name, _REFUSE, entry.options.register_if)
     if file.has_fallback:
-        own = [*[entry.function for entry in file.section.entries], *file.backend.options.manual]
-        owned = {function.name.text for function in own if function.namespace == PYTORCH.namespace}
+        listed = [*[entry.function for entry in file.section.entries], *file.backend.options.manual]
+        owned = {function.name.text for function in listed if function.namespace == PYTORCH.namespace}
         for name, stand_in in stand_ins.items():
             if name not in owned:
                 yield Registration(PYTORCH.namespace, key, name, _stand_in(stand_in))

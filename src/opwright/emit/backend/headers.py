@@ -61,12 +61,12 @@ def _members(job: Job, backend: ExternalBackend) -> dict[_KernelClass, list[str]
     """The declarations of each class, sorted in each section. A kernel may serve several sections."""
     classes: dict[_KernelClass, list[str]] = {}
     for section in backend.sections:
-        own: dict[_KernelClass, set[str]] = {}
+        class_members: dict[_KernelClass, set[str]] = {}
         for variant in chain.from_iterable([entry.variants for entry in section.entries]):
             kernel_class = _class_of(variant, backend)
             if kernel_class is not None:
-                own.setdefault(kernel_class, set()).add(_member(variant, backend, job))
-        for kernel_class, texts in own.items():
+                class_members.setdefault(kernel_class, set()).add(_member(variant, backend, job))
+        for kernel_class, texts in class_members.items():
             declared = classes.setdefault(kernel_class, [])
             shared = () if section.name in _REFERENCE_SECTIONS else {*declared}
             declared += [text for text in sorted(texts) if text not in shared]
@@ -188,13 +188,13 @@ def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup, macro: s
 
     `base` is then PyTorch's class, whose `meta` the backend's own may call.
     """
-    own = ""
+    base_alias = ""
     if entry.options.define_meta:
         parent = f"{group.library.meta}::structured_{structured.meta_name(group)}"
         returns = "void" if group.out.precomputed is None else "meta_return_ty"
         parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
-        own = f"using base = {parent};\n{returns} meta({parameters});\n"
-    return f"struct {macro}{structured_class_body(group, entry.kernel, own)}"
+        base_alias = f"using base = {parent};\n{returns} meta({parameters});\n"
+    return f"struct {macro}{structured_class_body(group, entry.kernel, base_alias)}"
 
 
 def structured_declarations(backend: ExternalBackend, macro: str = "") -> list[str]:

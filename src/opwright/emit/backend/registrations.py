@@ -198,8 +198,8 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
         headers.append(_HOOKS_HEADER)
     headers += [header for added in additions for header in added.includes]
     headers += [header for registration in registrations(file, job) for header in registration.includes]
-    own = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
-    return [quoted_include_line(own), *map(include_line, filter(None, dict.fromkeys(headers)))]
+    native_header = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
+    return [quoted_include_line(native_header), *map(include_line, filter(None, dict.fromkeys(headers)))]
 
 
 def _operator_classes(file: SectionFile) -> list[str]:

@@ -154,7 +154,9 @@ class _Registrations:
         self._macros: Final = macros
         budget = CppBudget(SourceText(source.path, source.text))
         self._expander: Final = MacroExpander(macros, budget)
-        self._blocks: Final = MacroExpander({name: own for name, own in macros.items() if _BLOCK in own.text}, budget)
+        self._blocks: Final = MacroExpander(
+            {name: macro_name for name, macro_name in macros.items() if _BLOCK in macro_name.text}, budget
+        )
 
     def of(self, code: Sequence[Token]) -> Iterator[tuple[str, str, HandPlace]]:
         """The operators in blocks of registrations, with the key and the place. Macros may stand for whole blocks."""
@@ -178,8 +180,8 @@ class _Registrations:
                 yield from self._named(body[end : call.start], self._file)
                 end = call.end
             for item in items:
-                own = self._expander.substituted(item, macro, call.arguments, item[0])
-                yield from self._named(own, macro.path)
+                macro_call = self._expander.substituted(item, macro, call.arguments, item[0])
+                yield from self._named(macro_call, macro.path)
         yield from self._named(body[end:], self._file)
 
     def _items(self, macro: Macro) -> list[Sequence[Token]]:

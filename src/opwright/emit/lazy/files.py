@@ -51,11 +51,11 @@ def ordered_functions(chosen: Collection[NativeFunction], job: Job) -> Iterator[
 class LazyPrinter(Protocol):
     """What prints the nodes and kernels of a backend."""
 
-    def print_node(self, own: LazyNode, context: FragmentContext, /) -> str:
+    def print_node(self, printed: LazyNode, context: FragmentContext, /) -> str:
         """The class of a node."""
         ...
 
-    def print_kernel(self, own: LazyKernel, owner: str, context: FragmentContext, /) -> str:
+    def print_kernel(self, printed: LazyKernel, owner: str, context: FragmentContext, /) -> str:
         """The definition of a kernel, a member of the class `owner`."""
         ...
 
@@ -66,13 +66,13 @@ class LazyStyle(NamedTuple):
     nodes: NodeStyle
     kernels: KernelStyle
 
-    def print_node(self, own: LazyNode, context: FragmentContext) -> str:
+    def print_node(self, printed: LazyNode, context: FragmentContext) -> str:
         """The class of a node."""
-        return node_class(own, self.nodes, context.options.lazy, context.rules)
+        return node_class(printed, self.nodes, context.options.lazy, context.rules)
 
-    def print_kernel(self, own: LazyKernel, owner: str, context: FragmentContext) -> str:
+    def print_kernel(self, printed: LazyKernel, owner: str, context: FragmentContext) -> str:
         """The definition of a kernel, a member of the class `owner`."""
-        return kernel_definition(own, owner, self.kernels, context.options.lazy)
+        return kernel_definition(printed, owner, self.kernels, context.options.lazy)
 
 
 #: Nodes that are never used again, and lowered by the backend.

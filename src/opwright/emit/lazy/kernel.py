@@ -211,7 +211,12 @@ def node_lookup_with(parts: KernelParts, shape_lines: Iterable[str]) -> Sequence
 def constructor_arguments(node: LazyNode) -> str:
     """What the constructor of a node gets from its kernel, without shapes."""
     arguments = node.arguments.all
-    return ", ".join([_value_input(own) if own.is_value else _scalar_input(own) for own in arguments])
+    return ", ".join(
+        [
+            _value_input(node_argument) if node_argument.is_value else _scalar_input(node_argument)
+            for node_argument in arguments
+        ]
+    )
 
 
 def _value_input(argument: NodeArgument) -> str:

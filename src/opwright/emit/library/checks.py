@@ -236,7 +236,9 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
     if function.structured or function.structured_delegate is not None:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
         yield _Feature(word, "the structured kernel of")
-    if any(choice.python and not own.python for own in function.kernels.values() for choice in own.implementations):
+    if any(
+        choice.python and not kernel.python for kernel in function.kernels.values() for choice in kernel.implementations
+    ):
         refusal = stable.call_refusal(function)
         if refusal:
             help = "let the Python function be the only kernel of its key, and call operators with C++ kernels from it"
@@ -272,7 +274,7 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
     """Report entries whose generated C++ would not compile, at the argument or the field that is the cause."""
     for library in job.libraries:
         matched = () if library.is_stable else library.derivatives.matched.functions
-        differentiable = {own.function: own for own in matched}
+        differentiable = {match.function: match for match in matched}
         for function in library.catalog.functions:
             if not library.is_stable:
                 _check_const_refs(function, sink)

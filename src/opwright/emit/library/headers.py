@@ -29,14 +29,21 @@ def _type_headers(text: str) -> list[str]:
 
 def _guarded_texts(part: LibraryPart, lines_of: Callable[[LibraryPart], Iterable[str]]) -> str:
     """The lines for the operators of a part, those of each condition inside `#if`."""
-    texts = [guard(own.condition, "\n".join(lines_of(own))) for own in parts_by_condition(part)]
+    texts = [
+        guard(condition_part.condition, "\n".join(lines_of(condition_part)))
+        for condition_part in parts_by_condition(part)
+    ]
     return "\n".join([text for text in texts if text])
 
 
 def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
     library = part.library
-    classes = _guarded_texts(part, lambda own: [operators.declaration(function) for function in own.functions])
-    definitions = _guarded_texts(part, lambda own: [functions.definition(function) for function in own.functions])
+    classes = _guarded_texts(
+        part, lambda condition_part: [operators.declaration(function) for function in condition_part.functions]
+    )
+    definitions = _guarded_texts(
+        part, lambda condition_part: [functions.definition(function) for function in condition_part.functions]
+    )
     return {
         "export": library.export,
         "namespace": library.namespace,
@@ -49,7 +56,8 @@ def _operators_header(part: LibraryPart, context: FragmentContext) -> Slots:
 def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
     groups = structured_groups(part.units)
     shapes = _guarded_texts(
-        part, lambda own: [meta_headers.meta_class(group) for group in structured_groups(own.units)]
+        part,
+        lambda condition_part: [meta_headers.meta_class(group) for group in structured_groups(condition_part.units)],
     )
     headers = ["ATen/TensorMeta.h"] if groups else []
     headers += ["ATen/TensorIterator.h"] if any(group.out.structured_inherits for group in groups) else []
@@ -78,19 +86,19 @@ def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping
         if earlier != condition:
             declared[what or text] = (first, "")
 
-    for own in parts_by_condition(part):
-        for group in structured_groups(own.units):
+    for condition_part in parts_by_condition(part):
+        for group in structured_groups(condition_part.units):
             for kernel in group.out.kernels.values():
                 if kernel.structured:
                     text = native_headers.structured_class(group, kernel, context.rules)
-                    declare(kernel.namespace, text, joined_conditions((own.condition, kernel.condition)))
-        for function, kernel in () if part.includes else author_kernels(own):
+                    declare(kernel.namespace, text, joined_conditions((condition_part.condition, kernel.condition)))
+        for function, kernel in () if part.includes else author_kernels(condition_part):
             signature = kernel_signature(function, kernel)
             text = f"{part.library.export} {signature.declaration(kernel.name)};"
-            condition = joined_conditions((own.condition, kernel.condition))
+            condition = joined_conditions((condition_part.condition, kernel.condition))
             declare(kernel.namespace, text, condition, f"{kernel.name} {signature.type}")
-        for namespace, text in () if part.includes else rule_declarations(own):
-            declare(namespace, text, own.condition)
+        for namespace, text in () if part.includes else rule_declarations(condition_part):
+            declare(namespace, text, condition_part.condition)
     return {
         namespace: [guard(condition, text) for text, condition in declared.values()]
         for namespace, declared in namespaces.items()

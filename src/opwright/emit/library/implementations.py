@@ -84,7 +84,9 @@ def _python_call(function: NativeFunction, choice: KernelChoice) -> str:
     signature, operator = dispatcher.signature(function), python_operator(function, choice)
     # A composite kernel runs under any key of a device.
     key = choice.kernel.key.name if choice.kernel.key.device is not None else "CPU"
-    passed = ", ".join([f"c10::DispatchKeySet(c10::DispatchKey::{key})", *[own.name for own in signature.bindings]])
+    passed = ", ".join(
+        [f"c10::DispatchKeySet(c10::DispatchKey::{key})", *[binding.name for binding in signature.bindings]]
+    )
     return "\n".join(
         [
             f"{signature.definition(operator)} {{",
@@ -109,11 +111,11 @@ def _python_definitions(library: Library, in_python: list[tuple[NativeFunction, 
 
 def _in_namespace(library: Library, texts: list[str], force: str) -> str:
     """The functions of a source file, and what one of the files has for all: the operator that forces a kernel."""
-    own = ["std::vector<::opwright::Implementations*>& all_implementations();"]
-    own += ["namespace {", *texts, "} // namespace"] if texts else []
-    own += [_ALL] if force else []
+    lines = ["std::vector<::opwright::Implementations*>& all_implementations();"]
+    lines += ["namespace {", *texts, "} // namespace"] if texts else []
+    lines += [_ALL] if force else []
     forced = force.format(namespace=library.namespace, scope=library.implementations)
-    return enclose(library.implementations, "\n".join(own)) + f"\n{forced}"
+    return enclose(library.implementations, "\n".join(lines)) + f"\n{forced}"
 
 
 _ALL: Final = """\
@@ -151,12 +153,12 @@ def _native_texts(
     signature = kernel_signature(function, kernel)
 
     def call(choice: KernelChoice) -> str:
-        own = choice.kernel
+        choice_kernel = choice.kernel
         if choice.python:
             wanted = dispatcher.signature(function).bindings
             return translated_call(python_operator(function, choice), signature.bindings, wanted)
-        callee = checked.get((function, own)) or qualified_name(own.namespace, own.name)
-        return translated_call(callee, signature.bindings, kernel_signature(function, own).bindings)
+        callee = checked.get((function, choice_kernel)) or qualified_name(choice_kernel.namespace, choice_kernel.name)
+        return translated_call(callee, signature.bindings, kernel_signature(function, choice_kernel).bindings)
 
     return _texts(function, kernel, signature, call)
 
@@ -167,7 +169,10 @@ def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
     for function, kernel in chosen_kernels(functions):
         signature = stable.signature(function)
         passed = ", ".join([binding.name for binding in signature.bindings])
-        calls = {own: f"{_stable_callee(function, own, signature)}{passed})" for own in kernel.implementations}
+        calls = {
+            implementation: f"{_stable_callee(function, implementation, signature)}{passed})"
+            for implementation in kernel.implementations
+        }
         texts += _texts(function, kernel, signature, calls.__getitem__)
     if not texts:
         return ""
@@ -186,12 +191,15 @@ def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Si
 def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call: _Calls) -> list[str]:
     """The object that knows which kernel is forced, and the function that chooses."""
     choice = f"{kernel.name}_choice"
-    names = ", ".join([string_literal(own.kernel.name) for own in kernel.implementations])
+    names = ", ".join([string_literal(implementation.kernel.name) for implementation in kernel.implementations])
     operator = string_literal(f"{function.namespace}::{function.name.name}")
     place = string_literal(place_of(function, kernel))
     steps = [
-        guard(own.kernel.condition if own.kernel.condition != kernel.condition else "", _step(number, own, call))
-        for number, own in enumerate(kernel.implementations)
+        guard(
+            implementation.kernel.condition if implementation.kernel.condition != kernel.condition else "",
+            _step(number, implementation, call),
+        )
+        for number, implementation in enumerate(kernel.implementations)
     ]
     definition = "\n".join(
         [

@@ -126,7 +126,7 @@ def _backend(
     checked: Mapping[tuple[NativeFunction, Kernel], str],
 ) -> Backend:
     wrappers = part.wrappers
-    own = wrappers if wrappers is not None and key.name.endswith(wrappers.key) else None
+    wrapper = wrappers if wrappers is not None and key.name.endswith(wrappers.key) else None
     # A library names the keys of its kernels: those of backends that have only out overloads are not generated.
     return Backend(
         key,
@@ -137,8 +137,8 @@ def _backend(
         callees={
             function: checked[function, kernel] for function, kernel in kernels.items() if (function, kernel) in checked
         },
-        display_name="" if own is None else key.name.removesuffix(own.key) + own.display_name,
-        choices=NO_CHOICES if own is None else _choices(kernels, own),
+        display_name="" if wrapper is None else key.name.removesuffix(wrapper.key) + wrapper.display_name,
+        choices=NO_CHOICES if wrapper is None else _choices(kernels, wrapper),
         checks=_overlap_checks(part, key),
     )
 

@@ -130,13 +130,13 @@ def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
 
 def parts_by_root(part: LibraryPart) -> Iterator[LibraryPart]:
     """A part divided into parts of operations with the same root name, such as `add` and `add_`."""
-    return (own for _, own in _divide(part, lambda unit: unit.root_name))
+    return (root_part for _, root_part in _divide(part, lambda unit: unit.root_name))
 
 
 def parts_by_condition(part: LibraryPart) -> list[LibraryPart]:
     """A part divided by the conditions of its operators, the unconditional ones first."""
     divided = sorted(_divide(part, _condition_of))
-    return [own._replace(condition=condition) for condition, own in divided] or [part]
+    return [condition_part._replace(condition=condition) for condition, condition_part in divided] or [part]
 
 
 def _condition_of(unit: KernelUnit) -> str:
@@ -149,12 +149,12 @@ def _divide(part: LibraryPart, name_of: Callable[[KernelUnit], str]) -> Iterator
     for unit in part.units:
         units.setdefault(name_of(unit), []).append(unit)
     derivatives = part.derivatives
-    for name, own in units.items():
-        functions = frozenset([function for unit in own for function in members(unit)])
+    for name, part_units in units.items():
+        functions = frozenset([function for unit in part_units for function in members(unit)])
         yield (
             name,
             part._replace(
-                units=tuple(own),
+                units=tuple(part_units),
                 derivatives=derivatives._replace(
                     functions=tuple([item for item in derivatives.functions if item.function in functions]),
                     infos=tuple([info for info in derivatives.infos if info.function in functions]),
@@ -169,7 +169,7 @@ def _derivatives_by_part(
     """The derivatives of each part, with what their formulas need."""
     matched = {differentiable.function: differentiable for differentiable in derivatives.matched.functions}
     functions = [[function for unit in units for function in members(unit)] for units in parts]
-    numbers = {function: number for number, own in enumerate(functions) for function in own}
+    numbers = {function: number for number, indices in enumerate(functions) for function in indices}
     infos: list[list[DifferentiabilityInfo]] = [[] for _ in parts]
     for info in derivatives.matched.infos + derivatives.matched.made:
         if info.function in numbers:
@@ -177,11 +177,11 @@ def _derivatives_by_part(
     return [
         PartDerivatives(
             tuple([matched.get(function, DifferentiableFunction(function, {}, {})) for function in functions[number]]),
-            tuple(own),
-            derivatives.includes if own else (),
-            _operators_in(derivatives.called, own),
+            tuple(indices),
+            derivatives.includes if indices else (),
+            _operators_in(derivatives.called, indices),
         )
-        for number, own in enumerate(infos)
+        for number, indices in enumerate(infos)
     ]
 
 

@@ -48,7 +48,9 @@ _WRITE: Final = _Feature(
 
 def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
     """Report arguments and results that generated kernels cannot handle, at the argument, once for each overload."""
-    differentiable = {own.function: own for own in library.derivatives.matched.functions}
+    differentiable = {
+        matched_function.function: matched_function for matched_function in library.derivatives.matched.functions
+    }
     roots = by_root(library.catalog.functions)
     for function in library.catalog.functions:
         if function.is_synthesized:

@@ -51,8 +51,8 @@ def declared_check(kernel: str, schema: FunctionSchema, operator: str, name: str
 
 
 def _argument(type: Type) -> str:
-    own = stable.argument_type(type)
-    return AS_DECLARED if own is None else own.text
+    stable_type = stable.argument_type(type)
+    return AS_DECLARED if stable_type is None else stable_type.text
 
 
 def _result_types(schema: FunctionSchema) -> list[str]:
@@ -106,7 +106,7 @@ class StableLibrary(NamedTuple):
 
     def written_kernels(self) -> list[tuple[NativeFunction, Kernel]]:
         """The kernels that the author writes, each with its overload."""
-        return [(function, own) for function, kernel in self.kernels() for own in kernel.written]
+        return [(function, written_kernel) for function, kernel in self.kernels() for written_kernel in kernel.written]
 
 
 def _libraries(job: Job) -> Sequence[StableLibrary]:

@@ -91,10 +91,10 @@ class _Writer:
 
 def _torch_function_check(binding: PythonBinding, rules: Rules) -> str:
     """The statements that call `__torch_function__` of tensor-like classes."""
-    own = "self_" if binding.is_method else "nullptr"
+    self_name = "self_" if binding.is_method else "nullptr"
     if not binding.takes_nothing:
         module = binding.module
-        handled = f'_r, {own}, args, kwargs, {module.variable}, "{module.name}"'
+        handled = f'_r, {self_name}, args, kwargs, {module.variable}, "{module.name}"'
         return f"  if(_r.has_torch_function()) {{\n    return handle_torch_function({handled});\n  }}\n"
     if not binding.is_method:
         return "\n"

@@ -143,7 +143,11 @@ def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -
     """
     generation = Generation(_request(files, out, "auto"))
     origin = origins(generation, generation.write_after(None)).get(path)
-    makers = {own[2:] for own in ([] if origin is None else origin.lines) if own.first <= line <= own.last}
+    makers = {
+        origin_lines[2:]
+        for origin_lines in ([] if origin is None else origin.lines)
+        if origin_lines.first <= line <= origin_lines.last
+    }
     if len(makers) != 1:
         return ""
     file, entry_line, operator = makers.pop()

@@ -53,5 +53,7 @@ def _read(path: str) -> dict[str, list[str]]:
     if not isinstance(names, dict):
         return {}
     return {
-        place: [name for name in own if isinstance(name, str)] for place, own in names.items() if isinstance(own, list)
+        place: [name for name in build_name if isinstance(name, str)]
+        for place, build_name in names.items()
+        if isinstance(build_name, list)
     }

@@ -62,13 +62,13 @@ def check_kernel_types(libraries: Iterable[OperatorLibrary], files: Sequence[Sou
     names = {wanted.kernel.name for wanted in kernels}
     functions, unclear = _functions([file for file in files if any(name in file.text for name in names)], names)
     for wanted in kernels:
-        own = functions.get(wanted.name, [])
+        same_name = functions.get(wanted.name, [])
         if wanted.kernel.name in unclear or not all(
-            _is_other(definition.function, wanted.signature) for definition in own
+            _is_other(definition.function, wanted.signature) for definition in same_name
         ):
             continue
         others = [other.signature for other in kernels if other.name == wanted.name]
-        defined = [definition for definition in own if definition.has_body]
+        defined = [definition for definition in same_name if definition.has_body]
         # One of several overloads may be the kernel of another operator.
         wrong = [definition for definition in defined if all(_is_other(definition.function, other) for other in others)]
         if wrong:
@@ -83,10 +83,14 @@ def _wanted_kernels(library: OperatorLibrary) -> Iterator[_Wanted]:
         generated = calls_another_form(function) if library.is_stable else has_generated_kernel(function)
         if function.manual_kernel_registration or generated or function.library_fields.condition:
             continue
-        for kernel in dict.fromkeys([own for chosen in function.kernels.values() for own in chosen.written]):
+        for kernel in dict.fromkeys(
+            [declared_signature for chosen in function.kernels.values() for declared_signature in chosen.written]
+        ):
             if not (kernel.structured or kernel.condition):
-                own = stable.signature(function) if library.is_stable else kernel_signature(function, kernel)
-                yield _Wanted(function, kernel, own)
+                declared_signature = (
+                    stable.signature(function) if library.is_stable else kernel_signature(function, kernel)
+                )
+                yield _Wanted(function, kernel, declared_signature)
 
 
 def _functions(files: Iterable[SourceFile], names: set[str]) -> tuple[dict[str, list[_Defined]], set[str]]:

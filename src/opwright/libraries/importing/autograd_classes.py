@@ -269,8 +269,8 @@ def _backward(
     differentiable: tuple[bool, ...],
 ) -> Gradients:
     values = _Values({})
-    own = (given.context, "->", "get_saved_variables", "(", ")")
-    special.update({(*own, "[", str(index), "]"): value for index, value in enumerate(saved)})
+    call_tokens = (given.context, "->", "get_saved_variables", "(", ")")
+    special.update({(*call_tokens, "[", str(index), "]"): value for index, value in enumerate(saved)})
     for statement, is_simple in _simple_statements(given.backward):
         texts = [token.text for token in statement]
         assigned = _assignment(statement) if is_simple else None

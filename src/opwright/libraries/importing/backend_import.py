@@ -99,7 +99,7 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
     generated = {(row.name, key) for row in read.statements if row.namespace == _NAMESPACE for key in row.keys}
     # A fallback that is generated also serves operators for which the CPU's kernels are others.
     stand_ins = STAND_INS.in_release(rules_of(open_inputs("auto")))
-    extra = {own for own in generated - imported.registered if own[0] not in stand_ins}
+    extra = {left_over for left_over in generated - imported.registered if left_over[0] not in stand_ins}
     differences = [f"`{name}` is not generated for {key}" for name, key in sorted(imported.registered - generated)]
     differences += [f"`{name}` is generated for {key}, and not in the sources" for name, key in sorted(extra)]
     for key in sorted(imported.fallbacks ^ read.fallbacks.keys()):
@@ -120,7 +120,7 @@ def _runs_cpu_kernels(kernel: str, files: Sequence[SourceFile]) -> bool:
         for statement in statements(read_cpp(file.path, file.text))
         if statement.body and (function := function_of(statement, file.path)) is not None
     ]
-    callees = [own.forwards_to for own in defined if own.name.rpartition("::")[2] == boxed[1]]
+    callees = [kernel_name.forwards_to for kernel_name in defined if kernel_name.name.rpartition("::")[2] == boxed[1]]
     return bool(callees) and all(callee.removeprefix("::") == _CPU_FALLBACK for callee in callees)
 
 

@@ -194,7 +194,10 @@ class _Reader:
             (function, classes[name]) for source in self._sources for name, function in applied_classes(source, classes)
         ]
         declared = {
-            own.name: own.path for named in self._functions.values() for own in named if own.path.endswith(CPP_HEADERS)
+            source_name.name: source_name.path
+            for named in self._functions.values()
+            for source_name in named
+            if source_name.path.endswith(CPP_HEADERS)
         }
         return CppRegistrations(
             read,
@@ -375,15 +378,30 @@ class _Reader:
     def _header_of(self, function: CppFunction) -> CppFunction | None:
         """The declaration of a function in a header, with the same types if there is one."""
         plain = function.name.rpartition("::")[2]
-        declared = [own for own in self._functions[function.name] if own.path.endswith(CPP_HEADERS)]
+        declared = [
+            declared_header
+            for declared_header in self._functions[function.name]
+            if declared_header.path.endswith(CPP_HEADERS)
+        ]
         if not declared:
-            for file in [own for own in self._more_headers.get(plain, ()) if own.path not in self._read_headers]:
+            for file in [
+                declared_header
+                for declared_header in self._more_headers.get(plain, ())
+                if declared_header.path not in self._read_headers
+            ]:
                 self._read_headers.add(file.path)
                 header = read_cpp(file.path, file.text)
                 for statement in statements(header):
                     self._add_function(statement, header)
-            declared = [own for own in self._functions[function.name] if own.path.endswith(CPP_HEADERS)]
-        return next((own for own in declared if own.parameters == function.parameters), next(iter(declared), None))
+            declared = [
+                declared_header
+                for declared_header in self._functions[function.name]
+                if declared_header.path.endswith(CPP_HEADERS)
+            ]
+        return next(
+            (declared_header for declared_header in declared if declared_header.parameters == function.parameters),
+            next(iter(declared), None),
+        )
 
     def _find(self, name: str, scope: Sequence[str], path: str) -> CppFunction | None:
         """The function that a name means in a scope of a file, which may have others of the name than headers."""
@@ -392,7 +410,7 @@ class _Reader:
         for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
             same = self._functions.get("::".join([*levels[:depth], wanted]), [])
             if same:
-                return min(same, key=lambda own: (own.path != path, not own.path.endswith(CPP_HEADERS)))
+                return min(same, key=lambda names: (names.path != path, not names.path.endswith(CPP_HEADERS)))
         return None
 
     def _with_inferred_schema(self, row: RegistrationStatement) -> RegistrationStatement:
@@ -458,7 +476,9 @@ def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | Non
         given = arguments(tokens, opening)
         tokens = given[0] if given else ()
     if any(token.kind == "name" for token in tokens):
-        pieces = [cpp_tokens(macros[own.text]) if own.text in macros else (own,) for own in tokens]
+        pieces = [
+            cpp_tokens(macros[text_token.text]) if text_token.text in macros else (text_token,) for text_token in tokens
+        ]
         tokens = [token for piece in pieces for token in piece]
     if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
         return None

@@ -71,8 +71,8 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     if head.derivative_headers:
         lines += ["derivative_includes:", *[f"- {scalar(header)}" for header in head.derivative_headers]]
     lines.append("operators:")
-    for section, own in _sections(operators, place).items():
-        entries = [line for operator in own for line in _entry(operator, section, namespace, place)]
+    for section, section_text in _sections(operators, place).items():
+        entries = [line for operator in section_text for line in _entry(operator, section, namespace, place)]
         lines += _section_lines(section, entries)
     lines += [_comment(where, reason) for where, reason in imported.refused]
     return "\n".join([*lines, ""])
@@ -95,18 +95,18 @@ def _sections(operators: Sequence[ImportedOperator], place: str) -> dict[_Sectio
         section = _Section(operator.condition, _plain_keys(operator, place), operator.tags)
         sections.setdefault(section, []).append(operator)
     by_condition: dict[str, dict[_Section, list[ImportedOperator]]] = {}
-    for section, own in sections.items():
+    for section, section_operators in sections.items():
         # A section that saves nothing is none.
-        is_worth = len(own) > 2 and (section.condition or section.keys.strip() or section.tags)
-        plain = section if is_worth or (section.condition and len(own) > 1) else _Section("", "", ())
+        is_worth = len(section_operators) > 2 and (section.condition or section.keys.strip() or section.tags)
+        plain = section if is_worth or (section.condition and len(section_operators) > 1) else _Section("", "", ())
         if plain.condition != section.condition:
             plain = _Section("", "", ())
-        by_condition.setdefault(plain.condition, {}).setdefault(plain, []).extend(own)
+        by_condition.setdefault(plain.condition, {}).setdefault(plain, []).extend(section_operators)
     order = {id(operator): number for number, operator in enumerate(operators)}
     return {
-        section: sorted(own, key=lambda operator: order[id(operator)])
+        section: sorted(section_operators, key=lambda operator: order[id(operator)])
         for group in by_condition.values()
-        for section, own in group.items()
+        for section, section_operators in group.items()
     }
 
 

@@ -76,8 +76,8 @@ def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOpe
     taken: list[SourcePlace] = []
     left: list[tuple[SourcePlace, str]] = []
     refused: list[tuple[SourcePlace, str]] = []
-    for own in by_name.values():
-        merged = _Operator(own)
+    for same_name in by_name.values():
+        merged = _Operator(same_name)
         if merged.operator is not None:
             operators.append(merged.operator)
         taken += merged.taken
@@ -105,13 +105,13 @@ class _Operator:
         if not definitions:
             return
         defining = set(definitions)
-        own = [row for row in statements if not row.schema or row in defining]
-        added = [row for row in own if _is_python(row) and not _is_python(definitions[0])]
+        statement_rows = [row for row in statements if not row.schema or row in defining]
+        added = [row for row in statement_rows if _is_python(row) and not _is_python(definitions[0])]
         for row in added:
             what = next((_ADVICE[key] for key in row.keys if key in _ADVICE), "it stays")
             self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
         staying = set(added)
-        self._build(definitions, [row for row in own if row not in staying])
+        self._build(definitions, [row for row in statement_rows if row not in staying])
 
     def _definitions(self, statements: Sequence[RegistrationStatement]) -> list[RegistrationStatement]:
         """The statements with the schema of the first of them; others stay."""
@@ -217,8 +217,8 @@ def _either(alternatives: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     different = list(dict.fromkeys(alternatives))
     if len(different) == 1:
         return different[0]
-    common = [part for part in different[0] if all(part in own for own in different)]
-    rest = [joined_conditions([part for part in own if part not in common]) for own in different]
+    common = [part for part in different[0] if all(part in difference for difference in different)]
+    rest = [joined_conditions([part for part in difference if part not in common]) for difference in different]
     if "" in rest:
         return tuple(common)
     return (*common, " || ".join([f"({part})" if "&&" in part else part for part in rest]))

@@ -136,14 +136,18 @@ def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence
     proven = proven_outputs(modules, sorted(f"{namespace}::{name}" for namespace, name in faked))
     declared = {key: proven["::".join(key)] for key in faked if "::".join(key) in proven}
     others = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in declared]
-    by_hand = {(own.namespace, own.name) for own in import_operators(others).operators if own.by_hand}
+    by_hand = {
+        (operator.namespace, operator.name) for operator in import_operators(others).operators if operator.by_hand
+    }
     replaced = {key for key in declared if key not in by_hand}
     places = [row.place for row in statements if row.keys == (META.name,) and (row.namespace, row.name) in replaced]
     remaining = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in replaced]
     imported = import_operators(remaining)
     operators = [
-        own._replace(outputs=declared[own.namespace, own.name]) if (own.namespace, own.name) in replaced else own
-        for own in imported.operators
+        operator._replace(outputs=declared[operator.namespace, operator.name])
+        if (operator.namespace, operator.name) in replaced
+        else operator
+        for operator in imported.operators
     ]
     return imported._replace(operators=tuple(operators), taken=(*imported.taken, *places))
 
@@ -205,7 +209,7 @@ def _line_numbers(place: SourcePlace) -> range:
 
 def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
     """The lines by file, such as `3-7, 12`."""
-    return {path: _range_text(sorted(own)) for path, own in _lines(places).items()}
+    return {path: _range_text(sorted(place)) for path, place in _lines(places).items()}
 
 
 def _range_text(lines: Sequence[int]) -> str:

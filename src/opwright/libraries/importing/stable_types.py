@@ -45,13 +45,13 @@ def type_notes(schema: FunctionSchema, parameters: Sequence[str]) -> Iterator[st
             yield f"{what}, and does not compile: no `{argument.type}` becomes that"
 
 
-def _relation(wanted: CppType | None, own: CppType | None) -> int:
-    if wanted is None or own is None:
+def _relation(wanted: CppType | None, wanted_type: CppType | None) -> int:
+    if wanted is None or wanted_type is None:
         return _SAME
-    meanings = {_OWNERS.get(meaning, meaning) for meaning in own.meanings}
-    if own.reference == "*":
+    meanings = {_OWNERS.get(meaning, meaning) for meaning in wanted_type.meanings}
+    if wanted_type.reference == "*":
         return _OTHER
     if not meanings.isdisjoint([_OWNERS.get(meaning, meaning) for meaning in wanted.meanings]):
-        return max(map(_relation, wanted.arguments, own.arguments), default=_SAME)
+        return max(map(_relation, wanted.arguments, wanted_type.arguments), default=_SAME)
     narrowed = [_NARROWED.get(meaning, frozenset[str]()) for meaning in wanted.meanings]
     return _CONVERTED if any(not meanings.isdisjoint(numbers) for numbers in narrowed) else _OTHER

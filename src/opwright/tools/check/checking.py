@@ -67,13 +67,13 @@ class CheckRequest(NamedTuple):
     @property
     def files(self) -> list[SourceFile]:
         """The files under check, those of the release included if they are checked."""
-        own = [*self.operator_files, *self.libraries, *self.backends, *self.selections]
-        own += [file for _, file in self.others]
+        files = [*self.operator_files, *self.libraries, *self.backends, *self.selections]
+        files += [file for _, file in self.others]
         if not self.checks_pytorch:
-            return own
+            return files
         names = yaml_names({DERIVATIVES.name, DEPRECATED.name})
         texts = [self.inputs.read_optional(name) for name in names if name in self.inputs.names()]
-        return [text for text in texts if text is not None] + own
+        return [text for text in texts if text is not None] + files
 
 
 def check(request: CheckRequest) -> list[Diagnostic]:
@@ -146,7 +146,9 @@ class _Check:
         tags = TAGS.files(request.inputs)[0]
         catalog = load_libraries(job.catalog, request.operator_files, tags, self._sink, self._rules)
         paths = {file.path for file in request.operator_files}
-        self._lint(Operators(tuple([own for own in catalog if own.entry.file.path in paths]), self._nodes))
+        self._lint(
+            Operators(tuple([function for function in catalog if function.entry.file.path in paths]), self._nodes)
+        )
         context = LoadContext(
             self._sink,
             self._rules,
@@ -179,8 +181,8 @@ class _Check:
         check_selection(selection, context.operators, self._sink, tolerant=context.tolerant)
 
     def _check_backend(self, file: SourceFile, context: LoadContext, job: Job) -> None:
-        own = Diagnostics(keeps_all_remarks=True)
-        context = context._replace(sink=own)
+        backend_sink = Diagnostics(keeps_all_remarks=True)
+        context = context._replace(sink=backend_sink)
         lazy_backends: tuple[LazyBackend, ...] = ()
         try:
             if _LAZY_FILE.search(file.text):
@@ -189,7 +191,7 @@ class _Check:
             else:
                 backends = BACKEND.load([file], context)
         finally:
-            self._sink.extend(own)
+            self._sink.extend(backend_sink)
         libraries = tuple([library for backend in backends for library in backend.libraries])
         backend_job = Job(
             context.operators,
@@ -204,7 +206,7 @@ class _Check:
         families = _backend_families(is_lazy=bool(lazy_backends))
         for rule in checks_of(families, deferred=False, tolerant=self._request.tolerant):
             rule(backend_job, self._sink)
-        if own.has_errors:
+        if backend_sink.has_errors:
             return
         for library in libraries:
             functions = _of_entries(library.catalog)

@@ -51,9 +51,9 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
     left_out = 0
     for request in requests:
         diagnostics = check(request._replace(codes=codes, read_file=read_file))
-        own = [diagnostic for diagnostic in diagnostics if _path(diagnostic) not in request.assumed]
-        left_out += len(diagnostics) - len(own)
-        sink.extend(own)
+        shown_diagnostics = [diagnostic for diagnostic in diagnostics if _path(diagnostic) not in request.assumed]
+        left_out += len(diagnostics) - len(shown_diagnostics)
+        sink.extend(shown_diagnostics)
     if codes.shows(LAYOUT.code, by_default=LAYOUT.for_others):
         sink.extend(_layout_findings(files))
     named = {file.path: file for request in requests for file in request.files if file.path not in request.assumed}

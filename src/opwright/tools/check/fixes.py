@@ -237,4 +237,4 @@ def suggestion(diagnostic: Diagnostic) -> Edits:
 
 def with_suggestions(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics; suggestions are edits of those that have no certain fix."""
-    return [own._replace(edits=own.edits or suggestion(own)) for own in diagnostics]
+    return [diagnostic._replace(edits=diagnostic.edits or suggestion(diagnostic)) for diagnostic in diagnostics]

@@ -133,9 +133,9 @@ def suppress(
     left, count = [], 0
     for diagnostic in diagnostics:
         span = diagnostic.span
-        own = () if span is None or not by_line else by_line.get((span.file.path, span.line), ())
+        line_suppressions = () if span is None or not by_line else by_line.get((span.file.path, span.line), ())
         # Each comment records that it was used, so all of them are asked.
-        answers = [comment.takes(diagnostic) for comment in own]
+        answers = [comment.takes(diagnostic) for comment in line_suppressions]
         if any(answers):
             count += 1
         else:

@@ -81,8 +81,8 @@ def _records(
     keys = _further_keys(backend)
     with_cuda = META_WITH_CUDA.in_release(job.rules)
     named = [entry.function for section in backend.sections for entry in section.entries]
-    own = [function for library in backend.libraries for function in library.catalog.functions]
-    defined = dict.fromkeys((*job.catalog.functions, *own))
+    functions = [function for library in backend.libraries for function in library.catalog.functions]
+    defined = dict.fromkeys((*job.catalog.functions, *functions))
     for function in dict.fromkeys((*defined, *named) if all_operators else named):
         is_defined = function in defined
         record = OperatorRecord(

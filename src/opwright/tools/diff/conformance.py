@@ -146,12 +146,12 @@ def compare_program(tree: Tree, program: str, setting: Setting) -> ProgramResult
             raise Fault.at(GENERATOR_FAILED, message, notes=_last_lines(done.stderr))
         module = f"opwright.torchgen.{program}"
         own_words = [sys.executable, "-m", module, *words, *setting.own_flags]
-        own = _run(own_words, ours, {"OPWRIGHT_CACHE_DIR": f"{top}/cache"})
+        result = _run(own_words, ours, {"OPWRIGHT_CACHE_DIR": f"{top}/cache"})
         expected, given = (output_side(folder) for folder in (theirs, ours))
         expected, given = expected._replace(label="generator"), given._replace(label="Opwright")
         comparison = compare_outputs(expected, given)
-        if own.returncode:
-            return ProgramResult(program, 0, comparison, (), comparison, "\n".join(_last_lines(own.stderr)))
+        if result.returncode:
+            return ProgramResult(program, 0, comparison, (), comparison, "\n".join(_last_lines(result.stderr)))
         identical = sum(expected.contents[path] == given.contents.get(path) for path in expected.contents)
         if comparison.is_empty:
             return ProgramResult(program, identical, comparison, (), comparison)
@@ -263,8 +263,8 @@ def _folders(program: str, out: str) -> dict[str, str]:
     if program != "gen":
         return dict.fromkeys(build_folders("", tuple(program_families(program))), os.path.join(out, "out"))
     aten = os.path.join(out, "aten")
-    own = {"headeronly": os.path.join(out, "headeronly"), "aoti": os.path.join(out, "aoti"), "aten": aten}
-    return {**own, "ops": os.path.join(aten, "ops"), "core": os.path.join(aten, "core")}
+    folders = {"headeronly": os.path.join(out, "headeronly"), "aoti": os.path.join(out, "aoti"), "aten": aten}
+    return {**folders, "ops": os.path.join(aten, "ops"), "core": os.path.join(aten, "core")}
 
 
 def _equal(expected: Mapping[str, bytes], given: Mapping[str, bytes], paths: frozenset[str]) -> int:

@@ -216,9 +216,9 @@ def load_backend_side(
     """
     request = Request(inputs=loaded.inputs, folders={}, families=("autograd",))
     job = load_job(request, loaded.rules, sink, {})
-    own = Diagnostics()
+    backend_sink = Diagnostics()
     context = LoadContext(
-        own,
+        backend_sink,
         loaded.rules,
         loaded.inputs,
         job.catalog,
@@ -228,6 +228,6 @@ def load_backend_side(
     )
     backends = BACKEND.load((SourceFile.read(path),), context)
     if not backends:
-        sink.extend(own)
+        sink.extend(backend_sink)
         return None
-    return BackendSide(backends[0], coverage_report(backends[0], job, NO_META_KERNELS), own.sorted())
+    return BackendSide(backends[0], coverage_report(backends[0], job, NO_META_KERNELS), backend_sink.sorted())

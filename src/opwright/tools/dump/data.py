@@ -77,8 +77,8 @@ def kernel_data(kernel: Kernel) -> JsonValue:
     record = _kernel_record(kernel)
     if kernel.implementations:
         record["implementations"] = [
-            {**_kernel_record(own), "when": when, "priority": priority, "python": python}
-            for own, when, priority, python in kernel.implementations
+            {**_kernel_record(implementation), "when": when, "priority": priority, "python": python}
+            for implementation, when, priority, python in kernel.implementations
         ]
     return record
 

@@ -145,8 +145,10 @@ def dump_backends(
     )
     backends = BACKEND.load(sources, context)
     sink.raise_if_errors()
-    own = [function for backend in backends for library in backend.libraries for function in library.catalog.functions]
-    document = _document("backend", rules, files, own, catalog.tags)
+    functions = [
+        function for backend in backends for library in backend.libraries for function in library.catalog.functions
+    ]
+    document = _document("backend", rules, files, functions, catalog.tags)
     document["backends"] = list(map(_backend_data, backends))
     return document
 

@@ -77,9 +77,9 @@ def _records(
 def _implementations(function: NativeFunction) -> Iterator[ImplementationRecord]:
     """The kernels for the keys that have several."""
     for key, kernel in function.kernels.items():
-        for own, when, priority, python in kernel.implementations:
-            name = python or f"{own.namespace}::{own.name}".removeprefix("::")
-            yield ImplementationRecord(key.name, own.name, name, when, own.condition, priority)
+        for implementation, when, priority, python in kernel.implementations:
+            name = python or f"{implementation.namespace}::{implementation.name}".removeprefix("::")
+            yield ImplementationRecord(key.name, implementation.name, name, when, implementation.condition, priority)
 
 
 def explain(

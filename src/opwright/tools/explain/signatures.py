@@ -83,8 +83,8 @@ def _by_name(function: NativeFunction) -> dict[str, tuple[Kernel, str]]:
     """The functions that the author writes as kernels, by their qualified names, each with its dispatch keys."""
     by_name: dict[str, tuple[Kernel, list[str]]] = {}
     for key, kernel in function.kernels.items():
-        for own in () if kernel.structured else kernel.written:
-            by_name.setdefault(f"{own.namespace}::{own.name}", (own, []))[1].append(key.name)
+        for written in () if kernel.structured else kernel.written:
+            by_name.setdefault(f"{written.namespace}::{written.name}", (written, []))[1].append(key.name)
     return {name: (kernel, ", ".join(keys)) for name, (kernel, keys) in by_name.items()}
 
 

@@ -86,10 +86,10 @@ def planned_symbols(function: NativeFunction, job: Job, families: Sequence[str])
         if not chosen:
             continue
         for spec in file_specs(emitter, units):
-            own = [units[number] for number in chosen if number in spec.units]
-            if own and not is_everything(spec.path):
+            unit_names = [units[number] for number in chosen if number in spec.units]
+            if unit_names and not is_everything(spec.path):
                 path = f"{folders[spec.folder]}/{spec.path}".lstrip("/")
-                records += _symbols_of_units(function, own, emitter, job, path)
+                records += _symbols_of_units(function, unit_names, emitter, job, path)
     return tuple(dict.fromkeys(records))
 
 
@@ -105,7 +105,15 @@ def _symbols_of_units(
     for unit in units:
         names, has_text = [], False
         is_shared = not functions_of_unit(unit)
-        others = [own for own in dict.fromkeys(all_functions_of_unit(unit)) if own is not function] if is_shared else []
+        others = (
+            [
+                unit_function
+                for unit_function in dict.fromkeys(all_functions_of_unit(unit))
+                if unit_function is not function
+            ]
+            if is_shared
+            else []
+        )
         for lines in _texts(unit, emitter, job):
             if is_shared:
                 names += [name for _, name in defined_symbols(lines) if _names_only(name, function, others)]
@@ -130,14 +138,14 @@ def _may_name(function: NativeFunction, symbol: str) -> bool:
     [True, False, True]
     """
     members = [] if function.group is None else function.group.functions()
-    own = _likeness(function, symbol)
-    return all(_likeness(member, symbol) <= own for member in members)
+    name_likeness = _likeness(function, symbol)
+    return all(_likeness(member, symbol) <= name_likeness for member in members)
 
 
 def _names_only(symbol: str, function: NativeFunction, others: Iterable[NativeFunction]) -> bool:
     """Whether a symbol names an overload more clearly than the other ones."""
-    own = _likeness(function, symbol)
-    return own > 0 and all(_likeness(other, symbol) < own for other in others)
+    name_likeness = _likeness(function, symbol)
+    return name_likeness > 0 and all(_likeness(other, symbol) < name_likeness for other in others)
 
 
 #: What stands around the name of an overload in some symbols.

@@ -199,12 +199,12 @@ def compress_keys(names: Sequence[str]) -> list[str]:
     wanted = dict.fromkeys(names)
     shown: list[str] = []
     for prefix, family in _families().items():
-        own = [name for name in family if name in wanted]
+        wanted_keys = [name for name in family if name in wanted]
         missing = [name.removeprefix(prefix) for name in family if name not in wanted]
-        if len(own) > 1 and len(missing) <= min(_MOST_EXCEPTIONS, len(own)):
+        if len(wanted_keys) > 1 and len(missing) <= min(_MOST_EXCEPTIONS, len(wanted_keys)):
             every = f"{prefix}*" if prefix else "all devices"
             shown.append(every + (f" except {'/'.join(missing)}" if missing else ""))
-            for name in own:
+            for name in wanted_keys:
                 del wanted[name]
     return [*shown, *wanted]
 
@@ -309,9 +309,9 @@ _ROLES: Final = {
 def implementation_lines(records: Sequence[ImplementationRecord], painter: Painter) -> Iterator[str]:
     """The kernels of each key, in the order in which they are tried."""
     width = max([len(record.name) for record in records], default=0)
-    for key, own in groupby(records, key=lambda record: record.key):
+    for key, key_records in groupby(records, key=lambda record: record.key):
         yield f"{_INDENT}{painter.key(key)}"
-        for record in own:
+        for record in key_records:
             serves = f"when {record.when}" if record.when else "always"
             built = f"; if {record.condition}" if record.condition else ""
             priority = f"; priority {record.priority}" if record.priority else ""

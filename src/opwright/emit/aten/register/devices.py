@@ -70,9 +70,9 @@ def _initialization(function: NativeFunction, backend: Backend) -> str:
 def _guard(function: NativeFunction, backend: Backend) -> str:
     """The guard of the device of the tensor options, otherwise of `self`, of an out, or of the first tensor."""
     arguments = function.arguments
-    own = backend.choices.head.guard
+    declared = backend.choices.head.guard
     if arguments.options is not None:
-        guard = f"  const {own.type if own else 'DeviceGuard'} device_guard(device_or_default(device));"
+        guard = f"  const {declared.type if declared else 'DeviceGuard'} device_guard(device_or_default(device));"
         device = backend.key.device
         if device is not None and device.is_initialized_lazily:
             return f"  globalContext().lazyInitDevice(c10::DeviceType::{device.name});\n{guard}"
@@ -82,7 +82,7 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
     guarded = next((argument for argument in candidates if _has_device(argument, function)), None)
     if guarded is None:
         return _NO_GUARD
-    return f"  const {own.type if own else 'OptionalDeviceGuard'} device_guard(device_of({guarded.name}));"
+    return f"  const {declared.type if declared else 'OptionalDeviceGuard'} device_guard(device_of({guarded.name}));"
 
 
 _FACTORY_GUARD: Final = "\n  const DeviceGuard device_guard("

@@ -51,7 +51,9 @@ def _described_arguments(overloads: Sequence[NativeFunction]) -> str:
 
 def _described_results(overloads: Sequence[NativeFunction]) -> str:
     """A line for each result, from the outputs that the first functional overload declares."""
-    declaring = [own for own in overloads if own.declared_outputs and own.kind is SchemaKind.functional][:1]
+    declaring = [
+        described for described in overloads if described.declared_outputs and described.kind is SchemaKind.functional
+    ][:1]
     outputs = [output for overload in declaring for output in overload.declared_outputs]
     lines = [f"{f'{output.name}: ' if output.name else ''}{described_output(output)}" for output in outputs]
     return "\n".join(lines)

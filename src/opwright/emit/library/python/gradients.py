@@ -56,12 +56,12 @@ def registered_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]
     """What a package registers under Autograd: formulas, and what operators without formulas return or write."""
     if not library.is_stable:
         return ()
-    own = {gradient.function: gradient for gradient in library.derivatives.python}
+    gradients = {gradient.function: gradient for gradient in library.derivatives.python}
     return tuple(
         [
-            own.get(function) or PythonGradient(function)
+            gradients.get(function) or PythonGradient(function)
             for function in library.catalog.functions
-            if function in own or _has_history(function)
+            if function in gradients or _has_history(function)
         ]
     )
 

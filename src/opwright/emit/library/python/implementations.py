@@ -35,7 +35,7 @@ def _packages(job: Job) -> Sequence[_Choices]:
 def _choices(library: OperatorLibrary) -> _Choices:
     operators: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for function, kernel in chosen_kernels(library.catalog.functions):
-        names = tuple([own.kernel.name for own in kernel.implementations])
+        names = tuple([implementation.kernel.name for implementation in kernel.implementations])
         operators.setdefault(function.name.name, []).append((place_of(function, kernel), names))
     listed = tuple([(name, tuple(places)) for name, places in operators.items()])
     return _Choices(library.python_package, library.library.namespace, listed)

@@ -58,13 +58,15 @@ def _registration(function: NativeFunction, kernel: Kernel, choice: KernelChoice
     parameters, renaming = parameters_of(function)
     module, _, name = choice.python.partition(":")
     passed = ", ".join(passed_arguments(function))
-    own = python_operator(function, choice)
-    operator, key = (function.name.text, kernel.key.name) if kernel.python else (own, "CompositeExplicitAutograd")
-    below = "" if kernel.python else f'_library.impl("{own}", _torch.library.fallthrough_kernel, "Autograd")\n'
+    registration = python_operator(function, choice)
+    operator, key = (
+        (function.name.text, kernel.key.name) if kernel.python else (registration, "CompositeExplicitAutograd")
+    )
+    below = "" if kernel.python else f'_library.impl("{registration}", _torch.library.fallthrough_kernel, "Autograd")\n'
     return (
-        f"def {own}({parameters}):\n{''.join(renaming)}"
+        f"def {registration}({parameters}):\n{''.join(renaming)}"
         f'    return _function("{module}", "{name}")({passed})\n\n\n'
-        f'_library.impl("{operator}", {own}, "{key}")\n{below}'
+        f'_library.impl("{operator}", {registration}, "{key}")\n{below}'
     )
 
 

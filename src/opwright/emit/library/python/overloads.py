@@ -192,11 +192,11 @@ def _contract(function: NativeFunction, called: NativeFunction, operator: str) -
         targets = ["self"]
         yield from [f"_in_place({wanted_output(output, 'self')})" for output in outputs]
     places = dict(zip(written, targets, strict=True))
-    own = {argument.name for argument in function.arguments.all}
+    argument_names = {argument.name for argument in function.arguments.all}
     passed = passed_arguments(
         called,
         lambda argument: (
-            places.get(argument.name) or (variable_name(argument.name) if argument.name in own else "self")
+            places.get(argument.name) or (variable_name(argument.name) if argument.name in argument_names else "self")
         ),
     )
     yield f"{operator}({', '.join(passed)})"

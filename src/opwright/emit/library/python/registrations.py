@@ -67,14 +67,14 @@ def functions_emitter(
 
     def units(job: Job) -> Sequence[_PackageFunctions]:
         return [
-            _PackageFunctions(library.python_package, library.library.namespace, own)
+            _PackageFunctions(library.python_package, library.library.namespace, unit_lines)
             for library in job.libraries
-            if (own := functions(library))
+            if (unit_lines := functions(library))
         ]
 
     def module(unit: _PackageFunctions, context: FragmentContext) -> Slots:
-        own = [where_defined(function, text) for function in unit.functions for text in texts(function)]
-        return {"text": "\n\n".join([opening.replace("{namespace}", unit.namespace), *own])}
+        unit_lines = [where_defined(function, text) for function in unit.functions for text in texts(function)]
+        return {"text": "\n\n".join([opening.replace("{namespace}", unit.namespace), *unit_lines])}
 
     return module_emitter(name, units, module)
 
