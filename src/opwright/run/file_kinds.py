@@ -107,13 +107,14 @@ def _is_known(path: str) -> bool:
         return False
 
 
-def owners_of(file: SourceFile) -> list[str]:
-    """The library files and backend files beside a file with derivatives that name it."""
+def owners_of(file: SourceFile, others: Iterable[str] = ()) -> list[str]:
+    """The library files and backend files, among other files and beside a file with derivatives, that name it."""
     folder, name = os.path.split(file.path)
     owners = []
-    for sibling in sorted(os.listdir(folder or os.curdir)):
-        path = os.path.join(folder, sibling)
-        if sibling != name and sibling.endswith(_SUFFIXES) and _is_known(path):
+    beside = [os.path.join(folder, sibling) for sibling in sorted(os.listdir(folder or os.curdir))]
+    paths = {os.path.abspath(path): path for path in (*others, *beside) if path.endswith(_SUFFIXES)}
+    for absolute, path in paths.items():
+        if absolute != os.path.abspath(file.path) and _is_known(path):
             match = _NAMES_DERIVATIVES.search(SourceFile.read_plain(path).text)
             owners += [path] if match is not None and name in match[1] else []
     return owners

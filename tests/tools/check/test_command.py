@@ -420,3 +420,21 @@ def test_links_out_of_a_folder_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     status(tmp_path, monkeypatch, "--fix", "--select", "W2220,W2221", "ops")
     assert "f(Tensor a)" in inside.read_text()
     assert "f( Tensor a )" in outside.read_text()
+
+
+@pytest.mark.parametrize("name", ["grads.yaml", "below/grads.yaml"])
+def test_derivatives_may_be_named_beside_their_library(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that a library names as its derivatives is checked once with it, named before or after it."""
+    library = f"namespace: acme\nderivatives: {name}\noperators:\n- func: twice(Tensor self) -> Tensor\n"
+    write(tmp_path, "acme.yaml", library + "  dispatch: {CPU: twice}\n  outputs: like(self)\n")
+    formula = "- name: twice(Tensor self) -> Tensor\n  self: grad * 2\n"
+    derivatives = write(tmp_path, name, formula)
+    assert status(tmp_path, monkeypatch, "acme.yaml", name) == status(tmp_path, monkeypatch, name, "acme.yaml") == 0
+    assert status(tmp_path, monkeypatch, name) == ("/" in name)
+    capsys.readouterr()
+    # Nothing is a schema here, so no fix can compare it with the operator's.
+    derivatives.write_text(formula.replace("(Tensor self) -> Tensor", ""))
+    assert status(tmp_path, monkeypatch, "acme.yaml", name) == 1
+    assert capsys.readouterr().out.count("error[") == 1

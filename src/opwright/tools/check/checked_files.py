@@ -87,13 +87,7 @@ class _Sorted:
             self.operator_files.append(file)
         elif dialect in (TAGS, NATIVE_FUNCTIONS, DERIVATIVES, DEPRECATED):
             tree = tree_around(file.path, dialect)
-            owners = owners_of(file) if tree is None and dialect is DERIVATIVES else []
-            for owner in owners:
-                # The derivatives of a library or a backend are checked with it.
-                if os.path.abspath(owner) not in map(os.path.abspath, files.all_paths):
-                    text = files.read(owner)
-                    self.add(text, kind_of(text), files, sink)
-            if owners:
+            if tree is None and dialect is DERIVATIVES and self._add_owners(file, files, sink):
                 return
             texts = self.overlay if tree is None else self.trees.setdefault(tree, {})
             if tree is None or file in files.texts:
@@ -103,9 +97,18 @@ class _Sorted:
             self.trees.setdefault(tree, {})
         elif dialect is not None and not dialect.inputs and not dialect.members:
             self.others.append((dialect, file))
-        else:
+        elif dialect is not None or not self._add_owners(file, files, sink):
             help = "name the kind with `--backend FILE` or `--library FILE`"
             sink.error(UNKNOWN_DIALECT, f"`{file.path}` is of no known kind", file.span(0), help=help)
+
+    def _add_owners(self, file: SourceFile, files: CheckedFiles, sink: Diagnostics) -> bool:
+        """Sort the libraries and backends that name a file with derivatives, which is checked with them."""
+        owners = owners_of(file, files.all_paths)
+        for owner in owners:
+            if os.path.abspath(owner) not in map(os.path.abspath, files.all_paths):
+                text = files.read(owner)
+                self.add(text, kind_of(text), files, sink)
+        return bool(owners)
 
 
 def check_requests(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
+from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.codes import SCHEMA_DIFFERS
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
@@ -167,7 +168,7 @@ def _respell_schema(place: Place) -> Edits:
     schemas = [_NAMESPACE.sub("", text.strip("'\"")) for edit in edits for text in (edit.span.text, edit.text)]
     try:
         return edits if len({str(read_written_schema(schema)) for schema in schemas}) == 1 else _NONE
-    except Fault:
+    except (Fault, SchemaFault):
         return _NONE
 
 
