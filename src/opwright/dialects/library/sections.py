@@ -43,7 +43,14 @@ DISPATCH_FIELD: Final = Field(
 )
 
 #: The fields that entries have as those of PyTorch do; one of them has more forms in a library.
-COMMON_FIELDS: Final = tuple([DISPATCH_FIELD if field.name == DISPATCH_FIELD.name else field for field in ENTRY_FIELDS])
+COMMON_FIELDS: Final = tuple(
+    [
+        DISPATCH_FIELD if field.name == DISPATCH_FIELD.name else field
+        for field in ENTRY_FIELDS
+        # Loops are made for PyTorch's own operators alone.
+        if field.name != "ufunc_inner_loop"
+    ]
+)
 
 #: The fields of a section, in the order of the documentation.
 SECTION_FIELDS: Final = (

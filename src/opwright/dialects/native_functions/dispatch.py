@@ -313,10 +313,13 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
 
 def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Adds the kernels that an entry with loops has."""
+    span = builder.key_span("ufunc_inner_loop")
+    if builder.context.library is not PYTORCH:
+        help = f"write `dispatch: {{CPU: {schema.name.unambiguous}}}`, with a kernel of yours"
+        builder.fault(codes.UFUNC_STRUCTURED, "loops are made for PyTorch's own operators alone", span, help=help)
+        return
     if not builder.structured:
-        builder.fault(
-            codes.UFUNC_STRUCTURED, "only structured functions have loops", builder.key_span("ufunc_inner_loop")
-        )
+        builder.fault(codes.UFUNC_STRUCTURED, "only structured functions have loops", span)
     for key in _UFUNC_KEYS:
         if key in kernels:
             message = f"the loops already make the kernel for `{key.name}`"
