@@ -90,7 +90,6 @@ WITHOUT_EFFECT: Final[Mapping[tuple[str, str], str]] = {
     ("native", "variants"): "libraries have no methods",
     ("native", "python_module"): "libraries have their own Python package",
     ("native", "category_override"): "PyTorch's own files of factories read it",
-    ("native", "ufunc_inner_loop"): "the files of libraries do not show the loops",
     ("backend", "torch"): "it is compared with the release",
     ("backend", "override_composite"): "it allows what else is refused",
     ("plain_backend", "override_composite"): "it allows what else is refused",
