@@ -305,7 +305,7 @@ def hostile_index(folder: str) -> Iterator[HostileIndex]:
         "PIP_TIMEOUT": "0.25",
         "OPWRIGHT_CACHE_DIR": folder,
     }
-    pauses = mock.patch("opwright.release.transport._PAUSES", (0.0, 0.0))
+    pauses = mock.patch("opwright.release.client._PAUSE", 0.0)
     try:
         with mock.patch.dict(os.environ, settings, clear=True), pauses:
             yield index

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli import console
-from opwright.release.transport import Transport
+from opwright.release.client import Client
 from opwright.source.diagnostic import Diagnostics
 from tests.fuzz import index_answers
 from tests.fuzz.index_answers import HostileIndex, answers_of, fuzz_index, hostile_index
@@ -55,7 +55,7 @@ def test_a_traceback_is_found(index: HostileIndex, monkeypatch: pytest.MonkeyPat
     def broken(*_: object) -> object:
         raise KeyError("torch")
 
-    monkeypatch.setattr(Transport, "page", broken)
+    monkeypatch.setattr(Client, "page", broken)
     finding = fuzz_index(index, 7)
     assert finding is not None
     assert "Traceback" in finding.report
@@ -67,7 +67,7 @@ def test_a_traceback_is_found(index: HostileIndex, monkeypatch: pytest.MonkeyPat
 def test_a_hang_is_found(index: HostileIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that does not end is stopped and reported."""
     monkeypatch.setattr(index_answers, "SLOWEST_SECONDS", 0.05)
-    monkeypatch.setattr(Transport, "page", lambda *_: time.sleep(5))
+    monkeypatch.setattr(Client, "page", lambda *_: time.sleep(5))
     finding = fuzz_index(index, 7)
     assert finding is not None
     assert "TooSlow" in finding.report

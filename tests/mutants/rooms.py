@@ -34,7 +34,7 @@ _RENDERING = tuple(f"incremental/test_{name}.py" for name in ("emitter_files", "
 #: Wheels, the servers that have them, and pip's settings.
 _WHEELS = tuple(
     f"release/test_{name}.py"
-    for name in ("archive", "fetch", "hostile_index", "inputs", "pip_settings", "stable_headers", "tls")
+    for name in ("fetch", "hostile_index", "inputs", "pip_settings", "stable_headers", "tls", "wheel")
 )
 
 #: The guards of each room, and of parts of a room that other tests guard: folders, modules and single tests below
@@ -224,7 +224,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "release/local": ("release", "core", "torchgen_interface/test_helpers.py"),
     **{
         f"release/{name}": _WHEELS
-        for name in ("addresses", "cache", "fetch", "index", "pip_settings", "transport", "wheel", "wheel_store")
+        for name in ("cache", "client", "fetch", "index", "pip_settings", "remote", "wheel", "wheel_store")
     },
     "release/operator_names": (
         *("release/test_name_tables.py", "release/test_trees.py", "tools/explain/test_agreement.py"),

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from opwright.release.addresses import parse_address
 from opwright.release.cache import cached_versions
+from opwright.release.client import Client, RemoteFile
 from opwright.release.fetch import offered_versions, open_wheel
 from opwright.release.inputs import Inputs, from_version
 from opwright.release.pip_settings import load_index_settings
 from opwright.release.store import SHIM_TABLES
-from opwright.release.transport import RemoteBytes, Transport
 from opwright.release.version import version_of
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.release.fake_torch import (
@@ -188,16 +187,15 @@ def test_a_server_that_counts_from_the_start_only_will_do(index: FakeIndex, stat
 def test_a_server_that_changes_its_mind_is_a_fault(index: FakeIndex) -> None:
     """A server that stops sending parts between two of them is no crash."""
     name = index.add("2.13.0", wheel_bytes("2.13.0", filler=BIG, filler_last=True))
-    settings = load_index_settings()
-    source = RemoteBytes(Transport(settings), parse_address(f"{index.address}/files/{name}"))
+    source = RemoteFile(Client(load_index_settings()), f"{index.address}/files/{name}")
     index.ranges = False
     with pytest.raises(Fault) as caught:
-        source.read_ranges([(0, 10)])
+        source.read(10)
     assert caught.value.diagnostic.code == "E0508"
     index.ranges = True
     index.wheels[name] += b"more"
     with pytest.raises(Fault) as caught:
-        source.read_ranges([(0, 10)])
+        source.read(10)
     assert caught.value.diagnostic.code == "E0510"
 
 
@@ -392,6 +390,18 @@ def test_credentials_go_to_the_index_only(index: FakeIndex, monkeypatch: pytest.
         server.server_close()
     assert index.credentials == {"Basic bWU6c0BmZQ=="}
     assert elsewhere.credentials == {None}
+
+
+def test_an_index_with_users_has_them_for_its_files(index: FakeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As pip does, Opwright sends the user of an index with requests for the files on the same server."""
+    index.add("2.13.0")
+    monkeypatch.setenv("PIP_INDEX_URL", f"{index.address}/simple".replace("//", "//me:s%40fe@"))
+    inputs = from_version("2.13.0")
+    assert index.credentials == {"Basic bWU6c0BmZQ=="}
+    assert b"'2.13.0'" in inputs.read_member("torch/version.py")
+    manifest = Path(inputs.display_path(NATIVE)).parents[1] / "manifest.json"
+    assert json.loads(manifest.read_text(encoding="utf-8"))["url"].startswith(f"{index.address}/files/")
+    assert "s%40fe" not in manifest.read_text(encoding="utf-8") + inputs.origin
 
 
 def test_a_folder_of_wheels_goes_before_servers(

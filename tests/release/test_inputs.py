@@ -11,7 +11,6 @@ import pytest
 
 from opwright.release.inputs import Inputs, from_files, from_installed, from_source_path, from_wheel, resolve
 from opwright.release.store import member_of, name_of
-from opwright.release.transport import StreamBytes
 from opwright.release.version import version_of
 from opwright.release.wheel import Wheel
 from opwright.release.wheel_store import WheelStore
@@ -225,7 +224,7 @@ def test_a_damaged_wheel_gives_the_same_texts_or_a_fault(change: str) -> None:
         altered = b"" if change == "end" else bytes([SOUND[at] ^ (0x80 if change == "bit" else 0xFF)])
         damaged = SOUND[:at] + altered + (b"" if change == "end" else SOUND[at + 1 :])
         try:
-            store = WheelStore(Wheel("torch.whl", StreamBytes(io.BytesIO(damaged), len(damaged))))
+            store = WheelStore(Wheel("torch.whl", io.BytesIO(damaged)))
             texts = {name: store.read_text(name).text for name in store.names()}
         except Fault as fault:
             codes.add(fault.diagnostic.code)
@@ -295,6 +294,7 @@ def test_the_core_reads_folders_alone(monkeypatch: pytest.MonkeyPatch, module: s
     assert "--source-path" in str(caught.value.diagnostic.help)
     monkeypatch.undo()
     monkeypatch.delitem(sys.modules, f"opwright.release.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, "opwright.release.wheel_store", raising=False)
     monkeypatch.setitem(sys.modules, "opwright.release.wheel", None)
     with pytest.raises(ModuleNotFoundError):
         resolve(spec)

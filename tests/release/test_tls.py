@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from opwright.release.inputs import from_version
-from opwright.release.pip_settings import load_index_settings
-from opwright.release.transport import Transport
 from opwright.source.diagnostic import Fault
 from tests.release.fake_torch import INPUT_NAMES, FakeIndex, serve, wheel_bytes
 
@@ -87,15 +85,6 @@ def test_files_of_certificates_that_cannot_be_used_are_named(
     assert message_of("2.13.0").endswith(f"{expected}No such file or directory")
     (tmp_path / "none.pem").write_text("no certificate")
     assert expected in message_of("2.13.0")
-
-
-def test_contexts_are_made_once_for_each_trust(certificate: Path) -> None:
-    """Hosts that are trusted have a context of their own."""
-    transport = Transport(load_index_settings({"PIP_CERT": str(certificate)}))
-    checked, unchecked = transport._tls(False), transport._tls(True)
-    assert [transport._tls(trusted) for trusted in (False, True)] == [checked, unchecked]
-    assert (checked.verify_mode, checked.check_hostname) == (ssl.CERT_REQUIRED, True)
-    assert (unchecked.verify_mode, unchecked.check_hostname) == (ssl.CERT_NONE, False)
 
 
 @pytest.mark.parametrize(

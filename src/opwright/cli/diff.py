@@ -22,7 +22,7 @@ from opwright.cli import console
 from opwright.cli.arguments import add_download_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, ask_whole_download
 from opwright.cli.streams import print_or_write
-from opwright.release.fetch import Consent
+from opwright.release.view import Consent
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import say
 from opwright.tools.diff import reports

@@ -3,64 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+import shutil
+import tempfile
+from typing import TYPE_CHECKING, Final
 
-from opwright.release.cache import cached_versions, load_cached, release_folder, write_cached
-from opwright.release.pip_settings import load_index_settings
+from opwright.release.cache import load_cached, release_folder, write_cached
 from opwright.release.store import PACKAGED, InputPaths, member_of
-from opwright.release.view import Inputs, check_has_inputs
+from opwright.release.user_cache import cache_folder
+from opwright.release.view import Consent, Inputs, check_has_inputs
 from opwright.release.wheel_store import WheelStore
-from opwright.source.codes import (
-    BAD_SPEC,
-    BAD_WHEEL,
-    CACHE_UNUSABLE,
-    DOWNLOAD_ALTERED,
-    HASH_MISSING,
-    HASH_UNCHECKED,
-    INPUT_MISSING,
-    WHOLE_WHEEL_DECLINED,
-)
+from opwright.source.codes import BAD_SPEC, CACHE_UNUSABLE, HASH_UNCHECKED, INPUT_MISSING
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
-    from opwright.release.index import WheelLink
-    from opwright.release.view import AskWhole
-    from opwright.release.wheel import ByteSource
+    from opwright.release.wheel import Wheel
     from opwright.source.diagnostic import Diagnostics
-import hashlib
-import shutil
-import tempfile
-from typing import Final
 
-from opwright.release.addresses import Address
-from opwright.release.index import PYTORCH, find_wheel, wheel_links
-from opwright.release.transport import (
-    RangesRefusedError,
-    RemoteBytes,
-    StreamBytes,
-    Transport,
-    TransportError,
-    transport_fault,
-)
-from opwright.release.user_cache import cache_folder
-from opwright.release.wheel import Wheel
-
-__all__ = ["Consent", "cached_versions", "fetch_inputs", "offered_versions", "open_wheel", "stable_headers"]
-
-
-class Consent(NamedTuple):
-    """What the user agreed to.
-
-    `ask_whole` is asked before Opwright downloads a whole wheel because the server cannot send parts. With
-    `require_hashes` it downloads wheels whole in any case, and compares them with the SHA-256 that the index gives.
-    """
-
-    ask_whole: AskWhole | None = None
-    require_hashes: bool = False
+_PYTORCH: Final = "torch"
 
 
 def fetch_inputs(version: str, consent: Consent, sink: Diagnostics | None = None) -> Inputs:
@@ -83,20 +45,22 @@ def _normal_version(version: str) -> str:
 
 
 def _fetch(version: str, consent: Consent, sink: Diagnostics | None) -> Inputs:
-    choice = _choose_wheel(PYTORCH, version, consent, sink)
+    from opwright.release.remote import choose_wheel
+
+    choice = choose_wheel(_PYTORCH, version, consent, sink)
     wheel, link = choice.wheel, choice.link
     check_has_inputs(wheel.names(f"{PACKAGED}ATen/native/"), link.file_name)
-    if choice.address is None:
+    if choice.host is None:
         return Inputs(WheelStore(wheel), f"the wheel {link.file_name}", wheel.version)
     contents = WheelStore(wheel).contents
-    origin = f"{link.file_name} at {choice.address.host}"
+    origin = f"{link.file_name} at {choice.host}"
     if sink is not None and link.sha256 is not None and not choice.is_checked:
         message = f"the index's SHA-256 of `{link.file_name}` was not checked, because only parts of it were read"
         sink.note(HASH_UNCHECKED, message, help="`--require-hashes` downloads the whole wheel and checks it")
     folder = release_folder(version)
     digest = link.sha256 if choice.is_checked else None
     try:
-        write_cached(version, link.file_name, choice.address.url, digest, contents)
+        write_cached(version, link.file_name, choice.url, digest, contents)
     except OSError as error:
         if sink is not None:
             sink.warning(CACHE_UNUSABLE, f"cannot write the cache in `{folder}`: {error.strerror or error}")
@@ -104,96 +68,16 @@ def _fetch(version: str, consent: Consent, sink: Diagnostics | None) -> Inputs:
     return Inputs(CachedStore(folder, contents, lambda: wheel), origin, version)
 
 
-class _ChosenWheel(NamedTuple):
-    """A wheel that is open, its link and its address if it is on a server; whether its SHA-256 is the index's."""
-
-    wheel: Wheel
-    link: WheelLink
-    address: Address | None
-    is_checked: bool
-
-
-def _choose_wheel(project: str, version: str, consent: Consent, sink: Diagnostics | None = None) -> _ChosenWheel:
-    """The wheel of a version, found where pip would look: a file, or one on a server that is read in parts if the
-    server supports that, else as a whole download if the user agrees.
-    """
-    settings = load_index_settings()
-    transport = Transport(settings)
-    link = find_wheel(version, settings, transport, project, sink)
-    require_hash = consent.require_hashes or settings.require_hashes
-    if require_hash and link.sha256 is None:
-        raise Fault.at(HASH_MISSING, f"no package index gives a SHA-256 of `{link.file_name}`")
-    address = link.place
-    if not isinstance(address, Address):
-        if require_hash:
-            _check_hash(link, _file_hash(address))
-        return _ChosenWheel(Wheel.open(str(address)), link, None, require_hash)
-    if require_hash:
-        return _ChosenWheel(Wheel(link.file_name, _whole(link, address, transport)), link, address, True)
-    try:
-        return _ChosenWheel(Wheel(link.file_name, RemoteBytes(transport, address)), link, address, False)
-    except RangesRefusedError as refused:
-        size = refused.size or link.size
-        if consent.ask_whole is None or not consent.ask_whole(link.file_name, size):
-            raise _refusal(link, size) from None
-    source = _whole(link, address, transport)
-    return _ChosenWheel(Wheel(link.file_name, source), link, address, link.sha256 is not None)
-
-
-def _refusal(link: WheelLink, size: int | None) -> Fault:
-    extent = f", {size / 1e6:.0f} MB," if size else ""
-    return Fault.at(
-        WHOLE_WHEEL_DECLINED,
-        f"the server sends only the whole of `{link.file_name}`{extent} and that was not agreed to",
-        help="agree with `--yes`, or download the wheel and name it with `--torch FILE.whl`",
-    )
-
-
-def _whole(link: WheelLink, address: Address, transport: Transport) -> ByteSource:
-    """Downloads the wheel to a temporary file and checks it against the index's digest."""
-    try:
-        stream, size, digest = transport.whole(address)
-    except TransportError as error:
-        raise transport_fault(error) from None
-    try:
-        _check_hash(link, digest)
-    except Fault:
-        stream.close()
-        raise
-    return StreamBytes(stream, size)
-
-
-def _file_hash(path: Path) -> str:
-    """The SHA-256 of a wheel on this machine, in hexadecimal."""
-    digest = hashlib.sha256()
-    try:
-        with path.open("rb") as stream:
-            while chunk := stream.read(1 << 20):
-                digest.update(chunk)
-    except OSError as error:
-        raise Fault.at(BAD_WHEEL, f"cannot read the wheel `{path}`: {error.strerror or error}") from None
-    return digest.hexdigest()
-
-
-def _check_hash(link: WheelLink, digest: str) -> None:
-    """Compares the SHA-256 of a whole wheel with the index's, if that is given."""
-    if link.sha256 is not None and digest != link.sha256:
-        raise Fault.at(
-            DOWNLOAD_ALTERED,
-            f"`{link.file_name}` is damaged: its SHA-256 differs from the index's",
-            notes=[f"the index says {link.sha256}, the wheel has {digest}"],
-            help="try again, or take it from another index",
-        )
-
-
 def open_wheel(project: str, version: str, consent: Consent | None = None) -> Wheel:
     """The wheel of a version of a project, found where pip would look, and read in parts if it is on a server."""
-    return _choose_wheel(project, version, consent or Consent()).wheel
+    from opwright.release.remote import choose_wheel
+
+    return choose_wheel(project, version, consent or Consent()).wheel
 
 
 def _reopener(version: str, consent: Consent) -> Callable[[], Wheel]:
     """A function that finds and opens the wheel again, for members that are not cached."""
-    return lambda: open_wheel(PYTORCH, version, consent)
+    return lambda: open_wheel(_PYTORCH, version, consent)
 
 
 class CachedStore:
@@ -253,9 +137,11 @@ class CachedStore:
 
 def offered_versions() -> tuple[str, ...]:
     """The versions of PyTorch that the package index offers and that are not yanked, oldest first."""
-    settings = load_index_settings()
-    versions = {link.version for link in wheel_links(settings, Transport(settings)) if link.yanked is None}
-    return tuple(str(version) for version in sorted(versions))
+    from opwright.release.client import Client
+    from opwright.release.index import offered_by_indexes
+    from opwright.release.pip_settings import load_index_settings
+
+    return tuple(str(version) for version in sorted(offered_by_indexes(Client(load_index_settings()))))
 
 
 #: A binary that is compiled with the headers of the oldest release that it serves cannot use anything that came later.
@@ -277,7 +163,7 @@ def stable_headers(version: str, consent: Consent | None = None) -> str:
     folder = os.path.join(root, version)
     if os.path.isdir(folder):
         return folder
-    wheel = open_wheel(PYTORCH, version, consent)
+    wheel = open_wheel(_PYTORCH, version, consent)
     names = [name for name in wheel.names(_INCLUDE) if name.startswith(_FOLDERS) and not name.endswith("/")]
     if _LIBRARY not in names:
         raise Fault.at(INPUT_MISSING, f"PyTorch {version} has no stable C++ API", help="name 2.10.0 or a later release")

@@ -1,8 +1,7 @@
 """The choice of the wheel for a version, among the links on pages of package indexes.
 
 A page comes from a server that may be faulty or hostile. What leaves this module has the declared types: file names of
-wheels are plain ASCII, versions are parsed, digests are hexadecimal, and addresses are ones that may be requested. The
-cost is linear in the length of a page, which is limited.
+wheels are printable, versions are parsed, digests are hexadecimal, and addresses are ones that may be requested.
 """
 
 from __future__ import annotations
@@ -10,20 +9,25 @@ from __future__ import annotations
 import json
 import os
 import re
-from html import unescape
+from collections.abc import Callable, Iterable, Mapping
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
+from urllib.request import url2pathname
 
-from packaging.version import InvalidVersion, Version
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import Version
 
-from opwright.release.addresses import BadAddressError, parse_address, parse_place
-from opwright.release.transport import InsecureError, NotFoundError, TransportError, transport_fault
+from opwright.release.client import Client, Page, bare, read_url
 from opwright.release.view import THREE_WAYS
 from opwright.source.codes import (
     BAD_PIP_SETTINGS,
+    DOWNLOAD_SHORT,
     INDEX_IGNORED,
+    INDEX_SILENT,
     INDEX_UNREADABLE,
+    INSECURE_INDEX,
     LINK_REFUSED,
     UNKNOWN_VERSION,
     YANKED_VERSION,
@@ -32,249 +36,157 @@ from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from opwright.release.addresses import Address, WheelPlace
-    from opwright.release.pip_settings import IndexSettings
-    from opwright.release.transport import Page, Transport
     from opwright.source.diagnostic import Diagnostics
 
 _JSON: Final = "application/vnd.pypi.simple.v1+json"
-#: The Accept header of a request for a page.
-ACCEPTED: Final = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+_ACCEPTED: Final = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
 #: Wheels of one project on a page. PyPI has 1,600 of PyTorch.
 _MOST_LINKS: Final = 100_000
 _LONGEST_NAME: Final = 300
-_LONGEST_ATTRIBUTE: Final = 4_000
 _LARGEST: Final = 1 << 62
-
-_WHEEL: Final = re.compile(r"([\w.]+)-([\w.+!]+)(?:-\d[\w.]*)?-[\w.]+-[\w.]+-[\w.]+\.whl", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9A-Fa-f]{64}")
-_TAG: Final = re.compile(r"<(?:!--|(a|base)(?=[\s/>]))", re.IGNORECASE)
-# Each alternative reads what follows once, so that a tag takes linear time whatever it contains.
-_ATTRIBUTE: Final = re.compile(r"""[\s/=]+|(>)|([^\s/>=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?""")
-
-
-class WheelLink(NamedTuple):
-    """A wheel that an index offers. `yanked` is None, or the reason (maybe empty) why it was withdrawn."""
-
-    file_name: str
-    place: WheelPlace
-    version: Version
-    sha256: str | None = None
-    size: int | None = None
-    yanked: str | None = None
-
-
-class RefusedLink(NamedTuple):
-    """A wheel that an index offers with an address, a digest or a size that cannot be used."""
-
-    file_name: str
-    version: Version
-    reason: str
-
-
-class _Entry(NamedTuple):
-    """A link as a page states it: nothing is validated."""
-
-    file_name: object
-    address: object
-    sha256: object = None
-    size: object = None
-    yanked: object = None
-    base: str = ""
-
-
-class PageLinks(NamedTuple):
-    """The wheels of a project to which a page links."""
-
-    usable: list[WheelLink]
-    refused: list[RefusedLink]
-
-    def add(self, other: PageLinks) -> None:
-        """Appends the links of another page."""
-        self.usable.extend(other.usable)
-        self.refused.extend(other.refused)
-
-
-class _RefusedError(Exception):
-    """A field of a link has a wrong value."""
-
-
-def links_of_page(page: Page, project: str) -> PageLinks:
-    """The wheels of a project on the page of a server, which may link to servers alone.
-
-    Raises Fault if it is not a page of an index (E0515).
-    """
-    if page.media_type in (_JSON, "application/json"):
-        entries = _json_entries(page)
-    elif page.media_type in ("text/html", "application/vnd.pypi.simple.v1+html", "application/xhtml+xml"):
-        entries = _html_entries(page.content)
-    else:
-        raise _unreadable(page.address.url, f"its media type is `{page.media_type}`")
-    return _links(page.address.url, entries, project, lambda text: parse_address(text, page.address))
-
-
-def links_of_file(content: bytes, path: Path, project: str) -> PageLinks:
-    """The wheels of a project on a page in HTML that is a file, which may link to files."""
-    if len(content) > FILE_BYTES:
-        raise _unreadable(str(path), f"it has more than {FILE_BYTES:,} bytes")
-    return _links(str(path), _html_entries(content), project, lambda text: parse_place(text, path.parent))
-
-
-def links_of_folder(names: Iterable[str], folder: Path, project: str) -> PageLinks:
-    """The wheels of a project among the files of a folder."""
-    entries = (_Entry(name, name) for name in names)
-    return _links(str(folder), entries, project, lambda name: folder.absolute() / name)
-
-
-def _unreadable(place: str, reason: str) -> Fault:
-    return Fault.at(INDEX_UNREADABLE, f"{place} is not a page of a package index: {reason}")
-
-
-def _links(place: str, entries: Iterator[_Entry], project: str, place_of: Callable[[str], WheelPlace]) -> PageLinks:
-    """The validated links of a project's wheels."""
-    links = PageLinks([], [])
-    name = page_name(project)
-    versions: dict[str, Version | None] = {}
-    for entry in entries:
-        if not isinstance(entry.file_name, str) or len(entry.file_name) > _LONGEST_NAME:
-            continue
-        parts = _WHEEL.fullmatch(entry.file_name)
-        if parts is None or page_name(parts[1]) != name:
-            continue
-        if parts[2] not in versions:
-            versions[parts[2]] = _version(parts[2])
-        version = versions[parts[2]]
-        if version is None:
-            continue
-        if len(links.usable) + len(links.refused) == _MOST_LINKS:
-            raise _unreadable(place, f"it has more than {_MOST_LINKS:,} wheels of `{project}`")
-        try:
-            links.usable.append(_wheel_link(entry.file_name, version, entry, place_of))
-        except (_RefusedError, BadAddressError) as error:
-            links.refused.append(RefusedLink(entry.file_name, version, str(error)))
-    return links
-
-
-def _wheel_link(file_name: str, version: Version, entry: _Entry, place_of: Callable[[str], WheelPlace]) -> WheelLink:
-    """A link whose fields have been checked. Raises _RefusedError or BadAddressError for the first wrong one."""
-    address, digest, size, yanked = entry.address, entry.sha256, entry.size, entry.yanked
-    if not isinstance(address, str):
-        raise _RefusedError("its address is not a text")
-    if digest is not None and not (isinstance(digest, str) and _SHA256.fullmatch(digest)):
-        raise _RefusedError("its SHA-256 is not 64 hexadecimal digits")
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < _LARGEST):
-        raise _RefusedError("its size is not a number of bytes")
-    reason = yanked if isinstance(yanked, str) else ""
-    try:
-        place = place_of(urljoin(entry.base, address) if entry.base else address)
-    except ValueError as error:
-        raise _RefusedError(f"its address cannot be read: {error}") from None
-    return WheelLink(file_name, place, version, digest and digest.lower(), size, reason if yanked else None)
-
-
-def _version(text: str) -> Version | None:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return None
-
-
-def page_name(project: str) -> str:
-    """The name of a project as pages of indexes have it (PEP 503).
-
-    >>> page_name("Acme_Ops")
-    'acme-ops'
-    """
-    return re.sub(r"[-_.]+", "-", project).lower()
-
-
-def _json_entries(page: Page) -> Iterator[_Entry]:
-    """The links of a page in JSON (PEP 691)."""
-    try:
-        root = json.loads(page.content)
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise _unreadable(page.address.url, reason) from None
-    files = root.get("files") if isinstance(root, dict) else None
-    if not isinstance(files, list) or not all(isinstance(entry, dict) for entry in files):
-        raise _unreadable(page.address.url, "it has no list of `files`")
-    for entry in files:
-        hashes = entry.get("hashes", {})
-        yield _Entry(
-            entry.get("filename"),
-            entry.get("url"),
-            hashes.get("sha256") if isinstance(hashes, dict) else hashes,
-            entry.get("size"),
-            entry.get("yanked"),
-        )
-
-
-def _html_entries(content: bytes) -> Iterator[_Entry]:
-    """The links of a page in HTML (PEP 503)."""
-    base = ""
-    for tag, attributes in _html_tags(content.decode("utf-8", "replace")):
-        href = attributes.get("href", "")
-        if tag == "base":
-            base = base or unescape(href)
-        elif ".whl" in href:
-            address, _, fragment = unescape(href).partition("#")
-            name = unquote(address.partition("?")[0].rpartition("/")[2])
-            digest = next((part[len("sha256=") :] for part in fragment.split("&") if part.startswith("sha256=")), None)
-            yanked = attributes.get("data-yanked")
-            yield _Entry(name, address, digest, None, yanked is not None and (unescape(yanked) or True), base)
-
-
-def _html_tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The `a` and `base` tags of a page, with their attributes as written; those that are too long are left out.
-
-    `html.parser` takes quadratic time for unclosed tags and comments, and raises AssertionError for some declarations.
-
-    >>> list(_html_tags("<!-- <a href=x> --><A HREF='a&amp;b' data-yanked>wheel</a><a href=cut"))
-    [('a', {'href': 'a&amp;b', 'data-yanked': ''})]
-    """
-    at = 0
-    while tag := _TAG.search(text, at):
-        at = tag.end()
-        if tag[1] is None:
-            at = text.find("-->", at)
-            if at < 0:
-                return
-            continue
-        attributes: dict[str, str] = {}
-        while part := _ATTRIBUTE.match(text, at):
-            at = part.end()
-            if part[1]:
-                yield tag[1].lower(), attributes
-                break
-            value = part[3] or ""
-            if part[2] and len(part[2]) + len(value) <= _LONGEST_ATTRIBUTE:
-                attributes.setdefault(part[2].lower(), value[1:-1] if value[:1] in ("'", '"') else value)
+_FILE_NAME: Final = re.compile(r"[\w.+!-]+", re.ASCII)
 
 
 #: PyTorch's name at package indexes.
 PYTORCH: Final = "torch"
 
 # Smallest first, for indexes that do not tell sizes: wheels for macOS contain no GPU libraries.
-_PLATFORMS_BY_SIZE = ("macosx", "aarch64", "linux")
+_PLATFORMS_BY_SIZE: Final = ("macosx", "aarch64", "linux")
 
 
-class _Search(NamedTuple):
-    """What pip's settings lead to: the links of a project's wheels, and the servers that gave none."""
+class WheelLink(NamedTuple):
+    """A wheel that an index offers, on a server or on this machine.
 
-    links: PageLinks
-    failures: list[TransportError]
+    `yanked` is None, or the reason (maybe empty) why it was withdrawn. `refused` is the reason why the address, the
+    digest or the size cannot be used; these are unknown then.
+    """
+
+    file_name: str
+    version: Version
+    place: str | Path = ""
+    sha256: str | None = None
+    size: int | None = None
+    yanked: str | None = None
+    refused: str = ""
 
 
-def find_wheel(
-    version: str,
-    settings: IndexSettings,
-    transport: Transport,
-    project: str = PYTORCH,
-    sink: Diagnostics | None = None,
-) -> WheelLink:
+def links_of_page(page: Page, project: str) -> list[WheelLink]:
+    """The wheels of a project on the page of a server, which may link to servers alone.
+
+    Raises Fault if it is not a page of an index (E0515).
+    """
+    place = bare(page.url)
+    if page.media_type in (_JSON, "application/json"):
+        entries = _json_entries(place, page.content)
+    elif page.media_type in ("text/html", "application/vnd.pypi.simple.v1+html", "application/xhtml+xml"):
+        entries = _html_entries(place, page.content)
+    else:
+        raise _unreadable(place, f"its media type is `{page.media_type}`")
+    return _links(place, entries, project, lambda text: read_url(text, page.url))
+
+
+def links_of_file(content: bytes, path: Path, project: str) -> list[WheelLink]:
+    """The wheels of a project on a page in HTML that is a file, which may link to files."""
+    if len(content) > FILE_BYTES:
+        raise _unreadable(str(path), f"it has more than {FILE_BYTES:,} bytes")
+    base = f"{path.parent.absolute().as_uri()}/"
+    return _links(str(path), _html_entries(str(path), content), project, lambda text: _place(urljoin(base, text)))
+
+
+def _unreadable(place: str, reason: str) -> Fault:
+    return Fault.at(INDEX_UNREADABLE, f"{place} is not a page of a package index: {reason}")
+
+
+def _links(
+    place: str, entries: Iterable[Mapping[str, object]], project: str, place_of: Callable[[str], str | Path]
+) -> list[WheelLink]:
+    """The links of a project's wheels, from links as a page in JSON states them. Other files are passed over."""
+    links: list[WheelLink] = []
+    for entry in entries:
+        name = entry.get("filename")
+        if not isinstance(name, str) or len(name) > _LONGEST_NAME or not _FILE_NAME.fullmatch(name):
+            continue
+        try:
+            project_name, version, _, _ = parse_wheel_filename(name)
+        except ValueError:
+            continue
+        if project_name != canonicalize_name(project):
+            continue
+        if len(links) == _MOST_LINKS:
+            raise _unreadable(place, f"it has more than {_MOST_LINKS:,} wheels of `{project}`")
+        try:
+            links.append(_link(WheelLink(name, version), entry, place_of))
+        except ValueError as error:
+            links.append(WheelLink(name, version, refused=str(error)))
+    return links
+
+
+def _link(link: WheelLink, entry: Mapping[str, object], place_of: Callable[[str], str | Path]) -> WheelLink:
+    """A link with its fields, which are checked. Raises ValueError for the first wrong one."""
+    url, base, size, yanked = entry.get("url"), entry.get("base"), entry.get("size"), entry.get("yanked")
+    hashes = entry.get("hashes", {})
+    digest = hashes.get("sha256") if isinstance(hashes, dict) else hashes
+    if not isinstance(url, str):
+        raise ValueError("its address is not a text")
+    if digest is not None and not (isinstance(digest, str) and _SHA256.fullmatch(digest)):
+        raise ValueError("its SHA-256 is not 64 hexadecimal digits")
+    if size is not None and (type(size) is not int or not 0 <= size < _LARGEST):
+        raise ValueError("its size is not a number of bytes")
+    return link._replace(
+        place=place_of(urljoin(base, url) if isinstance(base, str) else url),
+        sha256=digest and digest.lower(),
+        size=size,
+        yanked=(yanked if isinstance(yanked, str) else "") if yanked else None,
+    )
+
+
+def _json_entries(place: str, content: bytes) -> list[Mapping[str, object]]:
+    """The links of a page in JSON (PEP 691)."""
+    try:
+        root = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(place, str(error)) from None
+    files = root.get("files") if isinstance(root, dict) else None
+    if not isinstance(files, list) or not all(isinstance(entry, dict) for entry in files):
+        raise _unreadable(place, "it has no list of `files`")
+    return [{**entry, "base": None} for entry in files]
+
+
+class _HtmlLinks(HTMLParser):
+    """The links of a page in HTML (PEP 503)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base: str | None = None
+        self.entries: list[Mapping[str, object]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Adds a link, or takes the first base of the page."""
+        attributes = dict(reversed(attrs))
+        href = attributes.get("href") or ""
+        if tag == "base":
+            self.base = self.base or href
+        elif tag == "a" and ".whl" in href:
+            url, _, fragment = href.partition("#")
+            name = unquote(url.partition("?")[0].rpartition("/")[2])
+            hashes = dict(part.split("=", 1) for part in fragment.split("&") if "=" in part)
+            yanked = "data-yanked" in attributes and (attributes["data-yanked"] or True)
+            self.entries.append({"filename": name, "url": url, "hashes": hashes, "yanked": yanked, "base": self.base})
+
+
+def _html_entries(place: str, content: bytes) -> list[Mapping[str, object]]:
+    parser = _HtmlLinks()
+    try:
+        parser.feed(content.decode("utf-8", "replace"))
+    except AssertionError as error:
+        # Some releases of Python do not read all declarations.
+        raise _unreadable(place, str(error)) from None
+    return parser.entries
+
+
+def find_wheel(version: str, client: Client, project: str = PYTORCH, sink: Diagnostics | None = None) -> WheelLink:
     """The wheel of a version of a project that is cheapest to read, for any platform.
 
     Folders on this machine are searched first; servers are asked only if none has the version. The sink gets a warning
@@ -282,68 +194,81 @@ def find_wheel(
     (E0506), or it is yanked (E0507), or all links to it are refused (E0519).
     """
     wanted = Version(version)
-    local, remote = _link_sources(settings, project)
-    search = _Search(PageLinks([], []), [])
-    for path in local:
-        search.links.add(_local_links(path, project))
-    best = _cheapest(_of_version(search.links.usable, wanted))
+    places = _link_sources(client, project)
+    failures: list[Fault] = []
+    links = _links_at([place for place in places if isinstance(place, Path)], client, project, failures)
+    best = _cheapest(links, wanted)
     if best is not None:
         return best
-    _ask_servers(remote, transport, project, search)
-    usable = search.links.usable
-    best = _cheapest(_of_version(usable, wanted)) or _cheapest(_of_version(usable, wanted, builds=True))
+    links += _links_at([place for place in places if isinstance(place, str)], client, project, failures)
+    best = _cheapest(links, wanted) or _cheapest(links, wanted, builds=True)
     if best is None:
         name = "PyTorch" if project == PYTORCH else f"`{project}`"
-        raise _no_wheel(name, wanted, search, bool(settings.indexes))
-    for failure in search.failures:
-        if sink is not None and isinstance(failure, InsecureError):
-            sink.warning(INDEX_IGNORED, f"a package index is ignored: {failure}", help=failure.help)
+        raise _no_wheel(name, wanted, links, failures, bool(client.settings.indexes))
+    for failure in failures:
+        diagnostic = failure.diagnostic
+        if sink is not None and diagnostic.code == INSECURE_INDEX:
+            reason = diagnostic.message.removeprefix("no request was sent: ")
+            sink.warning(INDEX_IGNORED, f"a package index is ignored: {reason}", help=diagnostic.help)
     return best
 
 
-def wheel_links(settings: IndexSettings, transport: Transport) -> tuple[WheelLink, ...]:
-    """All wheels of PyTorch that pip would find. Raises Fault if an index does not answer (E0508, E0518)."""
-    local, remote = _link_sources(settings, PYTORCH)
-    search = _Search(PageLinks([], []), [])
-    for path in local:
-        search.links.add(_local_links(path, PYTORCH))
-    _ask_servers(remote, transport, PYTORCH, search)
-    if search.failures:
-        raise transport_fault(search.failures[0])
-    return tuple(search.links.usable)
+def offered_by_indexes(client: Client) -> set[Version]:
+    """The versions of PyTorch that pip would find. Raises Fault if an index does not answer (E0508, E0518)."""
+    failures: list[Fault] = []
+    links = _links_at(_link_sources(client, PYTORCH), client, PYTORCH, failures)
+    if failures:
+        raise failures[0]
+    return {link.version for link in links if _is_usable(link)}
 
 
-def _ask_servers(addresses: Iterable[Address], transport: Transport, project: str, search: _Search) -> None:
-    """Adds the links of the pages at addresses to a search."""
-    for address in addresses:
+def _links_at(places: Iterable[str | Path], client: Client, project: str, failures: list[Fault]) -> list[WheelLink]:
+    """The links at some places. Adds the faults of servers that do not answer to the failures."""
+    links: list[WheelLink] = []
+    for place in places:
         try:
-            search.links.add(links_of_page(transport.page(address, ACCEPTED), project))
-        except NotFoundError:
-            continue
-        except TransportError as error:
-            search.failures.append(error)
+            if isinstance(place, Path):
+                links += _local_links(place, project)
+            else:
+                links += client.page(place, _ACCEPTED, lambda page: links_of_page(page, project)) or []
+        except Fault as fault:
+            if fault.diagnostic.code not in (DOWNLOAD_SHORT, INDEX_SILENT, INSECURE_INDEX):
+                raise
+            failures.append(fault)
+    return links
 
 
-def _link_sources(settings: IndexSettings, project: str) -> tuple[list[Path], list[Address]]:
-    """The paths on this machine, and the addresses on servers, where pip would look for links to a project's wheels.
+def _link_sources(client: Client, project: str) -> list[str | Path]:
+    """The places on this machine and on servers where pip would look for links to a project's wheels.
 
     Raises Fault if pip's settings contain one that cannot be read (E0516).
     """
-    local: list[Path] = []
-    remote: list[Address] = []
-    for text in (*settings.find_links, *(f"{url}/{page_name(project)}/" for url in settings.indexes)):
-        try:
-            place = parse_place(text)
-        except BadAddressError as error:
-            raise Fault.at(BAD_PIP_SETTINGS, f"pip's settings name an index whose address {error}") from None
-        if isinstance(place, Path):
-            local.append(place)
-        else:
-            remote.append(place)
-    return local, remote
+    settings = client.settings
+    texts = (*settings.find_links, *(f"{url}/{canonicalize_name(project)}/" for url in settings.indexes))
+    try:
+        return [_place(text) for text in texts]
+    except ValueError as error:
+        raise Fault.at(BAD_PIP_SETTINGS, f"pip's settings name an index whose address {error}") from None
 
 
-def _local_links(path: Path, project: str) -> PageLinks:
+def _place(text: str) -> str | Path:
+    """The address on a server or the path on this machine that a text is: an address, a path, or a `file:` address.
+
+    >>> _place("https://pypi.org/simple"), _place("file:///wheels/a%20b").as_posix()
+    ('https://pypi.org/simple', '/wheels/a b')
+    """
+    text = text.strip()
+    is_file = text.startswith("file:")
+    # A drive letter looks like a scheme.
+    if re.match(r"[a-zA-Z][\w+.-]+:", text) and not is_file:
+        return read_url(text)
+    path = url2pathname(urlsplit(text).path) if is_file else os.path.expanduser(text)
+    if "\0" in path:
+        raise ValueError("cannot be read: it contains control characters")
+    return Path(os.path.abspath(path))
+
+
+def _local_links(path: Path, project: str) -> list[WheelLink]:
     """The wheels in a folder, or those that an index page or a folder's index page links to."""
     page = path / "index.html" if path.is_dir() else path
     try:
@@ -352,22 +277,23 @@ def _local_links(path: Path, project: str) -> PageLinks:
     except OSError:
         pass
     try:
-        return links_of_folder(sorted(os.listdir(path)), path, project)
+        names = sorted(os.listdir(path))
     except OSError:
-        return PageLinks([], [])
-
-
-def _of_version(links: Iterable[WheelLink], wanted: Version, *, builds: bool = False) -> list[WheelLink]:
-    """The links of a version; with `builds`, of its builds (`2.13.0+cpu`) too."""
-    return [link for link in links if _is_version(link.version, wanted, builds=builds)]
+        return []
+    return _links(str(path), ({"filename": name, "url": name} for name in names), project, lambda name: path / name)
 
 
 def _is_version(version: Version, wanted: Version, *, builds: bool) -> bool:
+    """Whether a version is the wanted one; with `builds`, or a build of it (`2.13.0+cpu`)."""
     return version == wanted or (builds and version.local is not None and Version(version.public) == wanted)
 
 
-def _cheapest(links: Iterable[WheelLink]) -> WheelLink | None:
-    usable = [link for link in links if link.yanked is None]
+def _is_usable(link: WheelLink) -> bool:
+    return link.yanked is None and not link.refused
+
+
+def _cheapest(links: Iterable[WheelLink], wanted: Version, *, builds: bool = False) -> WheelLink | None:
+    usable = (link for link in links if _is_usable(link) and _is_version(link.version, wanted, builds=builds))
     return min(usable, key=_cost, default=None)
 
 
@@ -377,39 +303,31 @@ def _cost(link: WheelLink) -> tuple[bool, bool, int, int, str]:
     Wheels for Windows come last: their inputs have other line breaks, which change the byte offsets in diagnostics.
     """
     platform = link.file_name.rpartition("-")[2]
-    by_platform = next(
-        (rank for rank, word in enumerate(_PLATFORMS_BY_SIZE) if word in platform), len(_PLATFORMS_BY_SIZE)
-    )
-    unknown = 1 << 62
+    rank = next((rank for rank, word in enumerate(_PLATFORMS_BY_SIZE) if word in platform), len(_PLATFORMS_BY_SIZE))
     on_server = not isinstance(link.place, Path)
-    return on_server, platform.startswith("win"), link.size or unknown, by_platform, link.file_name
+    return on_server, platform.startswith("win"), link.size or _LARGEST, rank, link.file_name
 
 
-def _no_wheel(name: str, wanted: Version, search: _Search, has_index: bool) -> Fault:
+def _no_wheel(name: str, wanted: Version, links: list[WheelLink], failures: list[Fault], has_index: bool) -> Fault:
     """The fault for a project's version that no index offers, or offers only as yanked or by links that are refused."""
-    links, failures = search.links, search.failures
-    notes = [f"no answer: {failure}" for failure in failures]
-    refused = [link for link in links.refused if _is_version(link.version, wanted, builds=True)]
-    if refused:
-        message = f"the link to `{refused[0].file_name}` is refused: {refused[0].reason}"
-        return Fault.at(LINK_REFUSED, message, notes=notes, help=THREE_WAYS)
-    withdrawn = _of_version(links.usable, wanted, builds=True)
+    notes = [failure.diagnostic.message for failure in failures]
+    usable = [link for link in links if not link.refused]
+    near = _near(wanted, usable)
+    for link in links:
+        if link.refused and _is_version(link.version, wanted, builds=True):
+            message = f"the link to `{link.file_name}` is refused: {link.refused}"
+            return Fault.at(LINK_REFUSED, message, notes=notes, help=THREE_WAYS)
+    withdrawn = [link for link in usable if _is_version(link.version, wanted, builds=True)]
     if withdrawn:
-        reason = next((link.yanked for link in withdrawn if link.yanked), None)
-        return Fault.at(
-            YANKED_VERSION,
-            f"{name} {wanted} was withdrawn" + (f": {reason}" if reason else ""),
-            notes=notes,
-            help=_near(wanted, links.usable),
-        )
-    if failures and not links.usable:
-        return transport_fault(failures[0], notes=notes[1:])
-    if not links.usable:
+        reason = next((f": {link.yanked}" for link in withdrawn if link.yanked), "")
+        return Fault.at(YANKED_VERSION, f"{name} {wanted} was withdrawn{reason}", notes=notes, help=near)
+    if failures and not usable:
+        return Fault(failures[0].diagnostic._replace(notes=tuple(notes[1:])))
+    if not usable:
         notes.append(f"there is no wheel of {name} at all where pip would look")
     if not has_index:
         notes.append("pip's settings turn package indexes off")
-    message = f"no package index has {name} {wanted}"
-    return Fault.at(UNKNOWN_VERSION, message, notes=notes, help=_near(wanted, links.usable) or THREE_WAYS)
+    return Fault.at(UNKNOWN_VERSION, f"no package index has {name} {wanted}", notes=notes, help=near or THREE_WAYS)
 
 
 def _near(wanted: Version, links: list[WheelLink]) -> str:

@@ -16,7 +16,7 @@ import os
 from typing import TYPE_CHECKING
 
 from opwright.release.local import from_files, from_installed, from_source_path
-from opwright.release.view import Inputs
+from opwright.release.view import Consent, Inputs
 from opwright.source.codes import BAD_SPEC
 from opwright.source.diagnostic import Fault
 
@@ -56,7 +56,7 @@ def from_version(
     (E0510), and if a SHA-256 is required and the index gives none (E0523).
     """
     try:
-        from opwright.release.fetch import Consent, fetch_inputs
+        from opwright.release.fetch import fetch_inputs
     except ModuleNotFoundError as error:
         raise _core_fault(error, "opwright.release.fetch", f"PyTorch {version}") from None
     return fetch_inputs(version, Consent(ask_whole, require_hashes), sink)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from opwright.source.codes import NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
 from opwright.source.diagnostic import Fault
+from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,6 +25,17 @@ THREE_WAYS = (
     "name a source tree with `--source-path DIR`, or a wheel with `--torch FILE.whl`, "
     "or install torch or reach a package index and name a version with `--torch 2.13.0`"
 )
+
+
+class Consent(NamedTuple):
+    """What the user agreed to.
+
+    `ask_whole` is asked before Opwright downloads a whole wheel because the server cannot send parts. With
+    `require_hashes` it downloads wheels whole in any case, and compares them with the SHA-256 that the index gives.
+    """
+
+    ask_whole: AskWhole | None = None
+    require_hashes: bool = False
 
 
 class Inputs:

@@ -94,6 +94,6 @@ def wheel_inputs(path: str | os.PathLike[str]) -> Inputs:
     name = os.fspath(path)
     if not os.path.isfile(name):
         raise Fault.at(BAD_WHEEL, f"there is no wheel `{name}`")
-    wheel = Wheel.open(name)
+    wheel = Wheel(name, name)
     check_has_inputs(wheel.names("torchgen/packaged/ATen/native/"), name)
     return Inputs(WheelStore(wheel), f"the wheel {os.path.basename(name)}", wheel.version)

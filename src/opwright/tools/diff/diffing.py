@@ -19,12 +19,12 @@ from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
-from opwright.release.fetch import Consent
 from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
 from opwright.release.rules import Rules
 from opwright.release.tables import shim_tables
 from opwright.release.tree import rules_of
 from opwright.release.version import parse_version
+from opwright.release.view import Consent
 from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.child import python_program
