@@ -26,8 +26,8 @@ def packages_of(page: str) -> Iterator[str]:
 
 
 ORDER = tuple(packages_of(PAGE.read_text(encoding="utf-8")))
-#: The wings beside the compiler. The last two have no packages in the list: their modules import from all above.
-WINGS = ("builds", "libraries", "tools", "cli", "torchgen")
+#: The wings beside the compiler, which the page calls so.
+WINGS = tuple(re.findall(r"^  (\w+)/ +wing: ", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
 # The reference is a program to compare with; what is not in the standard library must be named in pyproject.toml.
 FORBIDDEN = {"torch", "torchgen", "tools"}
