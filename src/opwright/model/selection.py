@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Final
 
+from opwright.model.native_function import NativeFunction
 from opwright.source.record_fields import NamedTuple
-
-# Programs that merge selections take a few milliseconds in all, so this module imports nothing for types alone.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Final
-
-    from opwright.model.native_function import NativeFunction
-    from opwright.source.span import Span
+from opwright.source.span import Span
 
 
 def qualified_name(function: NativeFunction) -> str:
