@@ -122,12 +122,12 @@ def _watch(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     sink.raise_if_errors()
 
     def check() -> None:
-        run_sink = Diagnostics()
+        mistakes = Diagnostics()
         try:
-            _run_once(arguments, run_sink)
+            _run_once(arguments, mistakes)
         except (Fault, FaultsFound) as raised:
-            run_sink.take(raised)
-        console.report(run_sink, arguments.color)
+            mistakes.take(raised)
+        console.report(mistakes, arguments.color)
 
     return watch_yaml(files.all_paths, check)
 
@@ -178,20 +178,16 @@ def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Setting
     faults = Diagnostics()
     if file is not None and (arguments.config is not None or "opwright" in file.text):
         settings = load_settings(file, faults)
-    code_numbers = settings.codes
+    configured = settings.codes
     select = None if arguments.select is None else _codes(arguments.select, faults)
-    codes = code_numbers._replace(
-        select=code_numbers.select if select is None else select,
-        extend_select=code_numbers.extend_select + _codes(arguments.extend_select, faults),
-        ignore=code_numbers.ignore + _codes(arguments.ignore, faults),
+    codes = configured._replace(
+        select=configured.select if select is None else select,
+        extend_select=configured.extend_select + _codes(arguments.extend_select, faults),
+        ignore=configured.ignore + _codes(arguments.ignore, faults),
     )
     # A code may be that of a plug-in that is not loaded.
     sink.extend(
-        [
-            code_numbers
-            for code_numbers in faults
-            if code_numbers.code != UNKNOWN_CODE or not ACTIVE.permission.lacks_plugins
-        ]
+        [diagnostic for diagnostic in faults if diagnostic.code != UNKNOWN_CODE or not ACTIVE.permission.lacks_plugins]
     )
     return settings, codes
 
@@ -269,14 +265,14 @@ def _say_summary(findings: Findings, files: CheckedFiles, fixed: int = 0) -> Non
         parts.append(f"{findings.suppressed} suppressed")
     if findings.left_out:
         parts.append(f"{findings.left_out} about PyTorch's other files left out")
-    edits = [reported.edits for reported in findings.diagnostics if reported.edits]
+    edits = [diagnostic.edits for diagnostic in findings.diagnostics if diagnostic.edits]
     fixable = _changing(edits, files)
     if fixable and not fixed:
         parts.append(f"--fix fixes {fixable}")
-    suggestions = [taken for reported in findings.diagnostics if (taken := suggestion(reported))]
+    suggestions = [taken for diagnostic in findings.diagnostics if (taken := suggestion(diagnostic))]
     if suggested := _changing(suggestions, files):
         parts.append(f"--fix --unsafe-fixes takes {_count(suggested, 'suggested name')}")
-    others = {edit.span.file.path for reported in (*edits, *suggestions) for edit in reported}.difference(
+    others = {edit.span.file.path for diagnostic in (*edits, *suggestions) for edit in diagnostic}.difference(
         files.all_paths
     )
     if others:

@@ -71,11 +71,11 @@ forward("{name}", as_program=__name__ == "__main__")
 
 def forward(name: str, *, as_program: bool = False) -> None:
     """Let the module of that name, which is being imported, stand for Opwright's, or run Opwright's program."""
-    own = "opwright." + name
+    replacement = "opwright." + name
     if as_program:
-        runpy.run_module(own, run_name="__main__", alter_sys=True)
+        runpy.run_module(replacement, run_name="__main__", alter_sys=True)
         return
-    target = import_module(own)
+    target = import_module(replacement)
     _name_classes()
     module = sys.modules[name]
     if not hasattr(module, "__path__"):

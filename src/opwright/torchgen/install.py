@@ -45,12 +45,12 @@ def _own_places(site: str) -> list[str]:
     """What this program wrote, as far as it is there. A link is somebody else's."""
     front = os.path.join(site, _FRONT)
     packages = [os.path.join(site, PACKAGE), os.path.join(front, PACKAGE)]
-    own = [path for path in packages if not os.path.islink(path) and not os.path.islink(front) and _is_own(path)]
-    if packages[1] in own:
+    places = [path for path in packages if not os.path.islink(path) and not os.path.islink(front) and _is_own(path)]
+    if packages[1] in places:
         # Python writes a folder of its own beside modules.
-        own[-1:] = [front] if set(os.listdir(front)) <= {PACKAGE, "__pycache__"} else own[-1:]
-        own += [path for path in (os.path.join(site, _PATH_FILE),) if os.path.isfile(path)]
-    return own
+        places[-1:] = [front] if set(os.listdir(front)) <= {PACKAGE, "__pycache__"} else places[-1:]
+        places += [path for path in (os.path.join(site, _PATH_FILE),) if os.path.isfile(path)]
+    return places
 
 
 def _files(*, in_front: bool) -> Iterator[tuple[str, str]]:
@@ -106,16 +106,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     package = os.path.join(site, PACKAGE)
     if not os.path.isdir(site):
         parser.error(f"there is no folder `{site}`")
-    own = _own_places(site)
+    installed = _own_places(site)
     if arguments.remove:
-        removed = [path for path in own if not path.endswith(_PATH_FILE)]
-        if own:
-            _run(parser, lambda: _replace(site, own, ()))
+        removed = [path for path in installed if not path.endswith(_PATH_FILE)]
+        if installed:
+            _run(parser, lambda: _replace(site, installed, ()))
         tell(*[f"removed {path}" for path in removed] or [f"nothing to remove in {site}"])
         return 0
-    if os.path.lexists(package) and package not in own and not arguments.in_front:
+    if os.path.lexists(package) and package not in installed and not arguments.in_front:
         parser.error(f"`{package}` belongs to an installed PyTorch; say --in-front to come before it")
-    _run(parser, lambda: _replace(site, own, _files(in_front=arguments.in_front)))
+    _run(parser, lambda: _replace(site, installed, _files(in_front=arguments.in_front)))
     tell(f"wrote {os.path.join(site, _FRONT, PACKAGE) if arguments.in_front else package}")
     return 0
 

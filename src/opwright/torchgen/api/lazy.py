@@ -213,10 +213,10 @@ class LazyIrSchema:
         generator: bool = True,
     ) -> list[LazyArgument]:
         """The arguments of some kinds: values, and those that nodes keep, among which are generators."""
-        own = [*(self.positional_args if positional else ()), *(self.keyword_args if keyword else ())]
+        chosen = [*(self.positional_args if positional else ()), *(self.keyword_args if keyword else ())]
         return [
             argument
-            for argument in own
+            for argument in chosen
             if (values if argument.is_lazy_value else scalars) and (generator or not argument.is_generator)
         ]
 

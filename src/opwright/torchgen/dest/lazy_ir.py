@@ -58,9 +58,9 @@ def node_ctor_inputs(schema: LazyIrSchema) -> str:
 
     Raises AssertionError for an argument that kernels cannot pass.
     """
-    own = model_node(schema)
-    _refuse(faults_of_inputs(own.schema.name, own.arguments), codes.INPUT_LIST)
-    return kernel.constructor_arguments(own)
+    lazy_node = model_node(schema)
+    _refuse(faults_of_inputs(lazy_node.schema.name, lazy_node.arguments), codes.INPUT_LIST)
+    return kernel.constructor_arguments(lazy_node)
 
 
 @record()
@@ -96,16 +96,16 @@ class GenLazyIR(Record, ABC):
 
     def node_base_ctor_call(self, schema: LazyIrSchema) -> str:
         """The call of the base class's constructor. Raises AssertionError for a list that cannot be an input."""
-        own = model_node(schema)
-        _refuse(faults_of_node(own.schema, own.convention), codes.INPUT_LIST)
-        return node.base_call(own, self._names())
+        lazy_node = model_node(schema)
+        _refuse(faults_of_node(lazy_node.schema, lazy_node.convention), codes.INPUT_LIST)
+        return node.base_call(lazy_node, self._names())
 
     def gen(self, schema: LazyIrSchema) -> list[str]:
         """The class of a node."""
         style = NodeStyle(
             base=lambda _, __: self.node_base_ctor_call(schema),
-            create=lambda own: self.create_function(schema, own.parameters),
-            reuse=lambda own: self.can_be_reused_function(schema, own.parameters),
+            create=lambda lazy_node: self.create_function(schema, lazy_node.parameters),
+            reuse=lambda lazy_node: self.can_be_reused_function(schema, lazy_node.parameters),
             lower=lambda _: self.lowering_function(schema),
         )
         return [node.node_class(model_node(schema), style, self._names(), installed_rules())]
@@ -181,9 +181,9 @@ class GenLazyNativeFuncDefinition(Record):
     def _parts(self, func: NativeFunction, schema: LazyIrSchema, *refused: str) -> KernelParts:
         """A kernel as Opwright's functions print it. Raises AssertionError with a fault of the refused codes."""
         metadata, names = _kernel_of(func, self.backend_index), self._names()
-        own = LazyKernel(model_function(func), metadata.kernel, metadata.supports_symint())
-        parts = KernelParts(own, model_node(schema), names)
-        _refuse(faults_of_kernel(own.function, parts.node.arguments, names), *refused)
+        lazy_kernel = LazyKernel(model_function(func), metadata.kernel, metadata.supports_symint())
+        parts = KernelParts(lazy_kernel, model_node(schema), names)
+        _refuse(faults_of_kernel(lazy_kernel.function, parts.node.arguments, names), *refused)
         return parts
 
     def lazy_tensor_decls(self, func: NativeFunction, schema: LazyIrSchema) -> str:
@@ -210,8 +210,8 @@ class GenLazyNativeFuncDefinition(Record):
 
     def shape_inference(self, func: NativeFunction, schema: LazyIrSchema) -> str:
         """The statements that compute shapes."""
-        own = self._parts(func, schema, codes.LAZY_COPY_WITHOUT_KERNEL).kernel
-        lines = kernel.shapes(own.function, own.signature, own.name, symint=own.symint)
+        lazy_kernel = self._parts(func, schema, codes.LAZY_COPY_WITHOUT_KERNEL).kernel
+        lines = kernel.shapes(lazy_kernel.function, lazy_kernel.signature, lazy_kernel.name, symint=lazy_kernel.symint)
         return "\n".join(lines)
 
     def build_ir_node(self, func: NativeFunction, schema: LazyIrSchema) -> str:
@@ -248,8 +248,8 @@ class GenLazyNativeFuncDefinition(Record):
             node=printing(self.build_ir_node),
             result=printing(self.return_aten_tensor),
         )
-        own = self._parts(func, schema).kernel
-        return [kernel.kernel_definition(own, self.class_method_name, style, self._names())]
+        lazy_kernel = self._parts(func, schema).kernel
+        return [kernel.kernel_definition(lazy_kernel, self.class_method_name, style, self._names())]
 
 
 def _kernel_of(func: NativeFunction, index: BackendIndex) -> BackendMetadata:

@@ -32,15 +32,15 @@ def compute_native_function_declaration(
         return gen_structured(g, backend_index)
     texts: list[str] = []
     for f, function in unit_members(g):
-        own = backend.kernels.get(function)
-        if own is None:
+        member_kernel = backend.kernels.get(function)
+        if member_kernel is None:
             continue
         with faults_as_assertions(), context.native_function_manager(f):
-            declared = backend.kernel_signature(function).declaration(own.name)
+            declared = backend.kernel_signature(function).declaration(member_kernel.name)
             if backend.external:
                 # Programs replace the convention of kernels outside PyTorch.
-                declared = kernel_signature(f, backend_index).decl(own.name)
-        macro = "static" if backend.external else kernel_macro(own, rules, function.library)
+                declared = kernel_signature(f, backend_index).decl(member_kernel.name)
+        macro = "static" if backend.external else kernel_macro(member_kernel, rules, function.library)
         texts.append(f"{macro} {declared};")
     return texts
 

@@ -101,8 +101,8 @@ def get_native_function_schema_registrations(
         chosen = namespaces.setdefault(function.namespace, [])
         if schema_selector.is_native_function_selected(function):
             chosen.append(model_function(function))
-    own = schemas.registrations(namespaces.pop(PYTORCH.namespace, ()))
-    return own, "".join([f"\n{schemas.library(name, functions)}" for name, functions in namespaces.items()])
+    registrations = schemas.registrations(namespaces.pop(PYTORCH.namespace, ()))
+    return registrations, "".join([f"\n{schemas.library(name, functions)}" for name, functions in namespaces.items()])
 
 
 def static_dispatch(sig: Signature, f: NativeFunction, backend_indices: list[BackendIndex]) -> str:

@@ -44,13 +44,13 @@ class _Printer(NamedTuple):
     nodes: GenLazyIR
     kernels: GenLazyNativeFuncDefinition
 
-    def print_node(self, own: LazyNode, _: FragmentContext) -> str:
+    def print_node(self, node: LazyNode, _: FragmentContext) -> str:
         """The class of a node."""
-        return "".join(self.nodes.gen(schema_of_node(own)))
+        return "".join(self.nodes.gen(schema_of_node(node)))
 
-    def print_kernel(self, own: LazyKernel, _owner: str, _: FragmentContext) -> str:
+    def print_kernel(self, kernel: LazyKernel, _owner: str, _: FragmentContext) -> str:
         """The definition of a kernel."""
-        return "".join(self.kernels(function_of(own.function)))
+        return "".join(self.kernels(function_of(kernel.function)))
 
 
 @record()

@@ -237,8 +237,8 @@ class Arguments(Record):
     @property
     def positional(self) -> Sequence[Argument | SelfArgument]:
         """The positional arguments, `self` as such."""
-        own = [self.self_arg] if self.self_arg is not None else []
-        return [*self.pre_self_positional, *own, *self.post_self_positional]
+        self_argument = [self.self_arg] if self.self_arg is not None else []
+        return [*self.pre_self_positional, *self_argument, *self.post_self_positional]
 
     @property
     def kwarg_only(self) -> Sequence[Argument | TensorOptionsArguments]:

@@ -81,14 +81,14 @@ class CppSignature(Record):
         suppress_symint_suffix: bool = False,
     ) -> str:
         """The declaration without its semicolon."""
-        own = self.name(suppress_symint_suffix=suppress_symint_suffix) if name is None else name
+        symbol = self.name(suppress_symint_suffix=suppress_symint_suffix) if name is None else name
         parameters = _declared(self.arguments())
-        return _function(self._returns(), prefix + own, parameters, redispatches=is_redispatching_fn)
+        return _function(self._returns(), prefix + symbol, parameters, redispatches=is_redispatching_fn)
 
     def defn(self, *, name: str | None = None, prefix: str = "", is_redispatching_fn: bool = False) -> str:
         """The definition without its body."""
-        own = self.name() if name is None else name
-        return _function(self._returns(), prefix + own, _defined(self.arguments()), redispatches=is_redispatching_fn)
+        symbol = self.name() if name is None else name
+        return _function(self._returns(), prefix + symbol, _defined(self.arguments()), redispatches=is_redispatching_fn)
 
     def _returns(self) -> CType:
         return cpp.returns_type(self.func.returns, symint=self.symint)
@@ -174,8 +174,8 @@ class DispatcherSignature(Record):
 
     def defn(self, name: str | None = None, *, is_redispatching_fn: bool = False) -> str:
         """The definition without its body."""
-        own = self.name() if name is None else name
-        return _function(self.returns_type(), own, _defined(self.arguments()), redispatches=is_redispatching_fn)
+        symbol = self.name() if name is None else name
+        return _function(self.returns_type(), symbol, _defined(self.arguments()), redispatches=is_redispatching_fn)
 
     def exprs(self) -> list[Expr]:
         """The parameters as expressions."""

@@ -38,8 +38,8 @@ class ExecutorchCppSignature(Record):
     def arguments(self, *, include_context: bool = True) -> list[Binding]:
         """The parameters, the context first if it is included."""
         choices = {"faithful": True, "method": False}
-        own = et_cpp.arguments(self.func.arguments, cpp_no_default_args=self.cpp_no_default_args, **choices)
-        return [CONTEXT_ARGUMENT, *own] if include_context else own
+        arguments = et_cpp.arguments(self.func.arguments, cpp_no_default_args=self.cpp_no_default_args, **choices)
+        return [CONTEXT_ARGUMENT, *arguments] if include_context else arguments
 
     def name(self) -> str:
         """The name with its prefix."""

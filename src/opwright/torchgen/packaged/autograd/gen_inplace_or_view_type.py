@@ -62,8 +62,8 @@ def extract_bindings(f: NativeFunction) -> list[Binding]:
 
 def gen_formals(f: NativeFunction) -> str:
     """The parameters of an operator's kernels for autograd in their definitions, after the set of dispatch keys."""
-    own = [binding.defn() for binding in extract_bindings(f)]
-    return ", ".join([f"c10::DispatchKeySet {key_set(model_function(f))}", *own])
+    parameters = [binding.defn() for binding in extract_bindings(f)]
+    return ", ".join([f"c10::DispatchKeySet {key_set(model_function(f))}", *parameters])
 
 
 def is_tensor_list_type(t: Type) -> bool:

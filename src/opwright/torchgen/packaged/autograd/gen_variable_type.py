@@ -59,8 +59,8 @@ def emit_body(fn: NativeFunctionWithDifferentiabilityInfo, key: str = DEFAULT_KE
 def _unpacked(f: NativeFunction) -> UnpackedArguments:
     """The parameters of a function's kernel, unpacked as callers want them."""
     statements, bindings = gen_inplace_or_view_type.unpack_args(f)
-    own = unpack_all(model_function(f)).parameters
-    named = [parameter._replace(name=binding.name) for parameter, binding in zip(own, bindings, strict=True)]
+    parameters = unpack_all(model_function(f)).parameters
+    named = [parameter._replace(name=binding.name) for parameter, binding in zip(parameters, bindings, strict=True)]
     return UnpackedArguments(tuple(named), statements)
 
 
