@@ -59,7 +59,13 @@ class LocalProject(WholeProject):
         return "load the edit" in self.run("--stats").stdout
 
 
-@pytest.fixture(scope="module", params=[LOCAL, AUTOGRAD_AND_PYTHON], ids=["all", "autograd and python"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(LOCAL, id="all"),
+        pytest.param(AUTOGRAD_AND_PYTHON, id="autograd and python", marks=pytest.mark.thorough),
+    ],
+)
 def made(
     tmp_path_factory: pytest.TempPathFactory, reference_inputs: Path, request: pytest.FixtureRequest
 ) -> LocalProject:
@@ -73,7 +79,9 @@ def project(tmp_path: Path, reference_inputs: Path) -> LocalProject:
     return LocalProject(tmp_path, reference_inputs)
 
 
-@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize(
+    "edit", [pytest.param(name, marks=() if name in IN_PLACE else pytest.mark.thorough) for name in EDITS]
+)
 def test_edits_in_place_load_few_operators(made: LocalProject, edit: str, tmp_path: Path) -> None:
     """After any edit the outputs are those of a fresh run; after one in place the run loads few operators."""
     local = IN_PLACE - CHANGES_ATEN if "headers" in made.families else IN_PLACE

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from types import FrameType
 
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report, render_short
 from opwright.source.text import SourceFile
+from tests.conformance.process import RSS_UNIT
 from tests.fuzz.damage import damaged, damaged_bytes
 from tests.fuzz.structure import changed_entries
 from tests.fuzz.targets import Target
@@ -53,6 +56,20 @@ def time_limit(seconds: float) -> Iterator[None]:
         for (number, timer, _), handler in zip(timers, previous, strict=True):
             signal.setitimer(timer, 0)
             signal.signal(number, handler)
+
+
+@contextmanager
+def memory_limit(megabytes: int) -> Iterator[None]:
+    """Fail if the process needs that much more memory in the block than before.
+
+    Its peak is forgotten first: in a process that had a higher one, no growth would show.
+    """
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * RSS_UNIT >> 20
+    assert grown < megabytes, f"{grown} megabytes more than before"
 
 
 def damaged_text(target: Target, seed: int) -> str:

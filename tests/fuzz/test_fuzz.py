@@ -19,7 +19,7 @@ from tests.fuzz import run
 from tests.fuzz.__main__ import main
 from tests.fuzz.checks import check_text
 from tests.fuzz.damage import DAMAGES, Damage
-from tests.fuzz.run import damaged_file, damaged_text, fuzz
+from tests.fuzz.run import damaged_file, damaged_text, fuzz, memory_limit
 from tests.fuzz.structure import CHANGES, Change
 from tests.fuzz.targets import NAMES, Target, targets
 
@@ -100,6 +100,13 @@ def test_memory_without_end_is_found() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("MemoryError")
+
+
+def test_growth_is_found() -> None:
+    """A block that needs too much memory fails, also after one that needed more."""
+    assert bytes([1]) * (90 << 20)
+    with pytest.raises(AssertionError, match="megabytes more"), memory_limit(20):
+        assert bytes([1]) * (60 << 20)
 
 
 def test_bytes_that_are_not_text_are_found_wrong() -> None:

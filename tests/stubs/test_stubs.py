@@ -70,16 +70,26 @@ def test_pyright_takes_right_calls_and_flags_wrong_ones(installed: Site, calls: 
     assert unlike(test_pyright_takes_right_calls_and_flags_wrong_ones, calls) == []
 
 
-def test_checkers_find_nothing_in_the_stubs(installed: Site, tmp_path: Path) -> None:
-    """The stubs themselves pass both checkers, read as modules of a program."""
+@pytest.fixture
+def modules(installed: Site, tmp_path: Path) -> list[Path]:
+    """The stubs, as modules of a program."""
     files = []
-    for name, copied in (("_ops", "operators"), ("_opwright/aten", "aten"), ("_opwright/small", "small")):
+    for name, copied in (("_ops", "operators"), ("_opwright/small", "small"), ("_opwright/aten", "aten")):
         files.append(tmp_path / f"{copied}.pyi")
         files[-1].write_text(installed.text(f"{name}.pyi"), encoding="utf-8")
-    assert mypy_errors(installed, *files) == {file.name: {} for file in files}
-    # The 3,000 overloads of `aten` are many seconds to pyright, and like those of the library to it.
-    (tmp_path / "aten.pyi").unlink()
-    files.remove(tmp_path / "aten.pyi")
+    return files
+
+
+@pytest.mark.thorough
+def test_mypy_finds_nothing_in_the_stubs(installed: Site, modules: list[Path]) -> None:
+    """The stubs themselves pass mypy."""
+    assert mypy_errors(installed, *modules) == {file.name: {} for file in modules}
+
+
+def test_pyright_finds_nothing_in_the_stubs(installed: Site, modules: list[Path]) -> None:
+    """And pyright, to which the 3,000 overloads of `aten` are many seconds, and like those of the library."""
+    *files, aten = modules
+    aten.unlink()
     stubs = pyright_errors(installed, *files, mode="standard")
     assert stubs == {file.name: {} for file in files}
 

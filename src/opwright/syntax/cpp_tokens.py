@@ -213,8 +213,10 @@ class CppBudget:
 
 
 def _at_call(part: Token, call: Token, hidden: frozenset[str]) -> Token:
-    """A token of a macro or of its arguments, at the place of the call."""
-    return call._replace(kind=part.kind, text=part.text, hidden=hidden | part.hidden)
+    """A token of a macro or of its arguments, at the place of the call. Where macros nest, tokens share a set."""
+    return call._replace(
+        kind=part.kind, text=part.text, hidden=hidden if part.hidden <= hidden else hidden | part.hidden
+    )
 
 
 def _taken_brackets(waiting: list[Token]) -> list[Token]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from tests.fuzz.run import time_limit
+from tests.fuzz.run import memory_limit, time_limit
 
 DEFINITION = 'm.def("f(Tensor a) -> Tensor");'
 
@@ -69,10 +69,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_cpp_sources(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The diagnostic is at the place that asks for too much, or that was not read."""
+    """The diagnostic is at the place that asks for too much, or that was not read, and reading took little memory."""
     text, told = TOO_MUCH[name]
     Path("a.cpp").write_text(text)
-    with time_limit(10):
+    with time_limit(10), memory_limit(200):
         assert main(["import", "a.cpp", "--out", "o.yaml"]) == 1
     printed = capsys.readouterr().err
     assert told in printed

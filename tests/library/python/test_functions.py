@@ -39,6 +39,7 @@ def program(package: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(HERE / "calls.py", tmp_path))
 
 
+@pytest.mark.thorough
 def test_mypy_takes_right_calls_and_flags_wrong_ones(environment: Site, program: Path) -> None:
     """With `mypy --strict`, exactly the lines that are wrong have errors, and the module has none."""
     module = program.parent / "acme" / "_ops.py"

@@ -74,6 +74,7 @@ def test_mistakes_fail(folder: Path) -> None:
     assert failed == {f"{name}-{number}]" for name in wrong for number in (0, 1)} | {"test_opcheck[total-0]"}
 
 
+@pytest.mark.thorough
 def test_type_checkers_find_nothing_in_the_tests(folder: Path, tmp_path: Path) -> None:
     """The generated file passes `mypy --strict` and pyright."""
     shutil.copy(folder / "test_acme.py", tmp_path)
