@@ -12,21 +12,18 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Mapping
 from itertools import count
+from types import TracebackType
 
 from opwright.files.plain_files import file_status, make_folders
-from opwright.files.staging import remove_staging, staging_name
+from opwright.files.staging import Journal, remove_staging, staging_name
 from opwright.source.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
+from opwright.source.diagnostic import Fault
 
-# Some programs take little longer than the imports of this module, so it imports diagnostics only to report a fault.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-
     from opwright.files.plain_files import Status
-    from opwright.files.staging import Journal
-    from opwright.source.diagnostic import Fault
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -285,16 +282,11 @@ def _holds(target: str, data: bytes) -> bool:
 
 
 def _not_a_file(target: str) -> Fault:
-
-    from opwright.source.diagnostic import Fault
-
     return Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
 
 
 def write_fault(target: str, error: OSError, helps: Mapping[str, str] | None = None) -> Fault:
     """The fault for an error of the system (E0605 to E0608), with help that fits it: that for outputs, or another."""
-    from opwright.source.diagnostic import Fault
-
     kinds = ((NOT_PERMITTED, _NOT_PERMITTED), (NO_SPACE, _NO_SPACE), (NOT_A_FILE, _NOT_A_FILE))
     code = next((code for code, numbers in kinds if error.errno in numbers), WRITE_FAILED)
     if helps is None:
