@@ -6,7 +6,8 @@
   const editors = { text: byId("text"), formulas: byId("formulas") };
   const names = { library: "acme.yaml", backend: "npu.yaml", pytorch: "native_functions.yaml" };
   const PAUSE = 60; // milliseconds without a keystroke, after which the texts are sent
-  let examples = [], files = {}, shown = "", number = 0, timer = 0, sent = 0;
+  const LIMIT = 20_000; // milliseconds that a run may take
+  let examples = [], files = {}, shown = "", number = 0, timer = 0, sent = 0, worker = null, isReady = false, watching = 0;
 
   const escaped = (text) => text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
   const element = (tag, properties = {}, ...children) => {
@@ -138,16 +139,36 @@
     if (!errors) showFiles(answer.files);
   }
 
-  const worker = new Worker(new URL("worker.js", base), { type: "module" });
-  worker.onmessage = ({ data }) => {
-    if (data.ready || (data.number !== undefined && data.number !== number)) return;
-    show(data);
-  };
-  worker.onerror = (event) => show({ failure: event.message ?? "the worker did not start" });
+  function start() {
+    isReady = false;
+    worker = new Worker(new URL("worker.js", base), { type: "module" });
+    worker.onmessage = ({ data }) => {
+      if (data.ready) {
+        isReady = true;
+        watch();
+      } else if (data.number === undefined || data.number === number) {
+        clearTimeout(watching);
+        show(data);
+      }
+    };
+    worker.onerror = (event) => show({ failure: event.message ?? "the worker did not start" });
+  }
+
+  // Nothing interrupts Python in a worker, so another one takes the place of one that takes too long.
+  function watch() {
+    clearTimeout(watching);
+    if (!isReady) return;
+    watching = setTimeout(() => {
+      worker.terminate();
+      start();
+      status.textContent = `Stopped: these texts take more than ${LIMIT / 1000} seconds`;
+    }, LIMIT);
+  }
 
   function ask() {
     sent = performance.now();
     worker.postMessage({ number: ++number, ...state() });
+    watch();
     remember();
   }
 
@@ -182,6 +203,7 @@
     status.textContent = "The link to these texts is copied, and in the address";
   });
 
+  start();
   (async () => {
     examples = await (await fetch(new URL("playground/examples.json", base))).json();
     example.replaceChildren(...examples.map(({ title }, index) => element("option", { value: index, textContent: title })));

@@ -37,8 +37,11 @@ def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> N
     """Print the path of every output: one per line, or as a CMake list, after which is one of what the run reads."""
     targets = [planned.target for planned in plan.outputs]
     if form == "cmake":
+        inputs = dependencies(stamps)
+        # What no build can depend on is a fault before the first build, which would configure itself without end.
+        make_rule((), inputs)
         print_rendered(cmake_list("opwright_outputs", targets) + "\n")
-        print_rendered(cmake_list("opwright_inputs", dependencies(stamps)) + "\n")
+        print_rendered(cmake_list("opwright_inputs", inputs) + "\n")
     else:
         print_rendered("".join([f"{target}\n" for target in targets]))
 

@@ -45,10 +45,10 @@ def check_kept_headers(
 
 
 def _report(name: str, existing: SourceFile, text: str, sink: Diagnostics) -> None:
-    import difflib
+    from opwright.source.line_diff import unified_lines
 
     old, new = existing.text.splitlines(), text.splitlines()
-    difference = "\n".join(difflib.unified_diff(old, new, "kept", "generated", lineterm=""))
+    difference = "\n".join(unified_lines(old, new, ("kept", "generated"), end=""))
     differing = (line for line, (before, now) in enumerate(zip(old, new, strict=False)) if before != now)
     same = next(differing, min(len(old), len(new)))
     start = sum(map(len, existing.text.splitlines(keepends=True)[:same]))

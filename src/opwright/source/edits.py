@@ -201,12 +201,12 @@ def line_edits(file: SourceText, text: str) -> Iterator[Edit]:
     >>> [(edit.span.start, edit.span.end, edit.text) for edit in line_edits(SourceText("a", "a\\nb\\nc"), "a\\nx\\nc")]
     [(2, 4, 'x\\n')]
     """
-    import difflib  # Only a run that changes a file needs it.
+    from opwright.source.line_diff import LineMatcher  # Only a run that changes a file needs it.
 
     old, new = file.text.splitlines(keepends=True), text.splitlines(keepends=True)
     starts = [0]
     for line in old:
         starts.append(starts[-1] + len(line))
-    for kind, first, last, begin, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, first, last, begin, end in LineMatcher(old, new).get_opcodes():
         if kind != "equal":
             yield Edit(file.span(starts[first], starts[last]), "".join(new[begin:end]))

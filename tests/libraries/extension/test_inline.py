@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import pytest
 import opwright
 from opwright.libraries.extension import inline as module
 from opwright.libraries.extension import steps
+from opwright.source.diagnostic import Fault
 from tests.libraries.extension.compiler import FakeCompiler
 
 YAML = """\
@@ -218,3 +220,32 @@ def test_module_can_be_imported_by_its_name(tmp_path: Path, monkeypatch: pytest.
     built = module._module(str(tmp_path / "_ops.py"), "acme_inline")
     assert sys.modules["acme_inline"] is built
     assert module._module(str(tmp_path / "_ops.py"), "json") is not sys.modules["json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have owners")
+@pytest.mark.parametrize(
+    ("place", "mode", "message"),
+    [
+        ("cache/inline", 0o777, "others can write"),
+        ("cache/inline", 0o770, "others can write"),
+        ("cache", 0o777, "others can write"),
+        ("cache/inline", None, "another user owns"),
+        ("cache/inline", 0o700, ""),
+        ("cache", 0o1777, ""),
+    ],
+)
+def test_code_of_other_users_is_not_loaded(
+    builds: FakeCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, mode: int | None, message: str
+) -> None:
+    """What is kept is loaded only from a folder that nobody else could have written into, and that is made so."""
+    first = opwright.inline(YAML, "int x;")
+    assert stat.S_IMODE((tmp_path / "cache/inline").stat().st_mode) == 0o700
+    if mode is None:
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    else:
+        (tmp_path / place).chmod(mode)
+    if message:
+        with pytest.raises(Fault, match=message):
+            opwright.inline(YAML, "int x;")
+    else:
+        assert opwright.inline(YAML, "int x;") == first

@@ -16,10 +16,9 @@ from typing import Final, NamedTuple
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import tool_identity
 from opwright.libraries.extension.generated import GeneratedCode, check_kernels, write_code
-from opwright.libraries.extension.kept import KeptResult, find_kept, keep, short_hash
+from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, short_hash
 from opwright.libraries.extension.steps import BuildStep, StepFailed, compile_objects, run_steps
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, import_torch
-from opwright.release.user_cache import cache_folder
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
@@ -103,7 +102,7 @@ def inline(
     texts = _Texts(yaml, cpp, derivatives)
     toolchain = find_toolchain()
     key = texts.key(toolchain)
-    top = os.path.join(cache_folder(), "inline")
+    top = code_cache()
     build = find_kept(top, key)
     if build is None:
         with FolderLock(os.path.join(top, "locks", key)):
@@ -129,7 +128,6 @@ def _reported_mistakes() -> Iterator[None]:
 
 def _build(texts: _Texts, toolchain: Toolchain, top: str, key: str, *, verbose: bool) -> KeptResult:
     """Make the folder with the shared object and the Python modules, complete or not at all."""
-    os.makedirs(top, exist_ok=True)
     derivatives = None if texts.derivatives is None else SourceFile(DERIVATIVES_NAME, texts.derivatives)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=top) as work:
         yaml = SourceFile(YAML_NAME, texts.yaml)

@@ -11,13 +11,41 @@ import contextlib
 import json
 import os
 import re
+import stat
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from opwright.files.staging import read_checked_state, replace_checked_state
 from opwright.incremental.identity import InputStamps
+from opwright.release.user_cache import cache_folder
+from opwright.source.codes import CACHE_OF_OTHERS
+from opwright.source.diagnostic import Fault
 
+_HELP: Final = "remove it, or set `OPWRIGHT_CACHE_DIR` to a folder of your own"
 _FORMAT: Final = "opwright-kept 1"
+
+
+def code_cache(*names: str) -> str:
+    """A folder of the user's cache for results that run, with names below it; made so that others cannot write there.
+
+    Raises Fault (E1211) if others can: what they put there would run.
+    """
+    top = os.path.join(cache_folder(), "inline")
+    os.makedirs(cache_folder(), exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(top, 0o700)
+    if hasattr(os, "geteuid"):
+        for path, shared in ((cache_folder(), stat.S_ISVTX), (top, 0)):
+            status = os.stat(path)
+            # Where a sticky folder is writable, others cannot replace what is in it.
+            is_shared = status.st_mode & 0o022 and not status.st_mode & shared
+            if is_shared or (path == top and {status.st_uid, os.lstat(path).st_uid} != {os.geteuid()}):
+                owner = "others can write" if is_shared else "another user owns"
+                message = f"{owner} `{path}`, from which code is loaded"
+                raise Fault.at(CACHE_OF_OTHERS, message, help=_HELP)
+    folder = os.path.join(top, *names)
+    os.makedirs(folder, exist_ok=True)
+    return folder
 
 
 class KeptResult(NamedTuple):

@@ -16,9 +16,8 @@ from typing import Final, NamedTuple
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.generated import GeneratedCode
-from opwright.libraries.extension.kept import KeptResult, find_kept, keep, read_dependencies, short_hash
+from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, read_dependencies, short_hash
 from opwright.libraries.extension.toolchain import Toolchain
-from opwright.release.user_cache import cache_folder
 from opwright.source.terminal import tell
 from opwright.syntax.build_files import ninja_path, ninja_value
 
@@ -121,8 +120,7 @@ def compile_objects(
     """
     prefix = _compiled_prefix(toolchain, verbose=verbose)
     headers = [_read(header) for header in code.headers]
-    folder = os.path.join(cache_folder(), "inline", "objects")
-    os.makedirs(folder, exist_ok=True)
+    folder = code_cache("objects")
     objects: dict[str, KeptResult | None] = {}
     steps: list[BuildStep] = []
     options = (*toolchain.compile, f"-I{code.include}", "-include", os.path.join(prefix.path, _PREFIX_NAME))
@@ -157,7 +155,7 @@ def _stamps_of(step: BuildStep, work: str, started: int) -> InputStamps:
 def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
     """The folder with the header that includes PyTorch's; its precompiled form is beside it."""
     key = short_hash(toolchain.identity, *toolchain.compile, _PREFIX)
-    folder = os.path.join(cache_folder(), "inline", "headers")
+    folder = code_cache("headers")
     with FolderLock(os.path.join(folder, "locks", key)):
         prefix = find_kept(folder, key)
         if prefix is not None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -19,6 +17,7 @@ from opwright.libraries.porting.translator import INCLUDES, KEPT_INCLUDE, Transl
 from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
+from opwright.source.line_diff import LineMatcher, unified_lines
 from opwright.source.project_file import files_below
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
@@ -27,8 +26,6 @@ from opwright.syntax.cpp import include_line, quoted_include_line
 _QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MOST_HEADERS: Final = 2000
-#: Lines of a text that is compared line by line.
-_LONG: Final = 2000
 
 
 class PortRequest(NamedTuple):
@@ -85,7 +82,7 @@ class Ported(NamedTuple):
 
 def _difference(path: str, before: bytes, target: str, after: bytes) -> str:
     old, new = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (before, after))
-    return "".join(difflib.unified_diff(old, new, path, target))
+    return "".join(unified_lines(old, new, (path, target)))
 
 
 def port_sources(request: PortRequest) -> Ported:
@@ -153,25 +150,15 @@ def _ported_file(path: str, target: str, source: bytes, state: FileState, header
     changed = {line + 1 for line in _changed_lines(before_lines, after_lines) if before_lines[line].strip()}
     staying = {code.line for code in left}
     registered = [
-        LeftCode(line, source.split(b"\n")[line - 1].decode("utf-8", "replace").strip(), _OF_IMPORT) for line in lines
+        LeftCode(line, before_lines[line - 1].decode("utf-8", "replace").strip(), _OF_IMPORT) for line in lines
     ]
     unique = tuple(sorted(dict.fromkeys([*left, *registered]), key=lambda code: code.line))
     return PortedFile(path, target, source, after, unique, frozenset(changed | staying), frozenset(changed - staying))
 
 
 def _changed_lines(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[int]:
-    """The indices of lines that another text has no longer.
-
-    A comparison of two texts takes the square of their lines at worst, so the lines of a long one are only counted.
-    """
-    if len(before) > _LONG:
-        others = Counter(after)
-        for index, line in enumerate(before):
-            others[line] -= 1
-            if others[line] < 0:
-                yield index
-        return
-    for operation, first, last, _, _ in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    """The indices of lines that another text has no longer."""
+    for operation, first, last, _, _ in LineMatcher(before, after).get_opcodes():
         yield from range(first, last) if operation != "equal" else ()
 
 

@@ -14,6 +14,7 @@ from opwright.source.record_fields import NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+
 _REGISTRATION: Final = re.compile(
     rb"^[^\S\n]*(?:(?:STABLE_)?TORCH_LIBRARY\w*\s*\(|PYBIND11_MODULE\s*\(|static\s+auto\s+\w+\s*=\s*torch::RegisterOperators\b)",
     re.MULTILINE,
@@ -58,11 +59,17 @@ def trees_within(source: bytes, root: Node) -> Iterator[tuple[ByteRange, Node]]:
 
 
 def _tree_within(source: bytes, span: ByteRange, before: bytes, after: bytes) -> tuple[ByteRange, Node]:
+    from tree_sitter import Parser, Range  # It may be missing.
+
     text = source[span.start : span.end].replace(b"\\\n", b" \n").replace(b"##", b"  ")
     text = re.sub(rb"(?<!')#(?=\w)", b" ", text)
-    start = span.start - len(before)
-    plain = _blank(source[: max(start, 0)]) + before[max(-start, 0) :] + text + after
-    return span, formula_parser().parse(plain).root_node
+    start = max(span.start - len(before), 0)
+    plain = source[:start] + before[start - span.start :] + text + after
+    # Parsed is only the text: what is before it, of each of many macros, would be the square of the source.
+    end = (source.count(b"\n", 0, span.start) + text.count(b"\n"), 0)
+    place = Range((source.count(b"\n", 0, start), 0), (end[0] + 1, 0), start, len(plain))
+    parser = Parser(formula_parser().language, included_ranges=[place])
+    return span, parser.parse(plain).root_node
 
 
 def registrations(source: bytes) -> list[ByteRange]:

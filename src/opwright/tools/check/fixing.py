@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -10,6 +9,7 @@ from opwright.files.user_files import UserFiles
 from opwright.source.codes import CHANGED_MEANWHILE
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.edits import apply_edits, edits_of_file
+from opwright.source.line_diff import unified_lines
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
@@ -31,7 +31,7 @@ class FileChange(NamedTuple):
     def diff(self) -> str:
         """The difference as a unified diff."""
         before, after = (text.text.splitlines(keepends=True) for text in self)
-        parts = difflib.unified_diff(before, after, self.before.path, self.after.path)
+        parts = unified_lines(before, after, (self.before.path, self.after.path))
         return "".join([part if part.endswith("\n") else f"{part}\n\\ No newline at end of file\n" for part in parts])
 
 

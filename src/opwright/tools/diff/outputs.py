@@ -11,10 +11,10 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import unified_diff
 from itertools import islice
 from typing import Final, NamedTuple
 
+from opwright.source.line_diff import unified_lines
 from opwright.tools.diff.reports import WIDTH, folded_lines
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import render_dump
@@ -49,7 +49,7 @@ class OutputDifference(NamedTuple):
     @property
     def unified_lines(self) -> list[str]:
         """The difference as lines that begin with a space, `-` or `+`."""
-        return list(unified_diff(self.old, self.new, lineterm="", n=2))[2:]
+        return list(unified_lines(self.old, self.new, end="", context=2))[2:]
 
     def counts(self) -> tuple[int, int]:
         """How many lines are gone, and how many are new."""

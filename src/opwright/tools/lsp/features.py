@@ -27,7 +27,7 @@ from opwright.tools.lsp.server import OperatorServer
 class Feature(NamedTuple):
     """A request, the module of this package and its function that answers it, and what the server says of it.
 
-    An answer that waits for another process `is_async`.
+    An answer that waits for another process `is_async`; others are made in threads. An answer with edits `is_edit`.
     """
 
     method: str
@@ -35,6 +35,7 @@ class Feature(NamedTuple):
     function: str = "answer"
     options: object = None
     is_async: bool = False
+    is_edit: bool = False
 
     def answer(self, server: OperatorServer, params: object) -> Any:  # noqa: ANN401  each request has its own type
         """The answer to a request."""
@@ -60,7 +61,7 @@ FEATURES: Final = (
     Feature(lsp.TEXT_DOCUMENT_IMPLEMENTATION, "answers", "implementation"),
     Feature(lsp.TEXT_DOCUMENT_REFERENCES, "answers", "references"),
     Feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME, "answers", "prepare_rename"),
-    Feature(lsp.TEXT_DOCUMENT_RENAME, "answers", "rename", lsp.RenameOptions(prepare_provider=True)),
+    Feature(lsp.TEXT_DOCUMENT_RENAME, "answers", "rename", lsp.RenameOptions(prepare_provider=True), is_edit=True),
     Feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
         "fixing",
@@ -77,7 +78,7 @@ FEATURES: Final = (
         options=lsp.SignatureHelpOptions(trigger_characters=["(", ","]),
     ),
     Feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "highlights"),
-    Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, "semantic_tokens", options=_LEGEND, is_async=True),
+    Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, "semantic_tokens", options=_LEGEND),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, "semantic_tokens", "answer_range"),
     Feature(lsp.TEXT_DOCUMENT_INLAY_HINT, "inlay_hints"),
     Feature(lsp.TEXT_DOCUMENT_CODE_LENS, "code_lens", options=lsp.CodeLensOptions(resolve_provider=True)),
@@ -123,18 +124,18 @@ def serve(version: str, options: InputOptions, plugins: PluginRequest, checker: 
 def _handler(feature: Feature) -> Callable[[OperatorServer, Any], Any]:
     """What pygls calls for a request."""
 
-    def answer(server: OperatorServer, params: object) -> object:
-        return feature.answer(server, params)
+    async def answer_in_thread(server: OperatorServer, params: object) -> object:
+        return await server.in_thread(feature.answer, params, is_edit=feature.is_edit)
 
     async def answer_later(server: OperatorServer, params: object) -> object:
         return await feature.answer(server, params)
 
-    return answer_later if feature.is_async else answer
+    return answer_later if feature.is_async else answer_in_thread
 
 
-def _explain_operator(server: OperatorServer, uri: str, name: str) -> str | None:
-    text: str | None = import_module("opwright.tools.lsp.code_lens").explain_operator(server, uri, name)
-    return text
+async def _explain_operator(server: OperatorServer, uri: str, name: str) -> str | None:
+    explain = import_module("opwright.tools.lsp.code_lens").explain_operator
+    return await server.in_thread(explain, uri, name)
 
 
 def _import_all() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final
 
@@ -109,8 +110,25 @@ class _KnownInputs(NamedTuple):
     inputs: Inputs
 
 
+class PendingRequest:
+    """A request that a thread answers: the texts as they were when it came, and whether somebody still waits."""
+
+    def __init__(self, texts: Mapping[str, SourceFile]) -> None:
+        self.texts: Final = texts
+        self.is_over = False
+
+
+class NobodyWaits(Exception):
+    """Raised in a thread whose answer nobody waits for."""
+
+
+_REQUEST: Final[ContextVar[PendingRequest | None]] = ContextVar("request", default=None)
+
+
 class Project:
     """Open files by path, whose texts are read in place of the files on disk.
+
+    A thread that answers a request sees them as they were when it came, while the editor changes them.
 
     `open_release` opens the PyTorch that files outside of PyTorch's trees belong to. Heads may name `allowed_paths`
     outside of their projects.
@@ -119,28 +137,46 @@ class Project:
     def __init__(self, open_release: Callable[[], Inputs], allowed_paths: tuple[str, ...] = ()) -> None:
         self.allowed_paths: Final = allowed_paths
         self._open_release: Final = open_release
-        self._texts: Final[dict[str, SourceFile]] = {}
+        #: No dictionary changes: threads read them.
+        self._texts: Mapping[str, SourceFile] = {}
         self._release: Inputs | None = None
         self._inputs: Final[dict[str | None, _KnownInputs]] = {}
 
     @property
-    def texts(self) -> dict[str, SourceFile]:
-        """The open files by their paths."""
-        return dict(self._texts)
+    def texts(self) -> Mapping[str, SourceFile]:
+        """The open files by their paths. Raises NobodyWaits in a thread that may end."""
+        request = _REQUEST.get()
+        if request is None:
+            return self._texts
+        if request.is_over:
+            raise NobodyWaits
+        return request.texts
+
+    def begin_request(self) -> PendingRequest:
+        """Let the present task, and its threads, see the texts as they are now."""
+        request = PendingRequest(self._texts)
+        _REQUEST.set(request)
+        return request
+
+    def is_outdated(self, request: PendingRequest) -> bool:
+        """Whether a text has changed since a request came."""
+        return request.texts is not self._texts
 
     def put(self, path: str, text: str) -> SourceFile:
         """Open a file, or replace its text."""
-        file = self._texts[path] = SourceFile(path, text)
+        file = SourceFile(path, text)
+        self._texts = {**self._texts, path: file}
         return file
 
     def close(self, path: str) -> None:
         """Close a file: from now on it is read from disk."""
-        self._texts.pop(path, None)
+        self._texts = {own: text for own, text in self._texts.items() if own != path}
 
     def read(self, path: str) -> SourceFile | None:
         """The text of a file; None if it cannot be read, or is a device or a pipe, which may never end."""
-        if path in self._texts:
-            return self._texts[path]
+        text = self.texts.get(path)
+        if text is not None:
+            return text
         try:
             return SourceFile.read_plain(path) if os.path.isfile(path) else None
         except (Fault, ValueError):
@@ -153,7 +189,7 @@ class Project:
         """
         tree = tree_of(file.path, kind_of(file))
         texts = {}
-        for text in (*self._texts.values(), file):
+        for text in (*self.texts.values(), file):
             kind = kind_of(text)
             if kind in _OF_PYTORCH and tree_of(text.path, kind) == tree:
                 texts[kind.inputs[0]] = text
@@ -181,7 +217,7 @@ class Project:
             text = None if inputs is None else inputs.read_optional(name)
             if text is not None:
                 files[os.path.abspath(text.path)] = text
-        for text in (*self._texts.values(), file):
+        for text in (*self.texts.values(), file):
             kind = kind_of(text)
             if kind not in _OF_PYTORCH or text.path == file.path:
                 files[os.path.abspath(text.path)] = text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -44,11 +43,10 @@ _NAMES: Final = ("func", "name")
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*")
 
 
-async def answer(server: OperatorServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-    """The words of a file. Those of PyTorch's file take a while the first time, so other requests go on."""
+def answer(server: OperatorServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+    """The words of a file."""
     file = server.file(params.text_document.uri)
-    words = [] if file is None else await asyncio.to_thread(_encoded, server, file, 0, len(file.text))
-    return lsp.SemanticTokens(words)
+    return lsp.SemanticTokens([] if file is None else _encoded(server, file, 0, len(file.text)))
 
 
 def answer_range(server: OperatorServer, params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -31,6 +31,8 @@ from opwright.tools.lsp.reports import DiagnosticRow, FileReport
 
 if TYPE_CHECKING:
     from pygls.server import ServerErrors
+
+_Answer = TypeVar("_Answer")
 
 #: How long the texts must stay as they are before everything is checked, in seconds.
 _PAUSE: Final = 0.25
@@ -128,6 +130,21 @@ class OperatorServer(LanguageServer):
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(text)
         return path
+
+    async def in_thread(self, answer: Callable[..., _Answer], *params: object, is_edit: bool = False) -> _Answer:
+        """What a function answers in a thread, so that other requests have answers meanwhile.
+
+        It sees the texts as they are now. Edits of texts that have changed since are refused. If the editor cancels the
+        request, the thread ends before it reads another file; the work for each file is limited.
+        """
+        request = self.project.begin_request()
+        try:
+            result = await asyncio.to_thread(answer, self, *params)
+        finally:
+            request.is_over = True
+        if is_edit and self.project.is_outdated(request):
+            raise JsonRpcException("the texts have changed meanwhile", lsp.LSPErrorCodes.ContentModified)
+        return result
 
     def clean_up(self) -> None:
         """Remove what was written for the editor, and stop the process that waits."""
@@ -231,7 +248,7 @@ class OperatorServer(LanguageServer):
 
     async def fixed_text(self, file: SourceFile, codes: Sequence[str] | None = None) -> str | None:
         """The text of an open file with the fixes of some codes, of those of the settings by default; None if equal."""
-        request = self._request({file.path: file} | self.project.texts)
+        request = self._request({file.path: file, **self.project.texts})
         try:
             async with aclosing(self.checker.reports({**request, "fixed": file.path, "select": codes})) as answers:
                 async for answer in answers:
