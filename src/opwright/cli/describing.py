@@ -19,10 +19,11 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.terminal import print_rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.release.inputs import Inputs
+    from opwright.run.session import Session
 
 #: Arguments whose values are paths.
 _PATHS: Final = {
@@ -100,15 +101,16 @@ def describe(
     arguments: argparse.Namespace,
     parser: argparse.ArgumentParser,
     request: Request,
-    files: Callable[[], Iterable[str]],
+    session: Session,
+    files: Iterable[str],
     sink: Diagnostics,
 ) -> None:
     """Print the actions of a generation, or write them to the path that the arguments name.
 
-    `parser` has the arguments, and `files` gives the files that they name, once the inputs are loaded. Raises
+    `parser` has the arguments, `files` are those that they name, and the session notes what is read. Raises
     FaultsFound with all faults of the inputs, and Fault for inputs that a build system cannot have (E0616, E0617).
     """
-    description = _description(arguments, parser, request, files, sink)
+    description = _description(arguments, parser, request, session, files, sink)
     target = arguments.describe_to
     if arguments.describe == "meson":
         folder = target or os.curdir
@@ -134,7 +136,8 @@ def _description(
     arguments: argparse.Namespace,
     parser: argparse.ArgumentParser,
     request: Request,
-    files: Callable[[], Iterable[str]],
+    session: Session,
+    files: Iterable[str],
     sink: Diagnostics,
 ) -> Description:
     if request.shard is not None:
@@ -162,12 +165,9 @@ def _description(
             return path_below(out, os.path.dirname(planned.target)) or os.curdir
         return str(OutputShard.number_of(spec, count))
 
-    def all_files() -> list[str]:
-        # The project's file names plug-ins, which are words of the actions.
-        source_files = set(files()) - {arguments.project_file}
-        return [*source_files, *([] if wheel is None else [wheel])]
-
-    generation, parts = collect_parts(request, all_files, part_of, sink)
+    # The project's file names plug-ins, which are words of the actions.
+    named = {*files, *([] if wheel is None else [wheel])} - {arguments.project_file}
+    generation, parts = collect_parts(request, session, named, part_of, sink)
     words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]
     # The version of a tree between releases does not say which rules the generator in it follows.
     if generation.job.rules.tree is None:

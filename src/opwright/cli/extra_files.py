@@ -7,7 +7,7 @@ import os
 from opwright.files.depfile import make_rule
 from opwright.files.plain_files import real_folder, real_path
 from opwright.files.writer import Writer, touch_file
-from opwright.incremental.identity import dependencies
+from opwright.incremental.identity import dependencies, input_files
 from opwright.incremental.state import load_manifest
 from opwright.source.codes import OVERWRITES
 from opwright.source.diagnostic import Fault
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from opwright.incremental.identity import InputStamps, Run
+    from opwright.incremental.identity import Run
     from opwright.run.generation import Generation
 
 
@@ -48,11 +48,6 @@ def check_overwrites(
         if what is not None:
             raise Fault.at(OVERWRITES, f"`{flag}` names `{path}`, which is {what}", help="give it a name of its own")
         taken[real] = f"what `{flag}` names too"
-
-
-def input_files(stamps: InputStamps | None) -> list[str]:
-    """The input files that are on this machine."""
-    return [path for path, stamp in stamps.files.items() if stamp is not None] if stamps is not None else []
 
 
 def write_for_build(arguments: argparse.Namespace, run: Run) -> None:

@@ -10,12 +10,12 @@ import time
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from opwright.cli.extra_files import check_overwrites, input_files, write_stamp
+from opwright.cli.extra_files import check_overwrites, write_stamp
 from opwright.cli.streams import wants_color
 from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
 from opwright.files.writer import Writer
-from opwright.incremental.identity import Run, dependencies
+from opwright.incremental.identity import Run, dependencies, input_files
 from opwright.source.codes import OUTPUT_DIFFERS
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import print_rendered, tell

@@ -463,7 +463,7 @@ def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     request = _request(arguments, _inputs(arguments, sink), sink)
-    describe(arguments, parser, request, lambda: _further_files(arguments), sink)
+    describe(arguments, parser, request, Session(_run(arguments)), _further_files(arguments), sink)
 
 
 def _watch(arguments: argparse.Namespace) -> int:

@@ -136,13 +136,19 @@ def own_files() -> list[str]:
     return sorted(_own_files(_package()))
 
 
+def input_files(stamps: InputStamps | None) -> list[str]:
+    """The files that a run read and that are on this machine."""
+    return [] if stamps is None else [path for path, stamp in stamps.files.items() if stamp is not None]
+
+
 def dependencies(stamps: InputStamps | None) -> list[str]:
     """The paths on this machine that the outputs of a run depend on: its files and folders, and the own files.
 
-    Dependency files, the list for CMake and the keys of what `inline` keeps are made from it.
+    Dependency files, the list for CMake and the keys of what `inline` keeps are made from it; the inputs of actions are
+    the files of it, without the own ones, which belong to the tool.
     """
-    inputs = () if stamps is None else (*stamps.files.items(), *stamps.folders.items())
-    return [*[path for path, state in inputs if state is not None], *own_files()]
+    folders = [] if stamps is None else [path for path, names in stamps.folders.items() if names is not None]
+    return [*input_files(stamps), *folders, *own_files()]
 
 
 def _package() -> str:

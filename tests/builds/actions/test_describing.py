@@ -89,6 +89,19 @@ def test_hermetic_runs_ignore_the_project(source: Path, reference_inputs: Path) 
     subprocess.run(command, cwd=source, check=True, capture_output=True)
 
 
+def test_actions_declare_what_dependency_files_list(source: Path, reference_inputs: Path) -> None:
+    """The inputs of an action are those of the run, without the program and what it does not read of PyTorch."""
+    (source / "selection.yaml").write_text("operators:\n  aten::abs: {is_used_for_training: true}\n", encoding="utf-8")
+    words = ["--library", "acme.yaml", "--op-selection-yaml-path", "selection.yaml", "--source-path", reference_inputs]
+    [action] = described(source, *words)["actions"]
+    opwright("generate", *words, "--out", "gen", "--depfile", "gen.d", "--stamp", "done", cwd=source)
+    read = {Path(word) for word in (source / "gen.d").read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]}
+    read = {path for path in read if path.is_file()}
+    assert {source / name for name in action["files"]} == {path for path in read if path.is_relative_to(source)}
+    top = reference_inputs.parents[2]
+    assert {top / name for name in action["torch_files"]} < {path for path in read if path.is_relative_to(top)}
+
+
 def test_parts_are_not_described(source: Path) -> None:
     """The description of a part alone would lose the others."""
     assert "E0617" in faulty(source, "--out", "gen", "--describe", "json", "--shard", "0/2")

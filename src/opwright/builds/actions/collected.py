@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from opwright.incremental.identity import input_files
 from opwright.release.overlay import RecordedInputs
 from opwright.release.store import TREE_VERSION
 from opwright.release.view import NATIVE_FUNCTIONS, Inputs
@@ -15,8 +16,8 @@ from opwright.source.record_fields import NamedTuple
 if TYPE_CHECKING:
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.run.request import Request
+    from opwright.run.session import Session
     from opwright.source.diagnostic import Diagnostics
-    from opwright.source.text import SourceFile
 
 #: The inputs by which Opwright recognises a folder of inputs, whether a run reads them or not.
 _MARKS: Final = (NATIVE_FUNCTIONS, "autograd/derivatives.yaml")
@@ -36,24 +37,24 @@ class PartFiles(NamedTuple):
 
 def collect_parts(
     request: Request,
-    files: Callable[[], Iterable[str]],
+    session: Session,
+    files: Iterable[str],
     part_of: Callable[[PlannedFile, FileSpec], str],
     sink: Diagnostics,
 ) -> tuple[Generation, dict[str, PartFiles]]:
     """The generation of a request, and what each of its parts reads and writes.
 
-    `files` gives the files that the request and its plug-ins name, once the inputs are loaded; the function finds those
-    that these name, the templates that are used, and PyTorch's inputs. `part_of` gives the name of the part that an
-    output is in. Raises FaultsFound with all faults of the inputs.
+    A part reads what the stamps of the session list, `files` among it, without those of PyTorch's inputs and of the
+    user's templates that only other parts read. `part_of` gives the name of the part that an output is in. Raises
+    FaultsFound with all faults of the inputs.
     """
     recorded = RecordedInputs(request.inputs)
-    named: set[str] = set()
-
-    def read_file(path: str) -> SourceFile:
-        named.add(os.path.abspath(path))
-        return request.read_file(path)
-
-    generation = Generation(request._replace(inputs=recorded, read_file=read_file), sink)
+    named = frozenset(map(os.path.abspath, files))
+    session.take_stamps(request.inputs, named)
+    assert session.stamps is not None, "inputs that are not on this machine are refused"
+    # Which of PyTorch's inputs a part reads is found out; what is named, such as a wheel, all parts read.
+    optional = frozenset(session.stamps.files) - named
+    generation = session.load(recorded, lambda _: request._replace(inputs=recorded), sink)
     generation.check_shims()
     loaded = frozenset(recorded.reads)
     outputs: dict[str, list[str]] = {}
@@ -67,12 +68,13 @@ def collect_parts(
     shared = loaded | recorded.reads.difference(*[source.inputs for source in read.values()]) | set(_MARKS)
     if generation.job.rules.tree is not None:
         shared |= {TREE_VERSION}
+    listed = frozenset(input_files(session.stamps))
     own_folder = None if request.templates is None else os.path.abspath(request.templates)
-    named.update(path for path in map(os.path.abspath, files()) if os.path.dirname(path) != own_folder)
+    others = frozenset(path for path in listed - optional if os.path.dirname(path) != own_folder)
     return generation, {
         part: PartFiles(
-            _existing(recorded, shared.union(*[read[name].inputs for name in templates[part]])),
-            frozenset(filter(os.path.isfile, named.union(*[read[name].files for name in templates[part]]))),
+            listed.intersection(_existing(recorded, shared.union(*[read[name].inputs for name in templates[part]]))),
+            others.union(*[read[name].files for name in templates[part]]),
             tuple(outputs[part]),
         )
         for part in sorted(outputs)

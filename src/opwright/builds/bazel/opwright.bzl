@@ -357,7 +357,7 @@ def _opwright_repository_impl(ctx):
             ctx.symlink(target, "torch/" + path)
     ctx.symlink(folders["torch"] + "/include", "include")
     ctx.symlink(folders["torch"] + "/lib", "lib")
-    ctx.symlink(folders["opwright"] + "/include", "opwright_include")
+    ctx.symlink(folders["opwright"] + "/libraries/include", "opwright_include")
     libraries = _make_stubs(ctx, python)
     build = _BUILD.format(
         exec_properties = repr(ctx.attr.exec_properties),
