@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from opwright.model.dispatch_key import (
@@ -17,7 +18,7 @@ from opwright.model.extra_values import ExtraValues
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
-from opwright.source.record_fields import Frozen, NamedTuple, not_fingerprinted
+from opwright.source.record_fields import Frozen, NamedTuple, frozen_fields, not_fingerprinted
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -155,6 +156,42 @@ _STYLES: Final = {
 }
 
 
+@frozen_fields
+class EntryFields:
+    """The fields of an entry besides its schema and its kernels, each with its type and its default.
+
+    Everything else about them is in the table of `dialects/native_functions/fields.py`. What derives from this class
+    has the fields: the entry while it is read, and the functions themselves.
+
+    >>> EntryFields(method=True).method, EntryFields().device_check.name
+    (True, 'ExactSame')
+    """
+
+    function: bool = True
+    method: bool = False
+    structured: bool = False
+    structured_delegate: OperatorName | None = None
+    structured_inherits: str | None = None
+    precomputed: Precomputed | None = None
+    ufunc: dict[UfuncKey, UfuncLoop] = _NO_LOOPS
+    device_check: DeviceCheck = DeviceCheck.ExactSame
+    device_guard: bool = True
+    manual_cpp_binding: bool = False
+    manual_kernel_registration: bool = False
+    python_module: str | None = None
+    category_override: str | None = None
+    cpp_no_default_args: frozenset[str] = frozenset()
+    const_ref_mutables: bool = False
+    autogen: tuple[OperatorName, ...] = ()
+    tags: frozenset[str] = frozenset()
+
+
+#: The names of the fields, and what gives their values in the same order.
+FIELD_NAMES: Final = tuple(EntryFields.__annotations__)
+_field_values: Final = attrgetter(*FIELD_NAMES)
+#: The values of fields that an entry does not have.
+NO_FIELDS: Final = EntryFields()
+
 #: Why fingerprints leave out what conventions often ask for.
 _OF_SCHEMA: Final = "it is that of the schema"
 
@@ -169,7 +206,7 @@ _OF_SCHEMA: Final = "it is that of the schema"
     group="the fingerprint of a function covers all functions that are linked with it",
     view_group="the fingerprint of a function covers all functions that are linked with it",
 )
-class UnlinkedFunction:
+class UnlinkedFunction(EntryFields):
     """One overload with the fields of its entry, before `link_functions` sets its groups.
 
     `entry` is the span of the entry; for an overload that `is_synthesized`, that of the entry from which it was made.
@@ -182,72 +219,36 @@ class UnlinkedFunction:
     """
 
     __slots__ = (
-        "arguments",
-        "autogen",
-        "cache",
-        "category_override",
-        "cpp_no_default_args",
-        "device_check",
-        "device_guard",
-        "entry",
-        "function",
-        "group",
-        "is_abstract",
-        "is_synthesized",
-        "is_view",
-        "kernels",
-        "kind",
-        "library",
-        "library_fields",
-        "manual_cpp_binding",
-        "manual_kernel_registration",
-        "method",
-        "name",
-        "namespace",
-        "needs_derivative",
-        "precomputed",
-        "python_module",
-        "root_name",
-        "schema",
-        "structured",
-        "structured_delegate",
-        "structured_inherits",
-        "style",
-        "tags",
-        "ufunc",
-        "view_group",
-    )  # fmt: skip
+        *(
+            "arguments",
+            "cache",
+            "entry",
+            "group",
+            "is_abstract",
+            "is_synthesized",
+            "is_view",
+            "kernels",
+            "kind",
+            "library",
+        ),
+        *("library_fields", "name", "namespace", "needs_derivative", "root_name", "schema", "style", "view_group"),
+    )
 
     def __init__(
         self,
+        fields: EntryFields,
         *,
         namespace: str,
         schema: FunctionSchema,
         entry: Span,
-        function: bool = True,
-        method: bool = False,
         kernels: dict[DispatchKey, Kernel],
-        structured: bool = False,
-        structured_delegate: OperatorName | None = None,
-        structured_inherits: str | None = None,
-        precomputed: Precomputed | None = None,
-        ufunc: dict[UfuncKey, UfuncLoop] | None = None,
-        device_check: DeviceCheck = DeviceCheck.ExactSame,
-        device_guard: bool = True,
-        manual_cpp_binding: bool = False,
-        manual_kernel_registration: bool = False,
-        python_module: str | None = None,
-        category_override: str | None = None,
-        cpp_no_default_args: frozenset[str] = frozenset(),
-        const_ref_mutables: bool = False,
-        autogen: tuple[OperatorName, ...] = (),
-        tags: frozenset[str] = frozenset(),
         is_synthesized: bool = False,
         is_abstract: bool | None = None,
         has_ignored_kernels: bool = False,
         library: Library = PYTORCH,
         library_fields: LibraryFields = NO_LIBRARY_FIELDS,
     ) -> None:
+        super().__init__(*_field_values(fields))
         self.namespace: Final = namespace
         self.library: Final = library
         self.library_fields: Final = library_fields
@@ -257,31 +258,15 @@ class UnlinkedFunction:
         self.arguments: Final = schema.arguments
         self.kind: Final = schema.kind
         self.entry: Final = entry
-        self.function: Final = function
-        self.method: Final = method
         self.kernels: Final = kernels
-        self.structured: Final = structured
-        self.structured_delegate: Final = structured_delegate
-        self.structured_inherits: Final = structured_inherits
-        self.precomputed: Final = precomputed
-        self.ufunc: Final = ufunc or _NO_LOOPS
-        self.device_check: Final = device_check
-        self.device_guard: Final = device_guard
-        self.manual_cpp_binding: Final = manual_cpp_binding
-        self.manual_kernel_registration: Final = manual_kernel_registration
-        self.python_module: Final = python_module
-        self.category_override: Final = category_override
-        self.cpp_no_default_args: Final = cpp_no_default_args
-        self.autogen: Final = autogen
-        self.tags: Final = tags
         self.is_synthesized: Final = is_synthesized
-        delegates = structured_delegate is not None
         if is_abstract is None:
+            delegates = self.structured_delegate is not None
             is_abstract = delegates or not kernels or not kernels.keys() <= _IMPLICIT_KEYS
         self.is_abstract: Final = is_abstract
         self.needs_derivative: Final = is_abstract or has_ignored_kernels
-        self.is_view: Final = is_view_schema(schema, tags)
-        style = _STYLES[const_ref_mutables, structured or delegates]
+        self.is_view: Final = is_view_schema(schema, self.tags)
+        style = _STYLES[self.const_ref_mutables, self.in_structured_group]
         if library is not PYTORCH:
             style |= TypeStyle.HELD_LISTS
             if schema.kind is SchemaKind.mutable:
@@ -301,11 +286,6 @@ class UnlinkedFunction:
     def in_structured_group(self) -> bool:
         """Whether the function is structured or delegates to one that is."""
         return self.structured or self.structured_delegate is not None
-
-    @property
-    def const_ref_mutables(self) -> bool:
-        """Whether written tensors are passed as `const Tensor &`."""
-        return bool(self.style & TypeStyle.CONST_REF_MUTABLES)
 
     @property
     def has_composite_kernel(self) -> bool:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from typing import NamedTuple
 
-    from typing_extensions import Self
+    from typing_extensions import Self, dataclass_transform
 else:
     from collections import namedtuple
     from functools import cache
@@ -92,8 +92,36 @@ else:
     class NamedTuple(metaclass=_Maker):
         """The base of named tuples. Their fields are the annotations of the class, all of which may have defaults."""
 
+    def dataclass_transform(**_: object) -> Callable[[object], object]:
+        """Tells type checkers that a decorator makes data classes."""
+        return lambda decorator: decorator
+
 
 __all__ = ["NamedTuple"]
+
+
+@dataclass_transform(frozen_default=True)
+def frozen_fields(cls: _Class) -> _Class:
+    """A decorator that gives a class a slot for each annotation of its body, and a constructor that takes their values.
+
+    Type checkers refuse to assign them. It does what a data class with slots does, without the time for the import.
+
+    >>> @frozen_fields
+    ... class Point:
+    ...     x: int = 0
+    ...     y: int = 0
+    >>> Point(1).x, Point(y=2).y, Point.__slots__
+    (1, 2, ('x', 'y'))
+    """
+    names = tuple(cls.__annotations__)
+    body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+    namespace = {name: body.pop(name) for name in names}
+    parameters = ", ".join([f"{name}={name}" for name in names])
+    assignments = "; ".join([f"self.{name} = {name}" for name in names])
+    exec(f"def __init__(self, {parameters}): {assignments}", namespace)
+    body["__init__"] = namespace["__init__"]
+    made: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": names})  # type: ignore[misc]
+    return made
 
 
 class Copyable:

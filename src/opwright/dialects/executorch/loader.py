@@ -9,9 +9,10 @@ from functools import partial
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.executorch.fields import ENTRY_FIELDS
 from opwright.dialects.executorch.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels
 from opwright.dialects.native_functions.entry import load_entry
-from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, Reader
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, EntryField, Reader
 from opwright.dialects.native_functions.group_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.scope import LoadScope
@@ -154,10 +155,9 @@ def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) ->
     readers: dict[str, Reader] = {
         "op": partial(_read_op, NamedOperators(_operator_names(items), context), context),
         "kernels": _replace_dispatch,
-        "type_alias": _pass_over,
-        "dim_order_alias": _pass_over,
     }
-    entry_context = EntryContext(tags, frozenset(), context.sink, readers=readers)
+    fields = {field.name: EntryField(field, readers.get(field.name, _pass_over)) for field in ENTRY_FIELDS}
+    entry_context = EntryContext(tags, frozenset(), context.sink, fields=fields)
     report = CrossReport(context.sink, items)
     nodes: dict[UnlinkedFunction, Mapping] = {}
     for item in items:

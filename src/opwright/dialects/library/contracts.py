@@ -82,18 +82,18 @@ def _inplace_schema(schema: FunctionSchema) -> FunctionSchema:
 _SCHEMAS: Final = {"functional": result_schema, "out": _out_schema, "inplace": _inplace_schema}
 
 
-def read_contracts(node: Node, builder: EntryBuilder) -> None:
+def read_contracts(node: Node, builder: EntryBuilder) -> tuple[str, ...] | None:
     """Read the field `contracts` of an entry. The tag `out` is that of the out overload."""
     items = expect_strings(node, f"`{FIELD}`", builder.context.sink)
     if items is None:
         builder.failed = True
-        return
+        return None
     for item in items:
         if item.value not in CONTRACTS:
             help = did_you_mean(item.value, CONTRACTS, f"the contracts are {', '.join(CONTRACTS)}")
             builder.fault(codes.CONTRACT, f"there is no contract `{item.value}`", item.span, help=help)
     if builder.failed or builder.schema is None:
-        return
+        return None
     contracts = tuple(dict.fromkeys([item.value for item in items]))
     reason = _misfit(builder.schema, contracts)
     if not reason and builder.node.get("outputs") is None:
@@ -101,12 +101,12 @@ def read_contracts(node: Node, builder: EntryBuilder) -> None:
     if reason:
         message = f"`{builder.schema.name}` cannot have contracts: {reason}"
         builder.fault(codes.CONTRACT, message, node.span)
-        return
-    made_tags = frozenset(builder.tags) & {"out"}
-    builder.tags = tuple([tag for tag in builder.tags if tag not in made_tags])
-    builder.library_fields = builder.library_fields._replace(
-        contracts=contracts, made_tags=made_tags, serves_inplace="inplace" in contracts
-    )
+        return None
+    made_tags = builder.tags & {"out"}
+    builder.set_field("tags", builder.tags - made_tags)
+    builder.set_field("made_tags", made_tags)
+    builder.set_field("serves_inplace", "inplace" in contracts)
+    return contracts
 
 
 def _misfit(schema: FunctionSchema, contracts: tuple[str, ...]) -> str:

@@ -15,7 +15,8 @@ from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
 from opwright.dialects.names import AUTOCAST_DEVICES, AUTOCAST_POLICIES, IDENTIFIER, split_kernel
-from opwright.dialects.native_functions.entry_builder import EntryBuilder, Reader
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField
+from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
@@ -24,33 +25,29 @@ from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar
 
 
-def _read_doc(node: Node, builder: EntryBuilder) -> None:
+def _read_doc(node: Node, builder: EntryBuilder) -> str | None:
     if isinstance(node, Scalar) and node.kind == "str":
-        builder.library_fields = builder.library_fields._replace(doc=node.value)
-    else:
-        builder.wrong_type(node, "doc", "a text")
+        return node.value
+    builder.wrong_type(node, "doc", "a text")
+    return None
 
 
-def _read_outputs(node: Node, builder: EntryBuilder) -> None:
+def _read_outputs(node: Node, builder: EntryBuilder) -> DeclaredOutputs | None:
     entry = builder.node.entry("outputs")
     if builder.schema is None or entry is None:
-        return
+        return None
     schema = result_schema(builder.schema) if builder.node.get(FIELD) is not None else builder.schema
-    outputs = load_outputs(entry[0], node, schema, frozenset(builder.tags), builder.context.sink)
-    if outputs is None:
-        builder.failed = True
-    else:
-        builder.library_fields = builder.library_fields._replace(outputs=outputs)
+    outputs = load_outputs(entry[0], node, schema, builder.tags, builder.context.sink)
+    builder.failed |= outputs is None
+    return outputs
 
 
-def _read_autocast(node: Node, builder: EntryBuilder) -> None:
+def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
     if isinstance(node, Scalar):
-        policy = _read_policy(node, builder)
-        builder.library_fields = builder.library_fields._replace(autocast=Autocast(policy))
-        return
+        return Autocast(_read_policy(node, builder))
     if not isinstance(node, Mapping):
         builder.wrong_type(node, "autocast", "a policy, or a mapping from devices to policies")
-        return
+        return None
     check_unique_keys(node, builder.context.sink)
     policies: list[tuple[str, str]] = []
     for device, value in node.entries:
@@ -62,7 +59,7 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> None:
             policies.append((device.value, _read_policy(value, builder)))
         else:
             builder.wrong_type(value, f"autocast of {device.value}", "a policy")
-    builder.library_fields = builder.library_fields._replace(autocast=Autocast("", tuple(policies)))
+    return Autocast("", tuple(policies))
 
 
 def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
@@ -95,22 +92,21 @@ def _misfit(policy: str, schema: FunctionSchema) -> str:
     return ""
 
 
-def _read_batch_rule(node: Node, builder: EntryBuilder) -> None:
+def _read_batch_rule(node: Node, builder: EntryBuilder) -> str | None:
     if not isinstance(node, Scalar) or node.kind != "str":
         builder.wrong_type(node, "batch_rule", "the name of a C++ function")
-        return
+        return None
     if not all(IDENTIFIER.fullmatch(part) for part in node.value.split("::")):
         message = f"`{node.value}` is not the name of a C++ function"
         builder.fault(codes.BATCH_RULE, message, node.span, help="write it like `mine::scale_batch_rule`")
-        return
+        return None
     reason = "" if builder.schema is None else _batch_misfit(builder.schema)
     if reason:
         assert builder.schema is not None
         message = f"`{builder.schema.name}` cannot have a batch rule: {reason}"
         builder.fault(codes.BATCH_RULE, message, node.span)
-        return
-    name = "::".join(split_kernel(node.value, builder.context.library))
-    builder.library_fields = builder.library_fields._replace(batch_rule=name)
+        return None
+    return "::".join(split_kernel(node.value, builder.context.library))
 
 
 def _batch_misfit(schema: FunctionSchema) -> str:
@@ -128,7 +124,7 @@ def _batch_misfit(schema: FunctionSchema) -> str:
     return ""
 
 
-def _read_overlap(node: Node, builder: EntryBuilder) -> None:
+def _read_overlap(node: Node, builder: EntryBuilder) -> bool:
     if not isinstance(node, Scalar) or node.value != _ALLOWED:
         value = f"`{node.value}`" if isinstance(node, Scalar) else "this"
         message = f"`{_OVERLAP}` cannot be {value}"
@@ -137,27 +133,22 @@ def _read_overlap(node: Node, builder: EntryBuilder) -> None:
     elif builder.schema is not None and not builder.schema.arguments.writes:
         message = f"`{builder.schema.name}` writes to no argument, so nothing is checked"
         builder.fault(codes.OVERLAP, message, node.span, help=f"remove `{_OVERLAP}`")
-    builder.library_fields = builder.library_fields._replace(allows_overlap=True)
+    return True
 
 
-def _read_condition(node: Node, builder: EntryBuilder) -> None:
+def _read_condition(node: Node, builder: EntryBuilder) -> str | None:
     condition = read_condition(node, builder.context.sink)
-    if condition is None:
-        builder.failed = True
-    else:
-        builder.library_fields = builder.library_fields._replace(condition=condition)
+    builder.failed |= condition is None
+    return condition
 
 
-def _read_samples(node: Node, builder: EntryBuilder) -> None:
+def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
     scalars = expect_strings(node, "`samples`", builder.context.sink)
-    if scalars is None:
-        builder.failed = True
-    elif builder.schema is not None:
-        for scalar in scalars:
-            if not check_sample(scalar, builder.schema, builder.context.sink):
-                builder.failed = True
-        samples = tuple([" ".join(scalar.value.split("\n")).strip() for scalar in scalars])
-        builder.library_fields = builder.library_fields._replace(samples=samples)
+    builder.failed |= scalars is None
+    if builder.schema is not None:
+        for scalar in scalars or ():
+            builder.failed |= not check_sample(scalar, builder.schema, builder.context.sink)
+    return tuple([" ".join(scalar.value.split("\n")).strip() for scalar in scalars or ()])
 
 
 def _name_list(names: Iterable[str]) -> str:
@@ -169,9 +160,14 @@ _OVERLAP: Final = "overlap"
 _ALLOWED: Final = "allowed"
 
 _POLICY: Final = choice(*AUTOCAST_POLICIES)
-_ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
-    (Field("doc", "text", TEXT, "What the operator does, for the docstring of its Python function."), _read_doc),
-    (
+#: The fields of a library's entries that PyTorch's lack, in the order of the documentation.
+ROWS: Final = (
+    EntryField(
+        Field("doc", "text", TEXT, "What the operator does, for the docstring of its Python function."),
+        _read_doc,
+        "doc",
+    ),
+    EntryField(
         Field(
             "outputs",
             "expressions",
@@ -179,8 +175,9 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
             "Size, dtype and device of each result, see [declared outputs](#declared-outputs).",
         ),
         _read_outputs,
+        "outputs",
     ),
-    (
+    EntryField(
         Field(
             FIELD,
             "text or list of texts",
@@ -189,12 +186,16 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
             "[contracts](#contracts).",
         ),
         read_contracts,
+        "contracts",
+        "overloads for the contracts {} call it",
     ),
-    (
+    EntryField(
         Field(SAVED, "text or list of texts", TEXTS, "Results that the operator does not return, see [saved](#saved)."),
         read_saved,
+        "saved",
+        "its results {} are for formulas alone",
     ),
-    (
+    EntryField(
         Field(
             "autocast",
             "text or mapping",
@@ -202,8 +203,10 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
             "The [policy](#autocast) under autocast, or a mapping from devices to policies.",
         ),
         _read_autocast,
+        "autocast",
+        "autocast has the policy {}",
     ),
-    (
+    EntryField(
         Field(
             _OVERLAP,
             "text",
@@ -211,13 +214,17 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
             "`allowed` if written arguments may share memory with others, see [overlap](#overlap).",
         ),
         _read_overlap,
+        "allows_overlap",
+        "written arguments may share memory with others",
     ),
-    (CONDITION_FIELD, _read_condition),
-    (
+    EntryField(CONDITION_FIELD, _read_condition, "condition", "it exists where the preprocessor finds `{}`"),
+    EntryField(
         Field("batch_rule", "text", TEXT, "The C++ function that `vmap` calls instead of the operator."),
         _read_batch_rule,
+        "batch_rule",
+        "`vmap` calls {}",
     ),
-    (
+    EntryField(
         Field(
             "samples",
             "text or list of texts",
@@ -225,14 +232,15 @@ _ROWS: Final[tuple[tuple[Field, Reader], ...]] = (
             "Arguments of calls that generated tests make, such as `torch.randn(3, 4), 2.0`.",
         ),
         _read_samples,
+        "samples",
     ),
 )
 
-#: The readers of the fields, by name.
-READERS: Final[dict[str, Reader]] = {field.name: reader for field, reader in _ROWS}
+#: The same, by name.
+ROWS_BY_NAME: Final = {row.field.name: row for row in ROWS}
 
-#: The fields, in the order of the documentation.
-LIBRARY_FIELDS: Final = tuple([field for field, _ in _ROWS])
+#: What documentation says of them.
+LIBRARY_FIELDS: Final = tuple([row.field for row in ROWS])
 
 
 def json_schema() -> dict[str, object]:

@@ -15,7 +15,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import LIBRARY_ENTRY
 from opwright.dialects.library.contracts import contract_overloads
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
-from opwright.dialects.library.fields import READERS
+from opwright.dialects.library.fields import ROWS_BY_NAME
 from opwright.dialects.library.head import Head, read_head
 from opwright.dialects.library.implementations import read_implementations
 from opwright.dialects.library.namespaces import (
@@ -139,7 +139,7 @@ def _load_namespace(
         frozenset(),
         own,
         library=library,
-        readers=READERS,
+        fields=ROWS_BY_NAME,
         keys=LIBRARY_KEYS,
         extra_keys=context.extra_keys_at(LIBRARY_ENTRY),
         releases=Releases(context.rules.version, VersionRange(), own),

@@ -12,7 +12,7 @@ from typing import Final
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import LibraryFields
-from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
+from opwright.model.native_function import DeviceCheck, EntryFields, Kernel, UnlinkedFunction
 from opwright.schema.function import FunctionSchema, Return, SchemaKind, make_return
 from opwright.schema.names import operator_name
 from opwright.source import codes
@@ -27,13 +27,13 @@ SAVED: Final = "saved"
 _OTHER_FORMS: Final = ("autogen", "contracts", "structured_delegate", "structured")
 
 
-def read_saved(node: Node, builder: EntryBuilder) -> None:
+def read_saved(node: Node, builder: EntryBuilder) -> tuple[str, ...] | None:
     """Read the names of the results that the operator does not return."""
     items = expect_strings(node, f"`{SAVED}`", builder.context.sink)
     schema = builder.schema
     if items is None or schema is None:
         builder.failed = True
-        return
+        return None
     names = [result.name for result in schema.returns if result.name is not None]
     for item in items:
         if item.value not in names:
@@ -43,8 +43,9 @@ def read_saved(node: Node, builder: EntryBuilder) -> None:
     reason = _misfit(schema, saved, builder)
     if reason and not builder.failed:
         builder.fault(codes.SAVED, f"`{schema.name}` cannot save results: {reason}", node.span)
-    builder.library_fields = builder.library_fields._replace(saved=saved, written=schema)
+    builder.set_field("written", schema)
     builder.internal_schema = _internal_schema(schema)
+    return saved
 
 
 def _misfit(schema: FunctionSchema, saved: tuple[str, ...], builder: EntryBuilder) -> str:
@@ -82,14 +83,16 @@ def _public(internal: UnlinkedFunction) -> UnlinkedFunction:
     # The author's kernel may have the name of the operator.
     kernel = f"{schema.name.unambiguous}_returned{'_symint' if schema.has_symint else ''}"
     return UnlinkedFunction(
+        EntryFields(
+            device_check=DeviceCheck.NoCheck,
+            device_guard=False,
+            cpp_no_default_args=internal.cpp_no_default_args,
+            tags=internal.tags,
+        ),
         namespace=internal.namespace,
         schema=schema,
         entry=internal.entry,
         kernels={COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, kernel, internal.library.native, False)},
-        device_check=DeviceCheck.NoCheck,
-        device_guard=False,
-        cpp_no_default_args=internal.cpp_no_default_args,
-        tags=internal.tags,
         is_synthesized=True,
         library=internal.library,
         library_fields=LibraryFields(

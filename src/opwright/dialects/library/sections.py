@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from opwright.dialects.field import OPERATORS, TEXT, TEXTS, Field, list_of_schema, mapping_schema
-from opwright.dialects.native_functions.fields import ENTRY_FIELDS, TAGS_FIELD
+from opwright.dialects.native_functions.fields import ROWS, TAGS_FIELD
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence
@@ -44,12 +44,7 @@ DISPATCH_FIELD: Final = Field(
 
 #: The fields that entries have as those of PyTorch do; one of them has more forms in a library.
 COMMON_FIELDS: Final = tuple(
-    [
-        DISPATCH_FIELD if field.name == DISPATCH_FIELD.name else field
-        for field in ENTRY_FIELDS
-        # Loops are made for PyTorch's own operators alone.
-        if field.name != "ufunc_inner_loop"
-    ]
+    [DISPATCH_FIELD if row.field.name == DISPATCH_FIELD.name else row.field for row in ROWS if row.in_libraries]
 )
 
 #: The fields of a section, in the order of the documentation.

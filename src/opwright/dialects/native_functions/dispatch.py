@@ -268,7 +268,7 @@ _LOOP_KEYS: Final = tuple(key.name for key in UfuncKey)
 _FORM: Final = "write `name (dtype, dtype class, ...)`, such as `add (AllAndComplex, BFloat16, Half)`"
 
 
-def read_ufunc(node: Node, builder: EntryBuilder) -> None:
+def read_ufunc(node: Node, builder: EntryBuilder) -> dict[UfuncKey, UfuncLoop]:
     """Reads one loop for all dtypes, or a mapping from the kind of loop to the loop."""
     loops: dict[UfuncKey, UfuncLoop] = {}
     if isinstance(node, Scalar) and node.kind == "str":
@@ -286,7 +286,7 @@ def read_ufunc(node: Node, builder: EntryBuilder) -> None:
                 _read_loop(value, UfuncKey[key.value], loops, builder)
     else:
         builder.wrong_type(node, "ufunc_inner_loop", "text or a mapping")
-    builder.ufunc = loops
+    return loops
 
 
 def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], builder: EntryBuilder) -> None:
@@ -333,13 +333,13 @@ _ARROW: Final = " -> "
 _PRECOMPUTED_FORM: Final = "write `argument -> type name, ...`; the last line may be `type name, ...`, which is added"
 
 
-def read_precomputed(node: Node, builder: EntryBuilder) -> None:
+def read_precomputed(node: Node, builder: EntryBuilder) -> Precomputed | None:
     """Reads the lines `argument -> type name, ...`; the last line may have no arrow."""
     if isinstance(node, Scalar) and node.kind == "null":
-        return
+        return None
     if not isinstance(node, Sequence):
         builder.wrong_type(node, "precomputed", "a list of lines")
-        return
+        return None
     replace: dict[str, tuple[Argument, ...]] = {}
     add: tuple[Argument, ...] = ()
     for index, item in enumerate(node.items):
@@ -351,8 +351,7 @@ def read_precomputed(node: Node, builder: EntryBuilder) -> None:
             add = _read_arguments(item, 0, builder)
         else:
             builder.fault(codes.PRECOMPUTED, "only the last line may omit ` -> `", item.span, help=_PRECOMPUTED_FORM)
-    if replace or add:
-        builder.precomputed = Precomputed(replace, add)
+    return Precomputed(replace, add) if replace or add else None
 
 
 def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], builder: EntryBuilder) -> None:

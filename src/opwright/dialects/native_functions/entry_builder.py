@@ -7,18 +7,19 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import TYPE_CHECKING, Final
 
+from opwright.dialects.field import Field
 from opwright.dialects.names import unread_message
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
-from opwright.model.native_function import DeviceCheck, Kernel, Precomputed, UfuncKey, UfuncLoop
+from opwright.model.native_function import EntryFields, Kernel
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
-from opwright.schema.names import OperatorName
 from opwright.schema.normal_form import NormalForm, normal_form
 from opwright.schema.type_parser import STRICT, Grammar
 from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ class EntryContext:
     """What all entries of a file share: the tags, the ignored dispatch keys, and the sink for faults.
 
     `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
-    library of the operators: an entry that names no namespace is in its own. `readers` has the fields that entries may
-    have besides those of PyTorch's, each with its reader. `keys` has the dispatch keys that entries may name. With
-    `only_schemas`, other libraries define the operators, so entries need not say more than the schema. `extra_keys` are
-    those that plug-ins declare, with the values that they have in the release of `releases`. `grammar` is the spelling
-    of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none.
-    `tree` is what a tree between releases shows: fields that only its generator reads are ignored with a note.
+    library of the operators: an entry that names no namespace is in its own. `fields` has those that entries may have
+    besides PyTorch's. `keys` has the dispatch keys that entries may name. With `only_schemas`, other libraries define
+    the operators, so entries need not say more than the schema. `extra_keys` are those that plug-ins declare, with the
+    values that they have in the release of `releases`. `grammar` is the spelling of the schemas. `kernel_namespace` is
+    the C++ namespace of kernels whose names have none. `tree` is what a tree between releases shows: fields that only
+    its generator reads are ignored with a note.
     `read_implementations` reads a list of kernels for one key. With `const_ref_excludes_out`, functions with out
     arguments cannot have `use_const_ref_for_mutable_tensors`.
     """
@@ -46,6 +47,7 @@ class EntryContext:
         "all_tags",
         "const_ref_excludes_out",
         "extra_keys",
+        "fields",
         "grammar",
         "ignored_keys",
         "kernel_namespace",
@@ -54,7 +56,6 @@ class EntryContext:
         "library",
         "only_schemas",
         "read_implementations",
-        "readers",
         "releases",
         "sink",
         "structured_in_tree",
@@ -71,7 +72,7 @@ class EntryContext:
         *,
         all_tags: bool = True,
         library: Library = PYTORCH,
-        readers: Table[str, Reader] | None = None,
+        fields: Table[str, EntryField] | None = None,
         keys: Table[str, DispatchKey] | None = None,
         only_schemas: bool = False,
         extra_keys: ExtraKeys | None = None,
@@ -87,7 +88,7 @@ class EntryContext:
         self.ignored_keys: Final = ignored_keys
         self.sink: Final = sink
         self.library: Final = library
-        self.readers: Final = readers or {}
+        self.fields: Final = fields or {}
         self.extra_keys: Final = extra_keys
         self.releases: Final = releases
         self.grammar: Final = grammar
@@ -110,77 +111,61 @@ class EntryContext:
             self.sink.note(UNREAD_FIELD, unread_message(key.value), key.span)
 
 
-#: Reads the value of a field.
-Reader = Callable[[Node, "EntryBuilder"], None]
+#: Reads a field: gives its value, or None if the default stays, because there is no value or it has a fault.
+Reader = Callable[[Node, "EntryBuilder"], object]
+
+
+class EntryField(NamedTuple):
+    """A field of an entry: what documentation says of it, its reader, and the attribute of functions with its value.
+
+    The attribute is one of `EntryFields` or, for libraries, of `LibraryFields`. Without one, the reader itself sets
+    what it reads. Explanations say the `fact` of functions whose value is not the default, with the value in place of
+    `{}`; they show other fields elsewhere. A field that `is_late` depends on others, and is read last. The entries of
+    libraries have the fields that are `in_libraries`.
+    """
+
+    field: Field
+    reader: Reader
+    attribute: str = ""
+    fact: str = ""
+    is_late: bool = False
+    in_libraries: bool = True
+
 
 #: Reads the kernels that a list has for keys; gives none if there is a fault.
 ImplementationsReader = Callable[[Node, Row[DispatchKey], "EntryBuilder"], list[Kernel]]
 
 
-class EntryBuilder:
+class EntryBuilder(EntryFields):
     """An entry while it is read: the values of its fields, and whether any has a fault.
 
     `internal_schema` is that of the operator with the entry's kernels, if it is not the one that the entry names.
     """
 
     __slots__ = (
-        "autogen",
-        "category_override",
-        "const_ref_mutables",
-        "context",
-        "cpp_no_default_args",
-        "device_check",
-        "device_guard",
-        "failed",
-        "function",
-        "has_ignored_kernels",
-        "internal_schema",
-        "kernels",
-        "library_fields",
-        "manual_cpp_binding",
-        "manual_kernel_registration",
-        "method",
-        "named_keys",
-        "namespace",
-        "node",
-        "precomputed",
-        "python_module",
-        "schema",
-        "structured",
-        "structured_delegate",
-        "structured_inherits",
-        "tags",
-        "ufunc",
-    )  # fmt: skip
+        *("context", "failed", "has_ignored_kernels", "internal_schema", "kernels", "library_fields", "named_keys"),
+        *("namespace", "node", "schema"),
+    )
 
     def __init__(self, node: Mapping, context: EntryContext) -> None:
+        super().__init__()
         self.node: Final = node
         self.context: Final = context
         self.failed = False
         self.namespace = context.library.namespace
         self.schema: FunctionSchema | None = None
         self.internal_schema: FunctionSchema | None = None
-        self.function = True
-        self.method = False
         self.kernels: dict[DispatchKey, Kernel] | None = None
         self.named_keys = 0
         self.has_ignored_kernels = False
-        self.structured = False
-        self.structured_delegate: OperatorName | None = None
-        self.structured_inherits: str | None = None
-        self.precomputed: Precomputed | None = None
-        self.ufunc: dict[UfuncKey, UfuncLoop] | None = None
-        self.device_check = DeviceCheck.ExactSame
-        self.device_guard = True
-        self.manual_cpp_binding = False
-        self.manual_kernel_registration = False
-        self.python_module: str | None = None
-        self.category_override: str | None = None
-        self.cpp_no_default_args: frozenset[str] = frozenset()
-        self.const_ref_mutables = False
-        self.autogen: tuple[OperatorName, ...] = ()
-        self.tags: tuple[str, ...] = ()
         self.library_fields: LibraryFields = NO_LIBRARY_FIELDS
+
+    def set_field(self, name: str, value: object) -> None:
+        """Sets one of the fields of functions, or of those that PyTorch's entries lack."""
+        if hasattr(self, name):
+            setattr(self, name, value)
+        else:
+            self.library_fields = self.library_fields._replace(**{name: value})  # type: ignore[arg-type]
 
     def fault(
         self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()

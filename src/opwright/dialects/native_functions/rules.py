@@ -237,7 +237,7 @@ def check_entry(
 
 def _check_tags(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Checks that PyTorch's tracing takes the operator for what its tags say."""
-    for tag in builder.tags:
+    for tag in sorted(builder.tags):
         fits, meaning = TAG_RULES.get(tag, (None, ""))
         if fits is not None and not fits(schema):
             message = f"`{schema.name}` cannot have the tag `{tag}`: such an operator {meaning}"

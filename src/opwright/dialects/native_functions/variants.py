@@ -15,7 +15,7 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, LibraryFields
-from opwright.model.native_function import DeviceCheck, Kernel, UnlinkedFunction
+from opwright.model.native_function import DeviceCheck, EntryFields, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_OUT_OVERLOADS,
     SET_OPERATORS,
@@ -267,14 +267,16 @@ def synthesized(
     if base.schema.has_symint:
         kernel += "_symint"
     return UnlinkedFunction(
+        EntryFields(
+            device_check=DeviceCheck.NoCheck,
+            device_guard=False,
+            const_ref_mutables=base.const_ref_mutables,
+            tags=tags | base.tags & _INHERITED_TAGS,
+        ),
         namespace=base.namespace,
         schema=schema,
         entry=base.entry,
         kernels={COMPOSITE_EXPLICIT: Kernel(COMPOSITE_EXPLICIT, kernel, base.library.native, False)},
-        device_check=DeviceCheck.NoCheck,
-        device_guard=False,
-        const_ref_mutables=base.const_ref_mutables,
-        tags=tags | base.tags & _INHERITED_TAGS,
         is_synthesized=True,
         is_abstract=base.is_abstract,
         has_ignored_kernels=base.needs_derivative,

@@ -5,6 +5,7 @@ Selection, documentation and tests follow from the tables at the end.
 
 from __future__ import annotations
 
+import enum
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,8 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.names import CPP_WORDS
+from opwright.dialects.native_functions.fields import ROWS
 from opwright.emit.dispatch.records import MetaSupport
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import NO_FIELDS, NativeFunction
 from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators, name_span, schema_part_span
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.source import codes
@@ -27,24 +29,25 @@ from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
 if TYPE_CHECKING:
     from opwright.emit.dispatch.records import OperatorRecord
 
-#: Fields with the values that they have by default.
+#: The values that fields of functions have by default, by the fields of entries that set one.
+_VALUES: Final = {row.field.name: getattr(NO_FIELDS, row.attribute) for row in ROWS if row.attribute}
+
+#: Fields of entries with what one would write for the default.
 _DEFAULTS: Final[dict[str, object]] = {
     "variants": "function",
-    "device_guard": True,
-    "device_check": "ExactSame",
-    "structured": False,
-    "manual_cpp_binding": False,
-    "manual_kernel_registration": False,
-    "use_const_ref_for_mutable_tensors": False,
-    "tags": [],
-    "cpp_no_default_args": [],
+    **{
+        name: value.name if isinstance(value, enum.Enum) else [] if isinstance(value, frozenset) else value
+        for name, value in _VALUES.items()
+        if isinstance(value, (bool, enum.Enum, frozenset))
+    },
 }
+_WORDS: Final = "|".join([value for value in _DEFAULTS.values() if isinstance(value, str)])
 _DEFAULT_TEXT: Final = re.compile(
-    rf"\b(?:{'|'.join(_DEFAULTS)})[\"']?:\s*(?:function|ExactSame|[Tt]rue|TRUE|[Ff]alse|FALSE|yes|no|on|off|\[\s*\])"
+    rf"\b(?:{'|'.join(_DEFAULTS)})[\"']?:\s*(?:{_WORDS}|[Tt]rue|TRUE|[Ff]alse|FALSE|yes|no|on|off|\[\s*\])"
 )
 
 #: Fields that are lists of names, which may be written as one text with commas.
-_LISTS: Final = ("tags", "autogen", "variants", "cpp_no_default_args")
+_LISTS: Final = ("variants", *[name for name, value in _VALUES.items() if isinstance(value, (tuple, frozenset))])
 _LIST_TEXT: Final = re.compile(rf"\b(?:{'|'.join(_LISTS)})[\"']?:([^:]*?(?=\n\s*[\w\"']+:|\Z))")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _WORD: Final = re.compile(r"[\w.]+")

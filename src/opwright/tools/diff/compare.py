@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from opwright.dialects.native_functions.fields import ROWS
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import FIELD_NAMES, NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import did_you_mean
 from opwright.tools.diff.callers import cpp_faults, kernel_faults, python_faults
 from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange, Reason, merge_reasons
 from opwright.tools.diff.schema_rules import backward_faults, forward_faults
+from opwright.tools.dump.data import JsonValue, field_data
 from opwright.tools.dump.shims import OperatorShims, shim_faults
 
 _BREAKS: Final = frozenset((Audience.gradients,))
@@ -81,6 +83,11 @@ def _saved_reasons(
     for name in sorted(before - after):
         yield Reason(f"`{name}` is no longer saved for gradients{where}")
 
+
+#: The fields of entries about which nothing else is said.
+_OTHER_ROWS: Final = tuple(
+    [row for row in ROWS if row.attribute not in ("", "tags", "structured", "structured_delegate", "python_module")]
+)
 
 #: Whoever calls, saves or implements operators.
 _ALL: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized, Audience.kernel))
@@ -165,12 +172,7 @@ def _reasons(
         for audience, find in finders:
             yield from (Reason(text, frozenset((audience,))) for text in find())
         yield from (Reason(text) for text in _additions(old, new))
-    elif (old.function, old.method, old.python_module, old.tags) != (
-        new.function,
-        new.method,
-        new.python_module,
-        new.tags,
-    ):
+    elif any(getattr(old, name) != getattr(new, name) for name in FIELD_NAMES):
         for audience, find in finders[:2]:
             yield from (Reason(text, frozenset((audience,))) for text in find())
     yield from (Reason(text, frozenset((Audience.shim,))) for text in shim_faults(new_shims, old_shims))
@@ -202,6 +204,22 @@ def _other_differences(old: NativeFunction, new: NativeFunction) -> Iterator[str
         yield f"it no longer has the tag `{tag}`"
     if new.in_structured_group != old.in_structured_group:
         yield "its kernels are structured" if new.in_structured_group else "its kernels are no longer structured"
+    for row in _OTHER_ROWS:
+        before, after = field_data(getattr(old, row.attribute)), field_data(getattr(new, row.attribute))
+        if before != after:
+            yield f"its `{row.field.name}` is {_shown(after)} instead of {_shown(before)}"
+    yield from _kernel_differences(old, new)
+
+
+def _shown(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        return "another one"
+    if isinstance(value, list):
+        return ", ".join([f"`{item}`" for item in value]) or "empty"
+    return "missing" if value is None else f"`{value}`"
+
+
+def _kernel_differences(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
     before = {key.name: kernel.name for key, kernel in old.kernels.items()}
     after = {key.name: kernel.name for key, kernel in new.kernels.items()}
     for key in sorted(after.keys() - before.keys()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias
@@ -12,10 +13,13 @@ from opwright.model.native_function import (
     NativeFunction,
     NativeFunctionsGroup,
     Precomputed,
+    UfuncLoop,
     ViewGroup,
 )
 from opwright.schema.function import Argument, Arguments, Return
+from opwright.schema.names import OperatorName
 from opwright.schema.types import Annotation, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
+from opwright.tools.dump.fields import RARE_ROWS
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -52,21 +56,8 @@ def operator_data(function: NativeFunction, places: Places | None = None) -> dic
 
 def _rare_fields(function: NativeFunction) -> Iterable[tuple[str, JsonValue]]:
     """The fields that most operators lack; those without a value do not apply."""
-    delegate = function.structured_delegate
-    yield "structured_delegate", None if delegate is None else delegate.text
-    yield "structured_inherits", function.structured_inherits
-    yield "precomputed", _precomputed_data(function.precomputed)
-    yield (
-        "ufunc",
-        [{"kind": loop.key.name, "name": loop.name, "dtypes": list(loop.dtypes)} for loop in function.ufunc.values()],
-    )
-    yield "autogen", [name.text for name in function.autogen]
-    yield "python_module", function.python_module
-    yield "category_override", function.category_override
-    yield "cpp_no_default_args", [*sorted(function.cpp_no_default_args)]
-    yield "const_ref_mutables", function.const_ref_mutables
-    yield "manual_cpp_binding", function.manual_cpp_binding
-    yield "manual_kernel_registration", function.manual_kernel_registration
+    for row in RARE_ROWS:
+        yield row.attribute, field_data(getattr(function, row.attribute))
     yield "condition", function.library_fields.condition
     yield "group", _group_data(function.group)
     yield "view_group", _view_group_data(function.view_group)
@@ -125,16 +116,29 @@ def _alias_data(annotation: Annotation) -> JsonValue:
     return {"before": list(annotation.before), "write": annotation.is_write, "after": list(annotation.after)}
 
 
-def _precomputed_data(precomputed: Precomputed | None) -> JsonValue:
-    if precomputed is None:
-        return None
-    return {
-        "replace": {
-            name: [_argument_data(argument, "positional") for argument in arguments]
-            for name, arguments in precomputed.replace.items()
-        },
-        "add": [_argument_data(argument, "positional") for argument in precomputed.add],
-    }
+def field_data(value: object) -> JsonValue:
+    """The value of a field of an entry."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case OperatorName():
+            return value.text
+        case enum.Enum():
+            return value.name
+        case Precomputed():
+            replaced = {name: field_data(arguments) for name, arguments in value.replace.items()}
+            return {"replace": replaced, "add": field_data(value.add)}
+        case Argument():
+            return _argument_data(value, "positional")
+        case UfuncLoop():
+            return {"kind": value.key.name, "name": value.name, "dtypes": list(value.dtypes)}
+        case dict():
+            return list(map(field_data, value.values()))
+        case tuple():
+            return list(map(field_data, value))
+        case frozenset():
+            return [*sorted(map(str, value))]
+    raise AssertionError(f"no data for a {type(value).__name__}")
 
 
 @cache

@@ -19,6 +19,7 @@ from opwright.dialects.field import (
     list_of_schema,
     mapping_schema,
 )
+from opwright.dialects.native_functions.fields import ROWS
 from opwright.schema.function import SchemaKind
 
 #: The version of the form of dumps.
@@ -127,6 +128,16 @@ _VIEW_GROUP: Final = tuple(
         for name, help in (("view", "The view."), ("inplace", "Its in-place form."), ("copy", "Its copying form."))
     ]
 )
+#: The fields of entries that most operators lack. The other fields of entries are below.
+RARE_ROWS: Final = tuple(
+    [row for row in ROWS if row.attribute not in ("", "structured", "tags", "device_check", "device_guard")]
+)
+#: The forms of those that are not as in the entry.
+_FORMS: Final[dict[str, JsonSchema]] = {
+    "autogen": _NAMES,
+    "precomputed": reference("precomputed"),
+    "ufunc": list_of_schema(reference("loop")),
+}
 _OPERATOR: Final = (
     field("name", TEXT, "The name with the overload, such as `add.Tensor`."),
     field("namespace", TEXT, "The namespace, such as `aten`."),
@@ -146,17 +157,7 @@ _OPERATOR: Final = (
     field("synthesized", FLAG, "Whether Opwright made the overload from another one, whose entry is `entry`."),
     field("entry", reference("place"), "The entry of the operator."),
     optional("derivative", reference("place"), "The entry of `derivatives.yaml` with the formulas of the operator."),
-    optional("structured_delegate", TEXT, "The out overload whose structured kernel serves this overload."),
-    optional("structured_inherits", TEXT, "The C++ base class of the shape function."),
-    optional("precomputed", reference("precomputed"), "What the shape function passes to the kernel."),
-    optional("ufunc", list_of_schema(reference("loop")), "The loops from which element-wise kernels are made."),
-    optional("autogen", _NAMES, "The overloads to make from this one."),
-    optional("python_module", TEXT, "The submodule of the Python bindings."),
-    optional("category_override", TEXT, "A mark for PyTorch's own tools."),
-    optional("cpp_no_default_args", _NAMES, "Arguments without default in C++."),
-    optional("const_ref_mutables", FLAG, "Set if kernels take written tensors as `const Tensor&`."),
-    optional("manual_cpp_binding", FLAG, "Set if the C++ function for callers is written by hand."),
-    optional("manual_kernel_registration", FLAG, "Set if kernels are registered by hand."),
+    *[optional(row.attribute, _FORMS.get(row.attribute, row.field.schema), row.field.help) for row in RARE_ROWS],
     optional("condition", TEXT, "What the preprocessor tests: the operator exists where it holds."),
     optional("group", reference("group"), "The overloads of the same operation, by their names."),
     optional("c_shim", reference("c_shim"), "The C shims for AOTInductor, or why there can be none."),

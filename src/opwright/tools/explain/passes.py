@@ -10,7 +10,7 @@ from opwright.dialects.native_functions.resolution import qualified_name
 from opwright.emit.emitter import AnyEmitter
 from opwright.emit.registry import build_folders, emitters
 from opwright.files.plan import file_specs
-from opwright.model.native_function import DeviceCheck, NativeFunction
+from opwright.model.native_function import FIELD_NAMES, NO_FIELDS, NativeFunction
 from opwright.schema.names import OperatorName
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.text import SourceFile
@@ -20,25 +20,6 @@ from opwright.tools.explain.schemas import operation_record, schema_record
 from opwright.tools.explain.signatures import signature_records
 from opwright.tools.explain.symbols import is_of_unit
 
-#: Attributes of a function that a field of its entry sets, each with the value that it has without the field.
-_FIELDS: Final[dict[str, object]] = {
-    "function": True,
-    "method": False,
-    "structured": False,
-    "structured_delegate": None,
-    "structured_inherits": None,
-    "precomputed": None,
-    "ufunc": {},
-    "device_check": DeviceCheck.ExactSame,
-    "device_guard": True,
-    "manual_cpp_binding": False,
-    "manual_kernel_registration": False,
-    "python_module": None,
-    "category_override": None,
-    "cpp_no_default_args": frozenset[str](),
-    "autogen": (),
-    "tags": frozenset[str](),
-}
 #: Attributes that follow from the fields and the schema.
 _FACTS: Final = ("root_name", "kind", "is_view", "is_abstract", "needs_derivative", "is_synthesized", "style")
 
@@ -76,10 +57,10 @@ def _node_lines(node: Node, line: int, indent: str) -> Iterator[str]:
 def _entry(function: NativeFunction, explained: Explained) -> Iterator[str]:
     """The fields that say more than their defaults, and the kernels."""
     del explained
-    for field, default in _FIELDS.items():
-        value = getattr(function, field)
-        if value != default:
-            yield f"{field}: {_shown(value)}"
+    for name in FIELD_NAMES:
+        value = getattr(function, name)
+        if value != getattr(NO_FIELDS, name):
+            yield f"{name}: {_shown(value)}"
     for key, kernel in function.kernels.items():
         details = " structured" * kernel.structured + " symint" * kernel.symint
         yield f"kernel {key.name}: {kernel.namespace}::{kernel.name}{details}"

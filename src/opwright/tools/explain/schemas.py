@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from opwright.dialects.library.fields import ROWS as LIBRARY_ROWS
+from opwright.dialects.native_functions.fields import ROWS
 from opwright.emit.dispatch.records import shown_name
-from opwright.model.native_function import DeviceCheck, NativeFunction
+from opwright.model.library import NO_LIBRARY_FIELDS, Autocast
+from opwright.model.native_function import NO_FIELDS, NativeFunction, Precomputed
 from opwright.schema.function import Argument, SchemaKind
 from opwright.tools.explain.records import (
     ArgumentRecord,
@@ -108,28 +111,27 @@ def _synthesized_from(function: NativeFunction) -> str:
 
 def _facts(function: NativeFunction) -> Iterator[str]:
     """The fields of an entry besides schema, variants, kernels and tags, in words."""
-    if function.structured_inherits is not None:
-        yield f"the class of the structured kernel inherits {function.structured_inherits}"
-    if function.precomputed is not None:
-        names = [*function.precomputed.replace, *[argument.name for argument in function.precomputed.add]]
-        yield f"`meta` precomputes {', '.join(names)} for `impl`"
-    if function.ufunc:
-        yield f"kernels are loops over {', '.join(dict.fromkeys([loop.name for loop in function.ufunc.values()]))}"
-    if function.device_check is DeviceCheck.NoCheck:
-        yield "wrappers do not check that tensors are on one device"
-    if not function.device_guard:
-        yield "wrappers do not set the current device"
-    if function.manual_kernel_registration:
-        yield "kernels are registered by hand"
-    if function.manual_cpp_binding:
-        yield "the C++ function is written by hand; the generated one has the prefix `__dispatch_`"
-    if function.python_module is not None:
-        yield f"Python has it in the module `{function.python_module}`"
-    if function.category_override is not None:
-        yield f"Python's tensor options are those of category `{function.category_override}`"
-    if function.cpp_no_default_args:
-        yield f"C++ has no default for {', '.join(sorted(function.cpp_no_default_args))}"
-    if function.const_ref_mutables:
-        yield "written tensors are passed as `const Tensor &`"
-    if function.autogen:
-        yield f"asks for {', '.join([name.text for name in function.autogen])}"
+    for rows, record, default in (
+        (ROWS, function, NO_FIELDS),
+        (LIBRARY_ROWS, function.library_fields, NO_LIBRARY_FIELDS),
+    ):
+        for row in rows:
+            if row.fact and (value := getattr(record, row.attribute)) != getattr(default, row.attribute):
+                yield row.fact.format(_words(value))
+
+
+def _words(value: object) -> str:
+    match value:
+        case Precomputed():
+            return ", ".join([*value.replace, *[argument.name for argument in value.add]])
+        case dict():
+            return ", ".join(dict.fromkeys([loop.name for loop in value.values()]))
+        case Autocast():
+            return ", ".join(
+                [*filter(None, [value.everywhere]), *[f"{policy} on {name}" for name, policy in value.by_device]]
+            )
+        case tuple():
+            return ", ".join(map(str, value))
+        case frozenset():
+            return ", ".join(sorted(map(str, value)))
+    return str(value)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import ClassVar, Final
 
+from opwright.dialects.native_functions.fields import ROWS
 from opwright.model import dispatch_key as key_table
 from opwright.model import native_function as model
 from opwright.model.dispatch_key import DispatchKey as ModelKey
@@ -135,11 +136,13 @@ _COMPOSITES: Final = {
     "has_composite_explicit_autograd_non_functional_kernel": key_table.COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
 }
 
-#: The fields that Opwright's functions have under the same name.
-_SAME: Final = (
-    "namespace", "device_guard", "python_module", "category_override", "manual_kernel_registration",
-    "manual_cpp_binding", "structured", "structured_inherits", "is_abstract",
-)  # fmt: skip
+#: The fields of functions whose values have other forms in records.
+_OTHER_FORMS: Final = frozenset(
+    ("tags", "autogen", "cpp_no_default_args", "device_check", "structured_delegate", "precomputed", "ufunc")
+)
+
+#: The fields of entries that have the same values in records, by their names there.
+_SAME: Final = {row.field.name: row.attribute for row in ROWS if row.attribute and row.attribute not in _OTHER_FORMS}
 
 
 def _reading(name: str) -> Callable[[model.UnlinkedFunction], object]:
@@ -150,7 +153,8 @@ def _reading(name: str) -> Callable[[model.UnlinkedFunction], object]:
     "namespace func use_const_ref_for_mutable_tensors device_guard device_check python_module category_override"
     " variants manual_kernel_registration manual_cpp_binding loc autogen ufunc_inner_loop structured"
     " structured_delegate structured_inherits precomputed cpp_no_default_args is_abstract"
-    f" {' '.join(_COMPOSITES)} tags"
+    f" {' '.join(_COMPOSITES)} tags",
+    {name: getattr(model.NO_FIELDS, attribute) for name, attribute in _SAME.items()},
 )
 class NativeFunction(Record):
     """One overload with the fields of its entry."""
@@ -191,8 +195,8 @@ class NativeFunction(Record):
         "structured_delegate": _delegate,
         "precomputed": _precompute,
         "ufunc_inner_loop": _loops,
-        "use_const_ref_for_mutable_tensors": lambda origin: origin.const_ref_mutables,
-        **{name: _reading(name) for name in _SAME},
+        **{name: _reading(name) for name in ("namespace", "is_abstract")},
+        **{name: _reading(attribute) for name, attribute in _SAME.items()},
         **{name: _has_kernel(key) for name, key in _COMPOSITES.items()},
     }
 
@@ -278,29 +282,25 @@ def _unlinked(f: NativeFunction) -> model.UnlinkedFunction:
         for name, key in _COMPOSITES.items()
         if getattr(f, name)
     }
-    return model.UnlinkedFunction(
-        schema=model_schema(f.func),
-        namespace=f.namespace,
-        entry=start_of_file(f),
+    fields = model.EntryFields(
         function=Variant.function in f.variants,
         method=Variant.method in f.variants,
-        kernels=kernels,
         ufunc=_model_loops(f.ufunc_inner_loop),
         precomputed=_model_precompute(f.precomputed),
         device_check=model.DeviceCheck[f.device_check.name],
-        const_ref_mutables=f.use_const_ref_for_mutable_tensors,
         autogen=tuple(map(model_name, f.autogen)),
         tags=frozenset(f.tags),
         cpp_no_default_args=frozenset(f.cpp_no_default_args),
         structured_delegate=_model_delegate(f),
+        **{attribute: getattr(f, name) for name, attribute in _SAME.items()},
+    )
+    return model.UnlinkedFunction(
+        fields,
+        schema=model_schema(f.func),
+        namespace=f.namespace,
+        entry=start_of_file(f),
+        kernels=kernels,
         is_synthesized="generated" in f.tags,
-        device_guard=f.device_guard,
-        python_module=f.python_module,
-        category_override=f.category_override,
-        manual_cpp_binding=f.manual_cpp_binding,
-        manual_kernel_registration=f.manual_kernel_registration,
-        structured=f.structured,
-        structured_inherits=f.structured_inherits,
         is_abstract=f.is_abstract,
     )
 

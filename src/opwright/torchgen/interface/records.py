@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
@@ -32,10 +34,11 @@ _HASH = "_hash"
 
 
 @dataclass_transform(frozen_default=True)
-def record(fields: str = "") -> Callable[[RecordType], RecordType]:
+def record(fields: str = "", more: Mapping[str, object] | None = None) -> Callable[[RecordType], RecordType]:
     """A decorator that makes a record of a class; `fields` lists its fields as its constructor takes them.
 
-    Without a list, the constructor takes the fields as the class declares them.
+    Without a list, the constructor takes the fields as the class declares them. `more` has defaults of fields; those
+    that the class does not declare come last.
 
     >>> @record("name size")
     ... class Box(Record):
@@ -48,7 +51,11 @@ def record(fields: str = "") -> Callable[[RecordType], RecordType]:
     def make(cls: RecordType) -> RecordType:
         declared: dict[str, object] = inspect.get_annotations(cls)
         names = fields.split() or list(declared)
-        cls.__annotations__ = {name: declared[name] for name in names}
+        added = {name: default for name, default in (more or {}).items() if name not in declared}
+        cls.__annotations__ = {**{name: declared[name] for name in names}, **dict.fromkeys(added, object)}
+        for name, default in added.items():
+            # A default that is an attribute of the class would hide what is computed.
+            setattr(cls, name, dataclasses.field(default_factory=partial(copy, default)))
         if "__hash__" not in cls.__dict__:
             setattr(cls, "__hash__", Record.__hash__)  # noqa: B010
         dataclasses.dataclass(frozen=True)(cls)
