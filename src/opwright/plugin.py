@@ -211,7 +211,7 @@ _MODULES: Final = {
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
     "dialects.named_files": ("read_beside",),
-    "dialects.cpp_parts": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
+    "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
     "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
     "dialects.extra_keys": (
         "ANY_VALUE",
@@ -231,7 +231,7 @@ _MODULES: Final = {
     "emit.aten.backend": ("kernel_signature",),
     "emit.aten.c_shim": ("device_shims", "shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
     "emit.backend.headers": ("structured_declarations", "structured_includes"),
-    "emit.backend_extensions": (
+    "emit.extensions": (
         "KernelCandidate",
         "KernelConvention",
         "KernelSelector",
