@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from textwrap import dedent
+from textwrap import indent
 from typing import Final
 
 import pytest
 
 import opwright
 from tests.engine.project import Project, WholeProject, files_of, replace_once
+from tests.recipes import recipes
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "contributing.md"
-
-#: The lines before or behind which the blocks of the recipe go, by file.
+#: The lines behind which the blocks of the recipe go, by file.
 PLACES: Final = {
     "model/native_function.py": "    tags: frozenset[str] = frozenset()\n",
     "dialects/native_functions/fields.py": '    EntryField(TAGS_FIELD, _read_tags, "tags"),\n',
@@ -51,12 +49,10 @@ class Copy:
         self._folder = folder
         self.package = folder / "opwright"
         shutil.copytree(Path(opwright.__file__).parent, self.package)
-        section = PAGE.read_text(encoding="utf-8").partition("## Add a field of an entry\n")[2].partition("\n## ")[0]
-        blocks = re.findall(r"^ *```python\n(.*?)^ *```$", section, re.DOTALL | re.MULTILINE)
-        for (name, place), block in zip(PLACES.items(), blocks, strict=True):
-            assert name in section
-            indented = "".join([f"    {line}\n" for line in dedent(block).splitlines()])
-            replace_once(self.package / name, place, place + indented)
+        recipe = recipes()["Add a field of an entry"]
+        assert set(recipe.changed) == PLACES.keys()
+        for (name, place), block in zip(PLACES.items(), recipe.blocks, strict=True):
+            replace_once(self.package / name, place, place + indent(block, "    "))
 
     def python(self, *words: str, status: int = 0) -> str:
         """What Python prints with the copy on its path."""
