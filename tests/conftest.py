@@ -95,13 +95,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests, and the programs that they start, leave the user's cache and configuration alone."""
+    """Tests, and the programs that they start, leave the user's cache alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("OPWRIGHT_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
         # What PyTorch compiles for `load`, with locks that wait for ever if the process that made one was killed.
         patch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path_factory.mktemp("extensions")))
-        patch.delenv("OPWRIGHT_ALLOW_PLUGINS", raising=False)
         yield
 
 

@@ -69,7 +69,8 @@ class OperatorExtension(Extension):
     """The shared object of an operator library: its kernels, and the code that is generated from library files.
 
     `name` is that of the shared object, such as `acme_ops._C`; generated Python modules are installed beside it. `yaml`
-    are the library files, and `backends` the backend files of a backend. `tests` is the folder for generated tests,
+    are the library files, and `backends` the backend files of a backend. `plugins` are names of plug-ins, which the
+    build runs: installed ones, modules, or paths relative to `setup.py`. `tests` is the folder for generated tests,
     None for none. `stable_headers` is the version of PyTorch whose headers compile a library with `abi: stable`, from
     its wheel at the package index; None for the installed one. The other options are those of an extension module.
     """
@@ -77,6 +78,7 @@ class OperatorExtension(Extension):
     def __init__(self, name: str, yaml: Iterable[str], sources: Sequence[str], **options: Any) -> None:  # noqa: ANN401
         self.yaml: Final = tuple(yaml)
         self.backends: Final[tuple[str, ...]] = tuple(options.pop("backends", ()))
+        self.plugins: Final[tuple[str, ...]] = tuple(options.pop("plugins", ()))
         self.tests: Final[str | None] = options.pop("tests", None)
         self.stable_headers: Final[str | None] = options.pop("stable_headers", None)
         self.code: GeneratedCode | None = None
@@ -358,7 +360,9 @@ def _entry_of_error(error: str, extension: OperatorExtension) -> str:
     if place is None or code is None or extension.backends or os.path.realpath(place[1]) not in code.sources:
         return ""
     files = [SourceFile.read(path) for path in extension.yaml]
-    return entry_of_line(files, os.path.dirname(code.include), os.path.realpath(place[1]), int(place[2]))
+    return entry_of_line(
+        files, os.path.dirname(code.include), os.path.realpath(place[1]), int(place[2]), extension.plugins
+    )
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:
@@ -367,8 +371,8 @@ def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics
     out = os.path.join(folder, "opwright", extension.name)
     if extension.backends:
         backends = [SourceFile.read(path) for path in extension.backends]
-        return update_backend_code(backends, out, libraries=files, sink=sink)
-    return update_code(files, out, sink=sink)
+        return update_backend_code(backends, out, libraries=files, plugins=extension.plugins, sink=sink)
+    return update_code(files, out, plugins=extension.plugins, sink=sink)
 
 
 def _check_kernels(extension: OperatorExtension) -> None:
@@ -377,7 +381,8 @@ def _check_kernels(extension: OperatorExtension) -> None:
     The message has both places, where the linker would show a mangled name.
     """
     if not (extension.backends or extension.libraries or extension.extra_objects):
-        check_kernels(list(map(SourceFile.read, extension.yaml)), list(map(SourceFile.read, extension.sources)))
+        files, sources = (list(map(SourceFile.read, paths)) for paths in (extension.yaml, extension.sources))
+        check_kernels(files, sources, extension.plugins)
 
 
 def _report(sink: Diagnostics) -> str:

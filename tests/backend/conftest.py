@@ -13,7 +13,7 @@ import pytest
 
 import opwright
 from opwright.cli.main import main
-from opwright.plugins.use import ensure_active
+from opwright.plugins.run_plugins import ensure_active
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import program, torch
 
@@ -23,6 +23,15 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 #: Opwright's own headers, which generated code may include.
 INCLUDE = Path(opwright.__file__).parent / "libraries" / "include"
+
+#: The plug-ins of the backend in the folder `plugins`.
+PLUGINS = [
+    *[
+        f"../../../examples/plugins/{name}/{name}.py"
+        for name in ("deprecation", "tensor_checks", "op_hooks", "cpu_on_failure", "kernel_formats", "register_macro")
+    ],
+    "acme_views.py",
+]
 
 
 def backend_compiler(program: str, folder: Path, *includes: Path, prefix: Path | None = None) -> Compiler:
@@ -53,9 +62,9 @@ def build_backend(folder: Path, program: str, device_object: Path, temporary: py
     """
     out = temporary.mktemp(folder.name)
     command = ["generate", "--backend", str(folder / "acme.yaml"), "--torch", "auto", "--out", str(out)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPWRIGHT_ALLOW_PLUGINS", str(folder))
-        assert main(command) == 0
+    for name in PLUGINS if folder.name == "plugins" else ():
+        command += ["--plugin", str(folder / name)]
+    assert main(command) == 0
     ensure_active(())
     built = temporary.mktemp(f"{folder.name}_build")
     prefix = folder / "prefix.h"

@@ -11,7 +11,6 @@ import pytest
 
 from opwright.cli.arguments import Parser
 from opwright.cli.main import COMMANDS
-from opwright.cli.named_plugins import add_no_plugins_argument
 from opwright.cli.streams import add_color_argument
 
 #: The programs of the reference, which Opwright takes the place of. Two values of an option: the last one counts.
@@ -36,7 +35,6 @@ def parser_of(command: str) -> Parser:
     module = import_module(f"opwright.cli.{command if command != 'import' else 'import_library'}")
     parser = Parser(f"opwright {command}", module.__doc__)
     module.add_arguments(parser)
-    add_no_plugins_argument(parser)
     add_color_argument(parser)
     return parser
 

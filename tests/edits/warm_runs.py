@@ -28,7 +28,7 @@ class WarmRuns:
 
     def __init__(self, folder: Path, words: Sequence[str]) -> None:
         self.folder: Final = folder
-        self.words: Final = ("--jobs", "1", "--no-plugins", *words)
+        self.words: Final = ("--jobs", "1", *words)
         self.report = ""
         self._fresh: Final[dict[object, dict[str, bytes] | None]] = {}
 

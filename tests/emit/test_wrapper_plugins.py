@@ -549,7 +549,6 @@ def test_hooks_know_their_positions() -> None:
 def test_runs_without_plugins() -> None:
     """Without plug-ins, what a run asks of them changes nothing."""
     context = object()
-    assert NO_PLUGINS.with_those_of_heads((), []) == ()
     assert NO_PLUGINS.with_their_keys(context) is context  # type: ignore[arg-type]
     assert NO_PLUGINS.extensions is NO_EXTENSIONS
     assert not NO_PLUGINS.sources([])

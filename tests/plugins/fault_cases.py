@@ -17,7 +17,7 @@ import pytest
 from opwright.cli.main import main
 from opwright.plugins import discovery
 from opwright.plugins.discovery import installed_plugins
-from opwright.plugins.use import ensure_active
+from opwright.plugins.run_plugins import ensure_active
 from tests.engine.project import Project
 
 FOLDER = Path(__file__).parent / "faults"
@@ -80,7 +80,6 @@ def installed_below(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(site)
-        patch.setenv("OPWRIGHT_ALLOW_PLUGINS", str(folder))
         patch.setattr("gc.disable", lambda: None)
         patch.setattr(discovery, "_LOADED", {})
         installed_plugins.cache_clear()

@@ -15,7 +15,7 @@ from opwright.cli.main import main
 from opwright.emit.registry import FAMILIES
 from opwright.plugin import use_plugins
 from opwright.plugins.active import ACTIVE
-from opwright.plugins.use import ensure_active
+from opwright.plugins.run_plugins import ensure_active
 from opwright.source.diagnostic import FaultsFound
 from tests.engine.project import Project, files_of, times_of
 from tests.plugins.fault_cases import installed_below
@@ -145,12 +145,6 @@ def generate(project: Project, folder: Path) -> Callable[..., int]:
     return lambda *more: main(["generate", *where, "--plugin", "./acme", *map(str, more)])
 
 
-@pytest.fixture
-def allowed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files of the project may name plug-ins."""
-    monkeypatch.setenv("OPWRIGHT_ALLOW_PLUGINS", str(folder))
-
-
 ONLY = ("--only", "acme_costs", "--input", "costs.yaml")
 
 
@@ -274,36 +268,12 @@ def test_schema_and_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "  families: acme_costs (costs of operators)\n  dialects: acme_costs\n  codes: ACME0001, ACME0002\n" in shown
 
 
-@pytest.mark.parametrize("name", ["./acme", "acme/__init__.py"])
-def test_names_of_a_project(project: Project, folder: Path, allowed: None, name: str) -> None:
-    """`pyproject.toml` names plug-ins by paths relative to it; families that are made by default are made."""
-    del allowed
-    (folder / "pyproject.toml").write_text(f'[tool.opwright]\nplugins = ["{name}"]\n')
-    below = folder / "below"
-    below.mkdir()
-    where = ["--source-path", str(project.inputs), "--release", "2.13", "--out", str(project.out), "--jobs", "1"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(below)
-        for _ in range(2):
-            assert main(["generate", *where, "--only", "declarations_yaml"]) == 0
-    # The family is not asked for, the headers of a plug-in that is named are made.
+def test_headers_of_a_plugin_that_is_named(generate: Callable[..., int], project: Project) -> None:
+    """A run that names a plug-in makes its headers beside what is asked for, and no other of its files."""
+    for _ in range(2):
+        assert generate("--only", "declarations_yaml") == 0
     assert "include/acme/costs.h" in files_of(project.out)
     assert "share/costs/twice.txt" not in files_of(project.out)
-
-
-def test_names_in_a_head(project: Project, folder: Path, allowed: None, capsys: pytest.CaptureFixture[str]) -> None:
-    """The head of a library file names plug-ins by paths relative to it."""
-    del allowed
-    (folder / "libraries").mkdir()
-    library = folder / "libraries" / "mine.yaml"
-    library.write_text("namespace: mine\nplugins: [../acme]\noperators:\n- func: one(Tensor x) -> Tensor\n")
-    words = ["generate", "--source-path", str(project.inputs), "--release", "2.13", "--library", "libraries/mine.yaml"]
-    assert main([*words, "--out", "out", "--jobs", "1"]) == 0
-    assert "include/acme/costs.h" in files_of(project.out)
-    assert main([*words, "--out", "out", "--jobs", "1"]) == 0
-    library.write_text(library.read_text().replace("../acme", "../other"))
-    assert main([*words, "--out", "out", "--jobs", "1"]) == 1
-    assert " --> libraries/mine.yaml:2:11" in capsys.readouterr().err
 
 
 def test_requests_of_a_library_user(project: Project, folder: Path) -> None:

@@ -29,7 +29,6 @@ async function start(): Promise<void> {
   const options: LanguageClientOptions = {
     // From a function in C++, its definition is the entry that names it.
     documentSelector: ["yaml", "cpp", "cuda-cpp"].map((language) => ({ scheme: "file", language })),
-    initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
     outputChannel: output,
   };
   client = new LanguageClient("opwright", "Opwright", { command: command.program, args: command.args }, options);

@@ -23,29 +23,16 @@ HERE = Path(__file__).parent
 DIFFERENTIABLE = [name for name, case in CASES.items() if case.is_differentiable]
 #: Those whose results are the same in every call.
 DETERMINISTIC = [name for name in CASES if name != "sprinkle"]
-#: Those that write to arguments.
-WRITING = [name for name in CASES if any(argument.is_write for argument in overload(name)._schema.arguments)]
-
-
-def of_copies(name: str) -> str:
-    """The operator of generated code that passes another one copies of what shares memory with what it writes."""
-    return f"_{name.replace('.', '_')}_of_copies"
 
 
 def test_there_is_a_case_for_every_operator() -> None:
-    """Every overload in the namespace is tested, those included that no entry writes."""
-    schemas = [schema for schema in torch._C._jit_get_all_schemas() if schema.name.startswith("acme::")]
+    """Every overload in the namespace is tested, those included that no entry writes.
+
+    Those of generated code begin with an underscore: they take part in traces of operators that write.
+    """
+    schemas = [schema for schema in torch._C._jit_get_all_schemas() if re.match("acme::(?!_)", schema.name)]
     names = {".".join(filter(None, (schema.name[6:], schema.overload_name))) for schema in schemas}
-    assert names == {*CASES, *map(of_copies, WRITING)}
-
-
-@pytest.mark.parametrize("name", WRITING)
-def test_operators_of_generated_code_write_the_same(name: str) -> None:
-    """What compiled programs call, where arguments share memory, writes and returns what the operator itself does."""
-    case = CASES[name]
-    calls = [(function, case.args(), case.kwargs()) for function in map(overload, (name, of_copies(name)))]
-    results = [(function(*args, **kwargs), args, kwargs) for function, args, kwargs in calls]
-    torch.testing.assert_close(*results)
+    assert names == set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -392,3 +392,25 @@ def templates_as_named(autograd: str) -> str:
     folder, name = os.path.split(os.path.abspath(autograd))
     parent = os.path.basename(folder)
     return f"packaged/{name}/templates" if parent == "packaged" else f"../{parent}/{name}/templates"
+
+
+def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--plugin`."""
+    parser.add_argument(
+        "--plugin",
+        metavar="NAME",
+        action="append",
+        default=[],
+        type=not_empty,
+        help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated)",
+    )
+
+
+def settle_plugins(arguments: argparse.Namespace) -> None:
+    """Note in `uses_plugins` whether a command names plug-ins, or families that only a plug-in may add."""
+    from opwright.emit.registry import FAMILIES
+
+    families = vars(arguments).get("only") or ()
+    arguments.uses_plugins = bool(arguments.plugin) or any(name not in FAMILIES for name in families)
+    # Names mean something else where modules are found elsewhere.
+    arguments.plugin_path = list(sys.path) if arguments.uses_plugins else []

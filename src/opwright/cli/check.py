@@ -23,12 +23,10 @@ from typing import Final
 from opwright import __version__
 from opwright.builds.actions.collected import path_below
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
-from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.streams import print_or_write, wants_color
 from opwright.files.user_files import finish_killed_runs
-from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.file_kinds import expand_folders
 from opwright.source.code_pages import code_names
@@ -52,7 +50,6 @@ _MOST_NAMED: Final = 3
 
 
 #: The report of a check has what it does without.
-REPORTS_PLUGINS: Final = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -185,10 +182,7 @@ def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Setting
         extend_select=configured.extend_select + _codes(arguments.extend_select, faults),
         ignore=configured.ignore + _codes(arguments.ignore, faults),
     )
-    # A code may be that of a plug-in that is not loaded.
-    sink.extend(
-        [diagnostic for diagnostic in faults if diagnostic.code != UNKNOWN_CODE or not ACTIVE.permission.lacks_plugins]
-    )
+    sink.extend(faults)
     return settings, codes
 
 

@@ -16,9 +16,8 @@ import argparse
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
-from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.streams import print_or_write
 from opwright.emit.dispatch.records import (
     BackwardStatus,

@@ -165,15 +165,13 @@ def _description(
             return path_below(out, os.path.dirname(planned.target)) or os.curdir
         return str(OutputShard.number_of(spec, count))
 
-    # The project's file names plug-ins, which are words of the actions.
-    named = {*files, *([] if wheel is None else [wheel])} - {arguments.project_file}
+    named = {*files, *([] if wheel is None else [wheel])}
     generation, parts = collect_parts(request, session, named, part_of, sink)
     words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]
     # The version of a tree between releases does not say which rules the generator in it follows.
     if generation.job.rules.tree is None:
         words += [Word("--release"), Word(arguments.release or str(generation.version))]
     words += [Word("--hermetic")]
-    words += [Word("--no-plugins")] if arguments.no_plugins else []
     actions = [
         _declared(_action(name, part, [*words, *_part_words(arguments, name, count)], root, out), has_folders)
         for name, part in parts.items()
@@ -221,8 +219,6 @@ def _common_words(arguments: argparse.Namespace, parser: argparse.ArgumentParser
     for action in parser._actions:
         value = getattr(arguments, action.dest, action.default)
         if action.dest == "plugin":
-            # What the user allowed here is not allowed where the actions run.
-            value = list(dict.fromkeys([*value, *arguments.head_plugins]))
             _check_plugins(value)
         if action.dest in _NOT_REPEATED or value == action.default:
             continue

@@ -23,9 +23,8 @@ import sys
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, not_empty, terminal_columns
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty, terminal_columns
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
-from opwright.cli.named_plugins import add_plugin_argument
 from opwright.cli.plugin_use import activate_installed
 from opwright.cli.streams import wants_color, wants_links
 from opwright.plugins.active import active_plugins

@@ -15,8 +15,6 @@ from opwright.cli import check
 from opwright.source.diagnostic import Diagnostics
 from opwright.tools.check.suppressions import FORMATTING
 
-REPORTS_PLUGINS = check.REPORTS_PLUGINS
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments: those of a check, and `--check`."""

@@ -18,14 +18,15 @@ from opwright.cli.arguments import (
     add_backend_arguments,
     add_input_arguments,
     add_lean_argument,
+    add_plugin_argument,
     add_selection_arguments,
     chosen_devices,
     not_empty,
     options,
     selection,
+    settle_plugins,
 )
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
-from opwright.cli.named_plugins import add_plugin_argument, settle_plugins
 from opwright.cli.runs import current_manifest, further_files, request_facts, run_of, write_edit
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
@@ -55,10 +56,6 @@ _KERNEL_FOLDERS: Final = {"include": "torch-ext/include", "source": "torch-ext/s
 
 #: The help shows what plug-ins add.
 LISTS_PLUGINS: Final = True
-
-
-#: Plug-ins decide what is generated.
-NEEDS_PLUGINS: Final = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -261,7 +258,7 @@ def _further_files(arguments: argparse.Namespace) -> list[str]:
     if arguments.uses_plugins:
         from opwright.cli.plugin_use import plugin_files
 
-        files += plugin_files(arguments)
+        files += plugin_files()
     return files
 
 
@@ -308,16 +305,12 @@ def _run_of(arguments: argparse.Namespace, folders: Mapping[str, str], families:
 def _last_run(arguments: argparse.Namespace) -> Run | None:
     """The run as the last one was that was asked for the same; None if that cannot be told without its plug-ins.
 
-    Plug-ins are not active yet. A library or backend file may name some.
+    Plug-ins are not active yet.
     """
-    may_use = arguments.uses_plugins
-    if not may_use and not arguments.library and not arguments.backend:
+    if not arguments.uses_plugins:
         return _run(arguments)
     last = last_families(arguments.out, request_facts("generate", arguments))
-    if last is None:
-        return None if may_use else _run(arguments)
-    families, folders = last
-    return _run_of(arguments, folders, families)
+    return None if last is None else _run_of(arguments, last[1], last[0])
 
 
 def is_up_to_date(arguments: argparse.Namespace) -> bool:

@@ -15,12 +15,11 @@ from typing import Final
 
 from opwright import __version__
 from opwright.cli import console
-from opwright.cli.arguments import not_empty
+from opwright.cli.arguments import add_plugin_argument, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument
-from opwright.cli.named_plugins import add_plugin_argument
 from opwright.source.diagnostic import Diagnostics
 
-#: The editor says first whether it trusts the files that name plug-ins.
+#: The faults of plug-ins are diagnostics in the editor.
 LOADS_PLUGINS: Final = True
 
 
@@ -59,7 +58,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     checker = Checker(options)
     checker.prepare()
     from opwright.tools.lsp.features import serve
-    from opwright.tools.lsp.project import PluginRequest
 
-    serve(__version__, options, PluginRequest(tuple(arguments.plugin), no_plugins=arguments.no_plugins), checker)
+    serve(__version__, options, tuple(arguments.plugin), checker)
     return console.SUCCESS

@@ -9,7 +9,6 @@ from importlib import import_module
 import opwright
 from opwright import __version__
 from opwright.cli.arguments import Parser
-from opwright.cli.named_plugins import add_no_plugins_argument
 from opwright.cli.streams import add_color_argument, leave, settle_streams
 
 # Imports are most of the time of a run with nothing to do, so this module imports nothing for types alone.
@@ -45,14 +44,13 @@ _SERVING: Final = {
     "lsp": "serve editors: diagnostics, hover, completion, navigation, renaming, fixes",
     "plugins": "list the installed plug-ins, and what each adds",
     "releases": "list PyTorch releases, which of them are cached, and the rules of each",
-    "trust": "allow the plug-ins that the files of a folder name",
     "schema": "print the JSON Schema of a kind of input file, or of a document",
     "completion": "print what a shell needs to complete commands, options and operators",
 }
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
 #: and `run(arguments, sink)`, imported only when it runs. If it has `is_up_to_date(arguments)`, the program calls that
-#: first, to find out whether there is nothing to do. Plug-ins that files name and nobody allowed are an error for one
-#: that `NEEDS_PLUGINS`, one that `REPORTS_PLUGINS` reports them itself, and one that `LOADS_PLUGINS` loads them itself.
+#: first, to find out whether there is nothing to do. The help of one that `LISTS_PLUGINS` shows what plug-ins add, and
+#: one that `LOADS_PLUGINS` loads those of `--plugin` itself.
 COMMANDS: Final = {**_WRITING, **_ANSWERING, **_SERVING}
 
 _DESCRIPTION: Final = """\
@@ -65,11 +63,8 @@ Commands:
 70 a bug in Opwright."""
 
 
-def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
-    """Run the program with the given arguments (by default the process's) and return its exit status.
-
-    If the program `is_process`, it may continue in a child, so that what plug-ins do is confirmed.
-    """
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program with the given arguments (by default the process's) and return its exit status."""
     if "_ARGCOMPLETE" in os.environ:
         from opwright.cli.completion import complete
 
@@ -88,11 +83,9 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
     if getattr(module, "LISTS_PLUGINS", False) and not {"-h", "--help"}.isdisjoint(words):
         from opwright.cli.plugin_use import activate_for_help
 
-        _confirm_imports(module, is_process=is_process)
         activate_for_help(words)
     command_parser = Parser(f"opwright {command}", module.__doc__)
     module.add_arguments(command_parser)
-    add_no_plugins_argument(command_parser)
     add_color_argument(command_parser)
     arguments = command_parser.parse(words[1:])
     settle_streams()
@@ -101,16 +94,10 @@ def main(argv: Sequence[str] | None = None, *, is_process: bool = False) -> int:
     from opwright.cli import console
 
     def run(sink: Diagnostics) -> int:
-        from opwright.plugins.active import ACTIVE, Permission
-
-        ACTIVE.permission = Permission(no_plugins=arguments.no_plugins)
-        _confirm_imports(module, is_process=is_process and "plugin" in arguments)
         if "plugin" in arguments and not getattr(module, "LOADS_PLUGINS", False):
             from opwright.cli.plugin_use import use_plugins
 
-            use_plugins(arguments, command_parser, are_needed=getattr(module, "NEEDS_PLUGINS", False))
-            if ACTIVE.permission.refusal is not None and not getattr(module, "REPORTS_PLUGINS", False):
-                sink.add(ACTIVE.permission.refusal)
+            use_plugins(arguments, command_parser)
         return int(module.run(arguments, sink))
 
     return console.run(run, arguments.color)
@@ -138,21 +125,9 @@ def _parser_of_commands() -> Parser:
     return parser
 
 
-def _confirm_imports(module: ModuleType, *, is_process: bool) -> None:
-    """Let a program continue in a child when it imports a plug-in, unless its command loads plug-ins itself."""
-    from opwright.plugins.active import ACTIVE
-
-    def confirm() -> None:
-        from opwright.cli.plugin_use import continue_in_child
-
-        continue_in_child()
-
-    ACTIVE.before_import = confirm if is_process and not getattr(module, "LOADS_PLUGINS", False) else None
-
-
 def program() -> NoReturn:
     """Run the program, and end the process with its exit status."""
-    leave(lambda: main(is_process=True))
+    leave(main)
 
 
 def _is_up_to_date(module: ModuleType, arguments: argparse.Namespace) -> bool:

@@ -1,22 +1,22 @@
-"""List plug-ins: those that are installed, those that the project names, and what each adds.
+"""List plug-ins: those that are installed, those that the command names, and what each adds.
 
-  opwright plugins                    installed ones, and those of pyproject.toml
+  opwright plugins                    installed ones
   opwright plugins --plugin acme.py   this one too
 
 Installed plug-ins add families, kinds of input files and codes. A run uses the rest of a plug-in only if it names the
-plug-in: with `--plugin`, in pyproject.toml, or in the head of a file."""
+plug-in with `--plugin`. No file names plug-ins."""
 
 from __future__ import annotations
 
 import argparse
 
 from opwright.cli import console
-from opwright.cli.named_plugins import add_plugin_argument
+from opwright.cli.arguments import add_plugin_argument
 from opwright.plugins.active import active_plugins
-from opwright.plugins.discovery import PluginName, installed_plugins, load_plugin
-from opwright.plugins.guard import shown_path
+from opwright.plugins.discovery import installed_plugins, load_plugin
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.use import ensure_active
+from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.sources import shown_path
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import tell
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         if name in [plugin.name for plugin in named]:
             continue
         try:
-            plugin = load_plugin(PluginName(name))
+            plugin = load_plugin(name)
             ensure_active([*named, plugin.without_changes()])
         except (Fault, FaultsFound) as raised:
             sink.take(raised)

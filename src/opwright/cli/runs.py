@@ -31,7 +31,6 @@ _WITHOUT_EFFECT = frozenset(
         "describe",
         "describe_to",
         "dry_run",
-        "head_plugins",
         "hermetic",
         "jobs",
         "list_outputs",

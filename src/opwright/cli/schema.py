@@ -20,8 +20,7 @@ from importlib import import_module
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import PluginChoices
-from opwright.cli.named_plugins import add_plugin_argument
+from opwright.cli.arguments import PluginChoices, add_plugin_argument
 from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.dialects.table import DIALECTS
 from opwright.plugins.active import ACTIVE

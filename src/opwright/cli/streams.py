@@ -19,15 +19,6 @@ INTERRUPTED: Final = 130
 OUT_OF_MEMORY: Final = "opwright: there is not enough memory for this run\n"
 
 
-#: The end of a pipe that a program writes to when it is done, if another process waits for that.
-_confirmed: Final[list[int]] = []
-
-
-def confirm_to(end: int) -> None:
-    """Let the program write to the end of a pipe when it is done."""
-    _confirmed[:] = [end]
-
-
 def settle_streams() -> None:
     """Replace missing streams, and let both escape characters that their encoding lacks, such as in paths."""
     for name in ("stdout", "stderr"):
@@ -74,9 +65,6 @@ def leave(main: Callable[[], int]) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    for pipe in _confirmed:
-        with contextlib.suppress(OSError):
-            os.write(pipe, b"d")
     os._exit(status)
 
 

@@ -16,21 +16,17 @@ from opwright.source.span import Span
 
 
 class ExtraKeys:
-    """The extra keys of one place: their names, their defaults, and the values of an entry or a head.
+    """The extra keys of one place: their names, their defaults, and the values of an entry or a head."""
 
-    If it `is_open`, any name may be that of a plug-in that is not loaded.
-    """
+    __slots__ = ("_keys", "defaults")
 
-    __slots__ = ("_is_open", "_keys", "defaults")
-
-    def __init__(self, keys: Iterable[ExtraKey], *, is_open: bool = False) -> None:
+    def __init__(self, keys: Iterable[ExtraKey]) -> None:
         self._keys: Final = {key.name: key for key in keys}
-        self._is_open: Final = is_open
         self.defaults: Final = ExtraValues({name: key.default for name, key in self._keys.items()})
         """What an entry has that gives none of them."""
 
     def __contains__(self, name: str) -> bool:
-        return self._is_open or name in self._keys
+        return name in self._keys
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
+from opwright.source.codes import NAMED_BY_FILE
+from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import lazy_pattern
 from opwright.source.record_fields import NamedTuple
+from opwright.source.span import Span
 
 # The places of input files where plug-ins can declare fields of their own.
 BACKEND_ENTRY: Final = "backend entry"
@@ -21,6 +24,15 @@ JsonSchema: TypeAlias = Mapping[str, object]
 
 #: A link to a section of the page of a dialect.
 _LINK: Final = lazy_pattern(r"\[([^]]*)\]\(#[^)]*\)")
+
+#: A key that no head has: code is named on the command line, by builds and by installed packages, never by data.
+PLUGINS: Final = "plugins"
+
+
+def report_plugins(at: Span, sink: Diagnostics) -> None:
+    """Report a file that names plug-ins."""
+    help = "name them with `--plugin NAME`, or as `plugins` of `opwright.setuptools`"
+    sink.error(NAMED_BY_FILE, "files name no plug-ins", at, help=help)
 
 
 class Field(NamedTuple):

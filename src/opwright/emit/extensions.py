@@ -20,7 +20,7 @@ from opwright.source.limits import lazy_pattern
 from opwright.source.record_fields import Copyable, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from opwright.dialects.dialect import LoadContext
 
@@ -242,13 +242,6 @@ class RunPlugins(Generic[PluginType]):
     """What a run asks of plug-ins. These are the answers where there are none; the room of plug-ins has its own."""
 
     __slots__ = ()
-
-    def with_those_of_heads(
-        self, plugins: tuple[PluginType, ...], files: Iterable[SourceFile]
-    ) -> tuple[PluginType, ...]:
-        """The plug-ins of a run, and those that the heads of its files name. Raises Fault if one is not allowed."""
-        del files
-        return plugins
 
     def activate(self, plugins: Sequence[PluginType]) -> None:
         """Make these plug-ins the active ones. Raises FaultsFound with all faults of what they add."""

@@ -5,45 +5,25 @@ Most runs use none, and import nothing else about plug-ins.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, Final
+
+from opwright.emit.extensions import NO_EXTENSIONS
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any, Final
+    from collections.abc import Mapping
+    from typing import Any
 
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.dialects.extra_key_reader import ExtraKeys
     from opwright.dialects.extra_keys import ExtraKey
-    from opwright.emit.extensions import EmitExtensions
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.plugins.plugin import Plugin
-    from opwright.source.diagnostic import Diagnostic
-
-
-class Permission:
-    """What allows files to name plug-ins, and what becomes of the others.
-
-    Files below `folders` may name them, which are those of the environment if None; so may others if `uses_trust` and
-    the user trusts the plug-ins. With `no_plugins`, no file may. `lacks_plugins` says that the process does without
-    some that files name, so that keys may be theirs, and `refusal` is the diagnostic about these.
-    """
-
-    def __init__(self, *, no_plugins: bool = False, uses_trust: bool = True) -> None:
-        self.no_plugins: Final = no_plugins
-        self.folders: tuple[str, ...] | None = None
-        self.uses_trust = uses_trust
-        self.refusal: Diagnostic | None = None
-        self.lacks_plugins = False
 
 
 class ActivePlugins:
-    """The active plug-ins, what each added, and what else is allowed. `forced_families` are those of every run.
-
-    `before_import` is called once, before the first plug-in is imported.
-    """
+    """The active plug-ins, and what each added. `forced_families` are those of every run."""
 
     def __init__(self) -> None:
-        self.permission = Permission()
-        self.before_import: Callable[[], None] | None = None
         self.plugins: tuple[Plugin, ...] = ()
         self.families: Final[dict[str, Plugin]] = {}
         self.forced_families: Final[list[str]] = []
@@ -53,7 +33,7 @@ class ActivePlugins:
         self.backend_lints: Final[list[BackendLint]] = []
         self.extra_keys: Mapping[str, tuple[ExtraKey, ...]] = {}
         self.backend_readers: tuple[BackendReader, ...] = ()
-        self.extensions: EmitExtensions | None = None
+        self.extensions = NO_EXTENSIONS
 
     def clear(self) -> None:
         """Forget all."""
@@ -64,7 +44,7 @@ class ActivePlugins:
         self.codes.clear()
         self.operator_lints.clear()
         self.backend_lints.clear()
-        self.extra_keys, self.backend_readers, self.extensions = {}, (), None
+        self.extra_keys, self.backend_readers, self.extensions = {}, (), NO_EXTENSIONS
 
 
 ACTIVE: Final = ActivePlugins()
@@ -77,19 +57,19 @@ def active_plugins() -> tuple[Plugin, ...]:
 
 def with_plugins(context: LoadContext) -> LoadContext:
     """The context of a loader with what the active plug-ins declare and read."""
-    if not ACTIVE.extra_keys and not ACTIVE.backend_readers and not ACTIVE.permission.lacks_plugins:
+    if not ACTIVE.extra_keys and not ACTIVE.backend_readers:
         return context
     return context._replace(extra_keys=_extra_keys_at, backend_readers=ACTIVE.backend_readers)
 
 
 def _extra_keys_at(where: str) -> ExtraKeys | None:
-    """What reads the keys that plug-ins declare for a place; None if there are none, and files name no others."""
-    keys, is_open = ACTIVE.extra_keys.get(where, ()), ACTIVE.permission.lacks_plugins
-    if not keys and not is_open:
+    """What reads the keys that plug-ins declare for a place; None if there are none."""
+    keys = ACTIVE.extra_keys.get(where, ())
+    if not keys:
         return None
     from opwright.dialects.extra_key_reader import ExtraKeys
 
-    return ExtraKeys(keys, is_open=is_open)
+    return ExtraKeys(keys)
 
 
 def forced_families() -> tuple[str, ...]:

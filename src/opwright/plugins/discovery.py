@@ -8,19 +8,22 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module, invalidate_caches
-from importlib.machinery import FileFinder, ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from opwright.plugins.active import ACTIVE
-from opwright.plugins.guard import describe_error, place_of_error, shown_path
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.sources import module_files, sources_fingerprint, sources_of
+from opwright.plugins.sources import (
+    describe_error,
+    module_files,
+    place_of_error,
+    shown_path,
+    sources_fingerprint,
+    sources_of,
+)
 from opwright.source.codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN
 from opwright.source.diagnostic import Fault, did_you_mean
-from opwright.source.record_fields import NamedTuple
-from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -33,23 +36,6 @@ _ATTRIBUTE: Final = "plugin"
 
 #: What the names of the modules begin with that are loaded from paths.
 _MODULE_PREFIX: Final = "opwright_plugin_"
-
-
-class PluginName(NamedTuple):
-    """A plug-in as a user names it, and where, if a file names it. Paths are relative to the working folder.
-
-    `file` is the path of the file that names it, empty for the command line.
-    """
-
-    text: str
-    span: Span | None = None
-    file: str = ""
-
-    @property
-    def identity(self) -> str:
-        """A text that is the same for all names of the same file; other names stand for themselves."""
-        return os.path.realpath(module_path(self.text)) if is_path(self.text) else self.text
-
 
 #: The plug-ins that this process imported, by module or file and attribute.
 _LOADED: Final[dict[tuple[str, str], Plugin]] = {}
@@ -64,28 +50,6 @@ def is_path(name: str) -> bool:
     return "/" in name or os.sep in name or name.endswith(".py")
 
 
-def module_path(path: str) -> str:
-    """The file of the module at the path of a file or folder."""
-    return os.path.join(path, "__init__.py") if os.path.isdir(path) else path
-
-
-def find_module(name: PluginName) -> str | None:
-    """The file of the module of a plug-in, found without importing anything; None if there is none."""
-    if is_path(name.text):
-        return name.identity if os.path.isfile(name.identity) else None
-    first, *rest = _key_of(name)[0].split(".")
-    module = first
-    try:
-        spec = find_spec(first) if first.isidentifier() else None
-        for part in rest:
-            module = f"{module}.{part}"
-            places = None if spec is None else spec.submodule_search_locations
-            spec = None if places is None else PathFinder.find_spec(module, places)
-    except (ImportError, ValueError):
-        return None
-    return spec.origin if spec is not None and spec.has_location else None
-
-
 @cache
 def installed_plugins() -> dict[str, EntryPoint]:
     """The entry points of the installed plug-ins, by their names."""
@@ -94,39 +58,33 @@ def installed_plugins() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)}
 
 
-def _key_of(name: PluginName) -> tuple[str, str]:
+def _key_of(name: str) -> tuple[str, str]:
     """The file or the module of a plug-in, and its attribute."""
-    if is_path(name.text):
-        # What runs is the file whose fingerprint the user allowed: links are followed once, for both.
-        return name.identity, _ATTRIBUTE
-    point = installed_plugins().get(name.text)
-    module, _, attribute = (point.value if point is not None else name.text).partition(":")
+    if is_path(name):
+        return os.path.realpath(os.path.join(name, "__init__.py") if os.path.isdir(name) else name), _ATTRIBUTE
+    point = installed_plugins().get(name)
+    module, _, attribute = (point.value if point is not None else name).partition(":")
     return module, attribute or _ATTRIBUTE
 
 
-def is_one_of(name: PluginName, plugins: Sequence[Plugin]) -> bool:
-    """Whether a name is that of one of these plug-ins, which this process imported already."""
-    return bool(plugins) and _LOADED.get(_key_of(name)) in plugins
-
-
-def load_plugin(name: PluginName) -> Plugin:
+def load_plugin(name: str) -> Plugin:
     """The plug-in of a name. Raises Fault if there is none, or it does not load."""
     place, attribute = _key_of(name)
-    if is_path(name.text):
+    if is_path(name):
         if not os.path.isfile(place):
-            raise Fault.at(UNKNOWN_PLUGIN, f"no plug-in `{name.text}`: there is no such file", name.span)
+            raise Fault.at(UNKNOWN_PLUGIN, f"no plug-in `{name}`: there is no such file")
         return _plugin_of(name, (place, attribute), lambda: _import_file(place))
-    point = installed_plugins().get(name.text)
+    point = installed_plugins().get(name)
     if point is None:
         _check_module(name, place)
     plugin = _plugin_of(name, (place, attribute), lambda: import_module(place))
     if point is not None and plugin.name != point.name:
         message = f"the plug-in that is installed as `{point.name}` calls itself `{plugin.name}`"
-        raise Fault.at(NOT_A_PLUGIN, message, name.span, help="give its entry point the name of the plug-in")
+        raise Fault.at(NOT_A_PLUGIN, message, help="give its entry point the name of the plug-in")
     return plugin
 
 
-def _check_module(name: PluginName, module: str) -> None:
+def _check_module(name: str, module: str) -> None:
     """Raises Fault if no module has a name."""
     try:
         spec = find_spec(module) if all(part.isidentifier() for part in module.split(".")) else None
@@ -137,30 +95,27 @@ def _check_module(name: PluginName, module: str) -> None:
     except BaseException as error:
         raise _import_fault(name, error, ()) from None
     if spec is None:
-        help = did_you_mean(name.text, installed_plugins(), "`opwright plugins` lists what is installed")
-        message = f"no plug-in `{name.text}`: it is not installed, and no module has this name"
-        raise Fault.at(UNKNOWN_PLUGIN, message, name.span, help=help)
+        help = did_you_mean(name, installed_plugins(), "`opwright plugins` lists what is installed")
+        message = f"no plug-in `{name}`: it is not installed, and no module has this name"
+        raise Fault.at(UNKNOWN_PLUGIN, message, help=help)
 
 
-def _plugin_of(name: PluginName, key: tuple[str, str], import_it: Callable[[], ModuleType]) -> Plugin:
+def _plugin_of(name: str, key: tuple[str, str], import_it: Callable[[], ModuleType]) -> Plugin:
     """The plug-in in an attribute of a module, imported again if its sources changed."""
     loaded = _LOADED.get(key)
     if loaded is not None:
         if sources_of(loaded).fingerprint() == sources_fingerprint(loaded):
             return loaded
         _forget(sources_of(loaded).files)
-    plugin = _attribute_of(name, _import(name, key[0], import_it), key[1])
+    plugin = _attribute_of(_import(name, key[0], import_it), key[1])
     _LOADED[key] = plugin
     # As they are now, because they are imported now.
     sources_fingerprint(plugin)
     return plugin
 
 
-def _import(name: PluginName, place: str, import_it: Callable[[], ModuleType]) -> ModuleType:
+def _import(name: str, place: str, import_it: Callable[[], ModuleType]) -> ModuleType:
     """Import a module. Raises Fault for whatever the import raises."""
-    before_import, ACTIVE.before_import = ACTIVE.before_import, None
-    if before_import is not None:
-        before_import()
     # Opwright writes no files beside the sources of users.
     writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
@@ -189,14 +144,12 @@ def _likely_files(place: str, error: BaseException) -> list[str]:
     return files
 
 
-def _import_fault(name: PluginName, error: BaseException, files: list[str] | tuple[str, ...]) -> Fault:
-    place = place_of_error(error, files)
-    message = f"plug-in `{name.text}` does not load: {describe_error(error)}"
-    notes = [] if name.span is None or place is None else [f"`{name.span.file.path}` names it"]
-    return Fault.at(DOES_NOT_LOAD, message, place or name.span, notes=notes)
+def _import_fault(name: str, error: BaseException, files: list[str] | tuple[str, ...]) -> Fault:
+    message = f"plug-in `{name}` does not load: {describe_error(error)}"
+    return Fault.at(DOES_NOT_LOAD, message, place_of_error(error, files))
 
 
-def _attribute_of(name: PluginName, module: ModuleType, attribute: str) -> Plugin:
+def _attribute_of(module: ModuleType, attribute: str) -> Plugin:
     """The plug-in in an attribute of a module. Raises Fault if it has none."""
     plugin: object = module
     for part in attribute.split("."):
@@ -206,7 +159,7 @@ def _attribute_of(name: PluginName, module: ModuleType, attribute: str) -> Plugi
     where = module.__name__ if module.__file__ is None else shown_path(module.__file__)
     what = f"is a `{type(plugin).__name__}`, not a `Plugin`" if plugin is not None else ""
     message = f"`{attribute}` of `{where}` {what}" if what else f"`{where}` has no attribute `{attribute}`"
-    raise Fault.at(NOT_A_PLUGIN, message, name.span, help='write `plugin = Plugin("NAME", api=1, ...)` in the module')
+    raise Fault.at(NOT_A_PLUGIN, message, help='write `plugin = Plugin("NAME", api=1, ...)` in the module')
 
 
 class _SourceLoader(SourceFileLoader):

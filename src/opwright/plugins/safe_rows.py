@@ -1,8 +1,12 @@
-"""What a plug-in adds, as runs use it: its functions are safe, and its fragments depend on its sources."""
+"""What a plug-in adds, as runs use it: its functions are safe, and its fragments depend on its sources.
+
+Exceptions and wrong results of functions of a plug-in become diagnostics with a place in its file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, Final, TypeVar
@@ -29,16 +33,113 @@ from opwright.emit.extensions import (
 )
 from opwright.emit.registrations import Registration
 from opwright.emit.registry import Check, Family
-from opwright.plugins.guard import CallGuard
+from opwright.model.catalog import PartialCatalog
+from opwright.model.native_function import NativeFunction
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.sources import sources_fingerprint
-from opwright.plugins.validation import definition_span
-from opwright.source.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH
-from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
+from opwright.plugins.sources import (
+    definition_span,
+    describe_error,
+    line_span,
+    place_of_error,
+    sources_fingerprint,
+    sources_of,
+)
+from opwright.source.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.nodes import Mapping as MappingNode
+from opwright.source.record_fields import not_fingerprinted
+from opwright.source.span import Span
 
 _Row = TypeVar("_Row")
 _Result = TypeVar("_Result")
+
+
+@not_fingerprinted(
+    _plugin="messages name it, and the fragments of its emitters have its sources in their context",
+    _files="messages name them",
+)
+class CallGuard:
+    """Makes safe functions of those of a plug-in.
+
+    A safe function raises Fault in place of any other exception, with the place in the plug-in, and if its check tells
+    what is wrong with its result.
+    """
+
+    __slots__ = ("_files", "_plugin")
+
+    def __init__(self, plugin: Plugin) -> None:
+        self._plugin = plugin
+        self._files: Collection[str] | None = None
+
+    @property
+    def files(self) -> Collection[str]:
+        """The files of the plug-in."""
+        if self._files is None:
+            self._files = sources_of(self._plugin).files
+        return self._files
+
+    def function(
+        self,
+        point: str,
+        function: Callable[..., _Result],
+        check: Callable[[_Result], str] = lambda _: "",
+        origin: object = None,
+    ) -> Callable[..., _Result]:
+        """A safe function. `point` says what the function is for, `check` what is wrong with a result, if anything.
+
+        `origin` is the function of the plug-in, if it is called by another one.
+        """
+        called = origin or function
+
+        def call(*arguments: object) -> _Result:
+            try:
+                result = function(*arguments)
+            except (Fault, FaultsFound, PartialCatalog, MemoryError, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                raise self._fault(point, called, error, arguments) from None
+            wrong = check(result)
+            if wrong:
+                message = f"plug-in `{self._plugin.name}`: {point} gave {wrong}"
+                raise Fault.at(WRONG_RESULT, message, self._place(called), notes=_notes(arguments))
+            return result
+
+        return call
+
+    def _fault(self, point: str, function: object, error: BaseException, arguments: Sequence[object]) -> Fault:
+        message = f"plug-in `{self._plugin.name}`: {point} raised {describe_error(error)}"
+        place = place_of_error(error, self.files) or self._place(function)
+        return Fault.at(RAISED, message, place, notes=_notes(arguments))
+
+    def _place(self, function: object) -> Span | None:
+        """The first line of a function; None if it is not of the plug-in, or not written in Python."""
+        import inspect
+
+        code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+        return (
+            None
+            if code is None or os.path.abspath(code.co_filename) not in self.files
+            else line_span(code.co_filename, code.co_firstlineno)
+        )
+
+
+def _notes(arguments: Sequence[object]) -> list[str]:
+    subject = subject_of(arguments)
+    return [f"for the operator `{subject}`"] if subject else []
+
+
+def subject_of(value: object) -> str:
+    """The full name of the operator that a value is of, or of its first part that is of one; empty if there is none."""
+    if isinstance(value, NativeFunction):
+        return f"{value.namespace}::{value.name}"
+    if type(value) in (tuple, list):
+        assert isinstance(value, (tuple, list))
+        return next(filter(None, map(subject_of, value)), "")
+    function = getattr(value, "function", None)
+    if isinstance(function, NativeFunction):
+        return subject_of(function)
+    members = getattr(value, "functions", None)
+    return subject_of(list(members())) if callable(members) else ""
 
 
 def with_changes(row: _Row, **changes: object) -> _Row:
@@ -83,10 +184,10 @@ def _emitters(
             (f"a `{type(item).__name__}`, not an `Emitter`" for item in emitters if type(item) is not Emitter), ""
         )
 
-    own = guard.function(f"`emitters` of the family `{family.name}`", make, wrong_emitter, source)(job)
-    names = [own.name for own in plugin.families]
+    made = guard.function(f"`emitters` of the family `{family.name}`", make, wrong_emitter, source)(job)
+    names = [row.name for row in plugin.families]
     emitters: list[AnyEmitter] = []
-    for emitter in own:
+    for emitter in made:
         assert isinstance(emitter, Emitter)
         _check_fit(plugin, emitter, names)
         emitters.append(_safe_emitter(plugin, guard, emitter))
@@ -100,7 +201,7 @@ def _check_fit(plugin: Plugin, emitter: AnyEmitter, names: Sequence[str]) -> Non
         message = f"{what} is of the family `{emitter.family}`, which the plug-in does not add"
         help = did_you_mean(emitter.family, names)
         raise Fault.at(EMITTER_MISFIT, message, definition_span(plugin), help=help)
-    folders = next(own.folders for own in plugin.families if own.name == emitter.family)
+    folders = next(row.folders for row in plugin.families if row.name == emitter.family)
     if emitter.folder not in folders:
         message = f"{what} writes to the folder `{emitter.folder}`, which its family `{emitter.family}` lacks"
         help = did_you_mean(emitter.folder, folders, f"there are: {', '.join(folders)}")
@@ -227,7 +328,7 @@ def extra_keys(plugins: Iterable[Plugin], sink: Diagnostics) -> dict[str, tuple[
                 message = f"plug-in `{plugin.name}` declares the key `{row.name}` of a {row.where}"
                 comma = "" if earlier.plugin == plugin.name else ","
                 sink.error(NAME_CLASH, f"{message}{comma} {whose}", definition_span(plugin))
-    return {where: tuple(own.values()) for where, own in keys.items()}
+    return {where: tuple(rows.values()) for where, rows in keys.items()}
 
 
 def _can_stand(key: ExtraKey, plugin: Plugin, sink: Diagnostics) -> bool:

@@ -1,20 +1,26 @@
-"""The files that a plug-in consists of: what it does may change when one of them does."""
+"""The files that a plug-in consists of, whose changes may change what it does, and places in them."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
+from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from opwright.plugins.plugin import Plugin
+    from opwright.source.span import Span
 
 
 class PluginSources(NamedTuple):
@@ -56,39 +62,8 @@ def sources_of(plugin: Plugin) -> PluginSources:
         if name and isinstance(name, str):
             for folder, _, names in os.walk(folder_of(plugin, name)):
                 folders.add(folder)
-                files.update(os.path.join(folder, own) for own in names)
+                files.update(os.path.join(folder, file) for file in names)
     return PluginSources(tuple(sorted(files)), tuple(sorted(folders)))
-
-
-def static_sources(path: str) -> PluginSources:
-    """The sources of the plug-in in the file of a module, found without importing it.
-
-    They are the module, what it imports of its own package or from its own folder, and the folders that it names as
-    `templates` and `headers`; of a plug-in that is a folder, all files below it.
-    """
-    own = os.path.dirname(os.path.abspath(path))
-    files = set(module_files(path))
-    folders = [own] if os.path.basename(path) == "__init__.py" else []
-    tree = _tree_of(path)
-    for node in ast.walk(tree) if tree is not None and not folders else ():
-        if isinstance(node, ast.keyword) and node.arg in ("templates", "headers"):
-            value = node.value.value if isinstance(node.value, ast.Constant) else None
-            folders += [os.path.join(own, value)] if isinstance(value, str) and value else []
-        for name in _top_names(node):
-            files.update(filter(os.path.isfile, _files_below(own, [[name]])))
-            folders += filter(os.path.isdir, [os.path.join(own, name)])
-    for folder in folders:
-        for top, below, names in os.walk(folder):
-            below[:] = [name for name in below if name != "__pycache__"]
-            files.update(os.path.join(top, name) for name in names)
-    return PluginSources(tuple(sorted(files)), tuple(sorted(folders)))
-
-
-def _top_names(node: ast.AST) -> list[str]:
-    """The first parts of the names of the modules that a statement imports."""
-    if isinstance(node, ast.Import):
-        return [alias.name.partition(".")[0] for alias in node.names]
-    return [node.module.partition(".")[0]] if isinstance(node, ast.ImportFrom) and node.module else []
 
 
 def _tree_of(path: str) -> ast.Module | None:
@@ -182,3 +157,58 @@ def _files_below(folder: str, names: Iterable[list[str]]) -> Iterator[str]:
         if parts:
             yield f"{path}.py"
         yield os.path.join(path, "__init__.py")
+
+
+def describe_error(error: BaseException) -> str:
+    """The type of an exception, and the first line of its text if it has one.
+
+    >>> describe_error(KeyError("CPU"))
+    "KeyError: 'CPU'"
+    """
+    text = (error.msg if isinstance(error, SyntaxError) else str(error)).strip().partition("\n")[0]
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name
+
+
+def place_of_error(error: BaseException, files: Collection[str]) -> Span | None:
+    """The last place in one of the files that an exception passed; None if it passed none of them."""
+    if isinstance(error, SyntaxError) and error.filename and os.path.abspath(error.filename) in files:
+        return line_span(error.filename, error.lineno or 1)
+    place: tuple[str, int] | None = None
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        path = os.path.abspath(trace.tb_frame.f_code.co_filename)
+        if path in files:
+            place = path, trace.tb_lineno
+        trace = trace.tb_next
+    return None if place is None else line_span(*place)
+
+
+def line_span(path: str, line: int) -> Span | None:
+    """The text of a line of a file, without the blanks around it; None if the file cannot be read."""
+    try:
+        file = SourceFile.read(shown_path(path))
+    except Fault:
+        return None
+    number = min(max(line, 1), file.line_count)
+    start = file.line_starts[number - 1]
+    text = file.line_text(number)
+    return file.span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+
+
+def shown_path(path: str) -> str:
+    """The path of a file as messages show it: relative to the working folder if it is below."""
+    absolute, here = os.path.abspath(path), os.getcwd()
+    return os.path.relpath(absolute) if absolute.startswith(here + os.sep) else absolute
+
+
+def definition_span(plugin: Plugin) -> Span | None:
+    """The place where a module makes a plug-in; None if it is in no file."""
+    if not os.path.isfile(plugin.file):
+        return None
+    file = SourceFile.read(shown_path(plugin.file))
+    match = re.search(rf"\bPlugin\(\s*[\"']{re.escape(str(plugin.name))}[\"']", file.text)
+    if match is None:
+        return file.span(0)
+    end = match.start() + len("Plugin") if "\n" in match.group() else match.end()
+    return file.span(match.start(), end)

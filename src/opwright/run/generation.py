@@ -190,10 +190,7 @@ class Generation:
         job: Job | None = None,
         rules: Rules | None = None,
     ) -> None:
-        plugins = run_plugins()
-        if not request.tolerant:
-            request = request._replace(plugins=plugins.with_those_of_heads(request.plugins, request.headed_files))
-        plugins.activate(request.plugins)
+        run_plugins().activate(request.plugins)
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         rules = rules or rules_of(request.inputs, request.release, self.sink)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run_plugins() -> RunPlugins[Plugin]:
     """What answers for the plug-ins of runs: their room, which a core lacks."""
     try:
-        from opwright.plugins.of_runs import PLUGINS
+        from opwright.plugins.run_plugins import PLUGINS
     except ModuleNotFoundError as error:
         if error.name != "opwright.plugins":
             raise
@@ -126,11 +126,6 @@ class Request(NamedTuple):
     format_file: Callable[[str, bytes], bytes] | None = None
     plugins: tuple[Plugin, ...] = ()
     input_files: tuple[SourceFile, ...] = ()
-
-    @property
-    def headed_files(self) -> tuple[SourceFile, ...]:
-        """The files whose heads may name plug-ins."""
-        return self.libraries + self.backends
 
     @property
     def files(self) -> tuple[SourceFile, ...]:

@@ -73,7 +73,6 @@ def generate(
     from opwright.source.diagnostic import Diagnostics
 
     started, plugins = time.perf_counter(), run_plugins()
-    request = request._replace(plugins=plugins.with_those_of_heads(request.plugins, request.headed_files))
     session = Session(_run_of_request(request, out, prune=prune), jobs=jobs)
     manifest = session.current_manifest()
     if manifest is not None:

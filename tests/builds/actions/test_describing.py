@@ -80,15 +80,6 @@ def test_plugins_without_a_path(source: Path) -> None:
     assert "the plug-in `own` is not named by its path" in stderr
 
 
-def test_hermetic_runs_ignore_the_project(source: Path, reference_inputs: Path) -> None:
-    """A project's file is no input of a hermetic run, so it does not change what the run does."""
-    (source / "pyproject.toml").write_text('[tool.opwright]\nplugins = ["missing.py"]\n')
-    words = ("--out", "gen", "--source-path", str(reference_inputs))
-    assert "missing.py" in faulty(source, *words)
-    command = [sys.executable, "-m", "opwright", "generate", "--library", "acme.yaml", *words, "--hermetic"]
-    subprocess.run(command, cwd=source, check=True, capture_output=True)
-
-
 def test_actions_declare_what_dependency_files_list(source: Path, reference_inputs: Path) -> None:
     """The inputs of an action are those of the run, without the program and what it does not read of PyTorch."""
     (source / "selection.yaml").write_text("operators:\n  aten::abs: {is_used_for_training: true}\n", encoding="utf-8")

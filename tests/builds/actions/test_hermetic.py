@@ -69,36 +69,16 @@ def test_executorch(tmp_path: Path, reference_inputs: Path, templates: tuple[str
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("names", ["command line", "project"])
-def test_plugins(tmp_path: Path, reference_inputs: Path, names: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sources and templates of a plug-in are inputs of the actions that use it, however it is named."""
+def test_plugins(tmp_path: Path, reference_inputs: Path) -> None:
+    """The sources and templates of a plug-in are inputs of the actions that use it."""
     source = tmp_path / "source"
-    monkeypatch.setenv("OPWRIGHT_ALLOW_PLUGINS", str(source))
     shutil.copytree(EXAMPLES / "plugins" / "kernel_table", source, ignore=shutil.ignore_patterns("__pycache__"))
-    words = ["--plugin", "kernel_table.py"] if names == "command line" else []
-    if names == "project":
-        (source / "pyproject.toml").write_text('[tool.opwright]\nplugins = ["kernel_table.py"]\n')
-    words += ["--source-path", str(reference_inputs), "--only", "kernel_table"]
+    words = ["--plugin", "kernel_table.py", "--source-path", str(reference_inputs), "--only", "kernel_table"]
     description = described(source, *words)
     files = description["actions"][0]["files"]
     assert "kernel_table.py" in files
     assert any(path.startswith("templates/") for path in files)
-    assert "pyproject.toml" not in files
     check_actions(tmp_path, source, *words)
-
-
-@pytest.mark.thorough
-def test_plugins_of_a_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An action names the plug-ins of heads on its command line, as nobody allows them where it runs."""
-    source = tmp_path / "source"
-    shutil.copytree(EXAMPLES / "library", source)
-    (source / "own.py").write_text('from opwright.plugin import Plugin\n\nplugin = Plugin("own", api=1)\n')
-    library = source / "acme.yaml"
-    library.write_text(f"plugins: [own.py]\n{library.read_text()}")
-    monkeypatch.setenv("OPWRIGHT_ALLOW_PLUGINS", str(source))
-    words = described(source, "--library", "acme.yaml")["actions"][0]["arguments"]
-    assert words[words.index("--plugin") + 1] == "own.py"
-    check_actions(tmp_path, source, "--library", "acme.yaml")
 
 
 @pytest.mark.thorough

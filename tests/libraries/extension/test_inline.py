@@ -67,10 +67,9 @@ NAMED = {
         "* factor",
         "* 2",
     ),
-    "plug.py": ("from opwright.plugin import Plugin\nplugin = Plugin('plug', api=1)\n", "import", "import  "),
     "acme_factor.h": ("#define FACTOR 2\n", "2", "3"),
 }
-NAMING = "namespace: acme\nderivatives: derivatives.yaml\nplugins: [./plug.py]\noperators:\n" + YAML
+NAMING = "namespace: acme\nderivatives: derivatives.yaml\noperators:\n" + YAML
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -19,7 +19,7 @@
 #     SOURCES csrc/kernels.cpp                         # the author's sources
 #     DESTINATION acme_ops                             # where the shared object and the Python modules are installed
 #     OUTPUT_NAME _C                                   # the name of the shared object (default: _C)
-#     OPTIONS --strict                                 # other arguments of `opwright generate`
+#     OPTIONS --strict                                 # other arguments of `opwright generate`, such as --plugin acme.py
 #     PYTHON_FILES my_modules)                         # gets the list of generated Python modules
 #
 # The target `acme_operators` is a shared library with the generated code and the sources. It has the include folders that
@@ -44,9 +44,7 @@ function(opwright_generate target)
     message(FATAL_ERROR "opwright_generate: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
 
-  # A project that runs its own commands may run its own plug-ins.
-  set(command ${CMAKE_COMMAND} -E env "OPWRIGHT_ALLOW_PLUGINS=${PROJECT_SOURCE_DIR}"
-    ${OPWRIGHT_COMMAND} generate --out "${arg_OUT}" ${arg_OPTIONS})
+  set(command ${OPWRIGHT_COMMAND} generate --out "${arg_OUT}" ${arg_OPTIONS})
   foreach(pair "SOURCE_PATH;--source-path" "TORCH;--torch" "RELEASE;--release")
     list(GET pair 0 name)
     list(GET pair 1 flag)

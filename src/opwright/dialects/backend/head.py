@@ -8,7 +8,7 @@ from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
 from opwright.dialects.backend.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD
+from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, PLUGINS, report_plugins
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.expect import check_unique_keys
@@ -50,7 +50,9 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     for key, _ in root.entries:
         if key.value in names or (extra_keys is not None and key.value in extra_keys):
             continue
-        if key.value in OWN_FIELDS:
+        if key.value == PLUGINS and not context.tolerant:
+            report_plugins(key.span, sink)
+        elif key.value in OWN_FIELDS:
             sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)
         else:
             help = did_you_mean_key(key, root, [*names, *extra_names])

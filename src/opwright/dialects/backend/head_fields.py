@@ -118,11 +118,6 @@ def _read_includes(node: Node, head: HeadBuilder) -> None:
     head.options = head.options._replace(includes=tuple([header for header in headers if header]))
 
 
-def _read_plugins(node: Node, head: HeadBuilder) -> None:
-    # Programs read the names before they load the file.
-    expect_strings(node, "`plugins`", head.sink)
-
-
 def _read_export_macro(node: Node, head: HeadBuilder) -> None:
     head.options = head.options._replace(export_macro=read_identifier(node, "export_macro", head.sink))
 
@@ -312,12 +307,6 @@ _ROWS: Final[tuple[_Row, ...]] = (
         _read_torch,
     ),
     _Row(Field("includes", "list of texts", TEXTS, "Headers that the generated sources include."), _read_includes),
-    _Row(
-        Field(
-            "plugins", "list of texts", TEXTS, "The [plug-ins](plugins.md) of the file: names, or paths relative to it."
-        ),
-        _read_plugins,
-    ),
     _Row(Field("export_macro", "text", TEXT, "The macro that exports the classes of kernels."), _read_export_macro),
     _Row(
         Field("default_args", "flag", FLAG, "Whether declarations of kernels have C++ default arguments."),

@@ -10,11 +10,13 @@ from typing import Final
 from opwright.dialects.field import (
     OPERATORS,
     OWN_OPERATOR_FIELDS,
+    PLUGINS,
     TEXT,
     TEXTS,
     Field,
     choice,
     mapping_schema,
+    report_plugins,
 )
 from opwright.dialects.library.sections import section_entries
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
@@ -79,7 +81,6 @@ HEAD_FIELDS: Final = (
     _DERIVATIVES,
     _DERIVATIVE_INCLUDES,
     Field("c_shims", "list of texts", TEXTS, "The devices, such as `cpu`, for which AOTInductor gets C shims."),
-    Field("plugins", "list of texts", TEXTS, "The [plug-ins](plugins.md) of the file: names, or paths relative to it."),
     _OPERATORS,
 )
 _NAMES: Final = [field.name for field in HEAD_FIELDS]
@@ -125,7 +126,9 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     texts: dict[str, Scalar] = {}
     lists: dict[str, tuple[str, ...]] = {}
     for key, value in root.entries:
-        if key.value not in _NAMES:
+        if key.value == PLUGINS:
+            report_plugins(key.span, sink)
+        elif key.value not in _NAMES:
             help = did_you_mean_key(key, root, _NAMES)
             sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=help)
         elif key.value in _LISTS:

@@ -10,10 +10,7 @@ from typing import Final, NamedTuple
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.kernel_types import check_kernel_types
-from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import load_plugin
-from opwright.plugins.plugin import Plugin
-from opwright.plugins.settings import head_names
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation, Outcome
 from opwright.run.provenance import origins
@@ -48,18 +45,9 @@ class GeneratedCode(NamedTuple):
         return sorted({os.path.basename(os.path.dirname(path)) for path in self.modules})
 
 
-def _request(files: Sequence[SourceFile], out: str, torch: str, *, loads_plugins: bool = True) -> Request:
-    folders, plugins = build_folders(out, _FAMILIES), _named_plugins(files) if loads_plugins else ()
-    return Request(open_inputs(torch), folders, _FAMILIES, libraries=tuple(files), plugins=plugins)
-
-
-def _named_plugins(files: Iterable[SourceFile]) -> tuple[Plugin, ...]:
-    """The plug-ins that the heads of files name: a build runs its author's code, and these plug-ins are part of it."""
-    names = [name for file in files for name in head_names(file)]
-    if not names or ACTIVE.permission.no_plugins:
-        return ()
-
-    return tuple(dict.fromkeys(map(load_plugin, names)))
+def _request(files: Sequence[SourceFile], out: str, torch: str, plugins: Iterable[str] = ()) -> Request:
+    folders, loaded = build_folders(out, _FAMILIES), tuple(map(load_plugin, plugins))
+    return Request(open_inputs(torch), folders, _FAMILIES, libraries=tuple(files), plugins=loaded)
 
 
 def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
@@ -86,15 +74,14 @@ def update_code(
     out: str,
     *,
     torch: str = "auto",
-    loads_plugins: bool = True,
+    plugins: Iterable[str] = (),
     sink: Diagnostics | None = None,
 ) -> GeneratedCode:
     """Bring the generated code of library files up to date below `out`, for the installed PyTorch unless `torch` says.
 
-    The plug-ins that the files name are part of a build; what is no build does not load them. Raises FaultsFound or
-    Fault with the mistakes of the files.
+    `plugins` are names of plug-ins. Raises FaultsFound or Fault with the mistakes of the files.
     """
-    return _code(out, generate(_request(files, out, torch, loads_plugins=loads_plugins), out, jobs=1, sink=sink))
+    return _code(out, generate(_request(files, out, torch, plugins), out, jobs=1, sink=sink))
 
 
 def update_backend_code(
@@ -102,13 +89,13 @@ def update_backend_code(
     out: str,
     *,
     libraries: Sequence[SourceFile] = (),
-    loads_plugins: bool = True,
+    plugins: Iterable[str] = (),
     sink: Diagnostics | None,
 ) -> GeneratedCode:
     """Bring the generated code of backend files, and of library files beside them, up to date below `out`.
 
-    It is for the installed PyTorch. What is no build does not load the plug-ins that the files name. Raises FaultsFound
-    or Fault with the mistakes of the files.
+    It is for the installed PyTorch. `plugins` are names of plug-ins. Raises FaultsFound or Fault with the mistakes of
+    the files.
     """
     folders = build_folders(out, _BACKEND_FAMILIES)
     # The compiler looks for headers in one folder.
@@ -120,28 +107,28 @@ def update_backend_code(
         _BACKEND_FAMILIES,
         libraries=tuple(libraries),
         backends=tuple(files),
-        plugins=_named_plugins([*libraries, *files]) if loads_plugins else (),
+        plugins=tuple(map(load_plugin, plugins)),
     )
     return _code(out, generate(request, out, jobs=1, sink=sink))
 
 
-def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], *, torch: str = "auto") -> None:
+def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], plugins: Iterable[str] = ()) -> None:
     """Compare the kernels of library files with the C++ sources of the author, before a compiler does.
 
     Raises FaultsFound if a source certainly defines one with other types.
     """
     sink = Diagnostics()
-    check_kernel_types(Generation(_request(files, "", torch)).job.libraries, sources, sink)
+    check_kernel_types(Generation(_request(files, "", "auto", plugins)).job.libraries, sources, sink)
     sink.raise_if_errors()
 
 
-def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int) -> str:
+def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int, plugins: Iterable[str] = ()) -> str:
     """The operator whose entry a line of the generated code of library files comes from, and the place of the entry.
 
     It is empty if the line comes from no entry, or from several. Files that differ from their generated code are
     written. Raises FaultsFound or Fault.
     """
-    generation = Generation(_request(files, out, "auto"))
+    generation = Generation(_request(files, out, "auto", plugins))
     origin = origins(generation, generation.write_after(None)).get(path)
     makers = {
         origin_lines[2:]

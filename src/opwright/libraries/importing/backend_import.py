@@ -88,12 +88,9 @@ def _autocast_lists(files: Iterable[SourceFile], inputs: Inputs) -> dict[str, Ma
 
 
 def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics) -> tuple[int, tuple[str, ...]]:
-    """How many registrations the generated code of a backend file shares with the sources, and what differs.
-
-    Plug-ins that the file names are not loaded: a comparison runs no code.
-    """
+    """How many registrations the generated code of a backend file shares with the sources, and what differs."""
     with tempfile.TemporaryDirectory() as folder:
-        code = update_backend_code([file], folder, loads_plugins=False, sink=sink)
+        code = update_backend_code([file], folder, sink=sink)
         sources = [SourceFile.read(path) for path in code.sources]
     read = read_cpp_sources(sources, {})
     generated = {(row.name, key) for row in read.statements if row.namespace == _NAMESPACE for key in row.keys}

@@ -236,12 +236,9 @@ class RegistrationComparison(NamedTuple):
 
 
 def generated_operators(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[ImportedOperator, ...]:
-    """The operators that the generated code of a library file registers. Raises what a run for the file raises.
-
-    Plug-ins that the file names are not loaded: a comparison runs no code.
-    """
+    """The operators that the generated code of a library file registers. Raises what a run for the file raises."""
     with tempfile.TemporaryDirectory() as folder:
-        code = update_code([file], folder, torch=torch, loads_plugins=False, sink=sink)
+        code = update_code([file], folder, torch=torch, sink=sink)
         sources = [SourceFile.read(path) for path in code.sources if os.path.basename(path).startswith("register")]
     names = {name for source in sources for name in _OWN.findall(source.text)}
     statements = [

@@ -6,10 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 
 from opwright.dialects.table import BACKEND, LIBRARY
-from opwright.plugins.active import ACTIVE
 from opwright.release.inputs import Inputs
 from opwright.run.layout import check_layout
-from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
@@ -36,8 +34,6 @@ class Findings(NamedTuple):
 def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inputs]) -> Findings:
     """The findings in files. `open_release` opens the release that files are checked against."""
     sink = Diagnostics(keeps_all_remarks=True)
-    if ACTIVE.permission.refusal is not None:
-        sink.add(ACTIVE.permission.refusal)
     requests: list[CheckRequest] = []
     try:
         requests += check_requests(files, open_release, sink)
@@ -58,12 +54,7 @@ def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inpu
         sink.extend(_layout_findings(files))
     named = {file.path: file for request in requests for file in request.files if file.path not in request.assumed}
     texts = read | named
-    shown = [
-        diagnostic
-        for diagnostic in sink.sorted()
-        if codes.shows(diagnostic.code, _path(diagnostic))
-        and not (diagnostic.code == UNKNOWN_CONVENTION and ACTIVE.permission.lacks_plugins)
-    ]
+    shown = [diagnostic for diagnostic in sink.sorted() if codes.shows(diagnostic.code, _path(diagnostic))]
     has_comments = any(suppressions(text) for text in texts.values())
     suppressed = 0
     if has_comments:

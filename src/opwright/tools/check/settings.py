@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import Final, cast
 
+from opwright.dialects.field import PLUGINS, report_plugins
 from opwright.dialects.named_files import check_named_path
 from opwright.source.code_pages import code_names
 from opwright.source.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
@@ -25,6 +26,7 @@ FAIL_ON: Final = ("warning", "error", "never")
 
 _TABLE: Final = ("tool", "opwright", "check")
 _HEADER: Final = re.compile(r"(?m)^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*opwright[ \t]*\.[ \t]*check[ \t]*\]")
+_PLUGINS: Final = re.compile(r"(?m)^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*opwright[ \t]*\][^\[]*?^[ \t]*[\"']?(plugins)\b")
 _NEXT_TABLE: Final = re.compile(r"(?m)^[ \t]*\[")
 _PLACE: Final = re.compile(r" *\(at line (\d+), column (\d+)\)| *\(at end of document\)")
 _MAGIC: Final = re.compile(r"[*?\[]")
@@ -70,6 +72,9 @@ def load_settings(file: SourceFile, sink: Diagnostics) -> Settings:
     except ValueError as error:
         raise _not_toml(file, str(error)) from None
     for name in _TABLE:
+        if name == _TABLE[-1] and isinstance(table, dict) and PLUGINS in table:
+            key = _PLUGINS.search(file.text)
+            report_plugins(file.span(0) if key is None else file.span(*key.span(1)), sink)
         table = table.get(name) if isinstance(table, dict) else None
     if table is None:
         return NO_SETTINGS._replace(folder=os.path.dirname(file.path))

@@ -19,7 +19,6 @@ from pygls.exceptions import JsonRpcException
 
 from opwright.source.record_fields import NamedTuple
 from opwright.tools.lsp.checker import Checker, InputOptions
-from opwright.tools.lsp.project import PluginRequest
 from opwright.tools.lsp.protocol import EXPLAIN
 from opwright.tools.lsp.server import OperatorServer
 
@@ -94,7 +93,7 @@ FEATURES: Final = (
 )
 
 
-def serve(version: str, options: InputOptions, plugins: PluginRequest, checker: Checker) -> None:
+def serve(version: str, options: InputOptions, plugins: tuple[str, ...], checker: Checker) -> None:
     """Serve an editor on standard input and output until it ends the session.
 
     What plug-ins print goes to standard error.
@@ -147,8 +146,8 @@ def _add_state(server: OperatorServer) -> None:
     """Let the server follow the texts of the editor."""
 
     @server.feature(lsp.INITIALIZE)
-    def initialize(params: lsp.InitializeParams) -> None:
-        server.use_plugins(params)
+    def initialize(_: lsp.InitializeParams) -> None:
+        server.activate_plugins()
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(_: lsp.InitializedParams) -> None:

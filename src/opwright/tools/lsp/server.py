@@ -25,7 +25,7 @@ from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.checker import Checker, CheckFailed, InputOptions
 from opwright.tools.lsp.documents import changed_text, offset_at, path_of, position_at
-from opwright.tools.lsp.project import PluginRequest, Project, activate_plugins, kind_of
+from opwright.tools.lsp.project import Project, activate_plugins, kind_of
 from opwright.tools.lsp.protocol import AnsweringProtocol
 from opwright.tools.lsp.reports import DiagnosticRow, FileReport
 
@@ -58,7 +58,7 @@ class OperatorServer(LanguageServer):
 
     protocol: AnsweringProtocol
 
-    def __init__(self, version: str, options: InputOptions, plugins: PluginRequest, checker: Checker) -> None:
+    def __init__(self, version: str, options: InputOptions, plugins: Sequence[str], checker: Checker) -> None:
         super().__init__("opwright", version, protocol_cls=AnsweringProtocol)
         self.project: Final = Project(lambda: open_inputs(options.torch, options.source_path), options.allowed_paths)
         self.documents: Final[dict[str, OpenDocument]] = {}
@@ -208,7 +208,7 @@ class OperatorServer(LanguageServer):
         if not await self._take_reports(request, files):
             # A plug-in can end the process. What the files have without plug-ins is worth knowing all the same.
             self._say("the check ended without a report; plug-ins are left out")
-            await self._take_reports({**request, "plugins": self.plugins._replace(no_plugins=True)}, files)
+            await self._take_reports({**request, "plugins": []}, files)
         self.checker.prepare()
         # Nobody waits now. The catalogs of earlier edits are cycles with the texts of their files.
         gc.collect()
@@ -263,11 +263,8 @@ class OperatorServer(LanguageServer):
         if text:
             self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, text))
 
-    def use_plugins(self, params: lsp.InitializeParams) -> None:
-        """Activate the plug-ins that the editor allows; the log gets the faults of those that do not load."""
-        roots = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
-        folders = [path for path in map(path_of, filter(None, roots)) if path is not None]
-        self.plugins = self.plugins.in_workspace(_is_trusted(params.initialization_options), folders)
+    def activate_plugins(self) -> None:
+        """Activate the plug-ins that the command line names; the log gets the faults of those that do not load."""
         sink = Diagnostics()
         activate_plugins(self.plugins, (), sink)
         for diagnostic in sink:
@@ -329,12 +326,6 @@ class OperatorServer(LanguageServer):
             return self.range(file.span(place["start"]["offset"], place["end"]["offset"]))
         start, end = [lsp.Position(place[name]["line"] - 1, place[name]["column"] - 1) for name in ("start", "end")]
         return lsp.Range(start, end)
-
-
-def _is_trusted(options: object) -> bool | None:
-    """What the editor says of its workspace: `trusted` of its options; None if it says nothing."""
-    value = options.get("trusted") if isinstance(options, dict) else getattr(options, "trusted", None)
-    return value if isinstance(value, bool) else None
 
 
 def _code_description(code: str) -> lsp.CodeDescription | None:

@@ -22,7 +22,7 @@ from opwright.tools.check.fixing import fix_files
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings
 from opwright.tools.check.suppressions import CodeFilter
 from opwright.tools.lsp.diagnosis import diagnostic_rows
-from opwright.tools.lsp.project import PluginRequest, activate_plugins, tree_of
+from opwright.tools.lsp.project import activate_plugins, tree_of
 
 
 def check_texts(
@@ -39,7 +39,7 @@ def check_texts(
     texts = tuple([SourceFile(path, text) for path, text in asked["texts"].items()])
     texts = tuple([text for text in texts if kind_of(text) is not None])
     sink = Diagnostics()
-    activate_plugins(PluginRequest(*asked["plugins"]), texts, sink)
+    activate_plugins(asked["plugins"], texts, sink)
     settings = _settings(asked["folder"])
 
     def open_release() -> Inputs:

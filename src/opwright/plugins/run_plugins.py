@@ -1,13 +1,14 @@
-"""What runs ask of their plug-ins, answered by this room; imports what that needs only for runs that have any."""
+"""The plug-ins of a run: makes them the active ones, and answers what runs ask of them.
+
+Imports what that needs only for runs that have any.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions, RunPlugins
+from opwright.emit.extensions import EmitExtensions, RunPlugins
 from opwright.plugins.active import ACTIVE, with_plugins
-from opwright.plugins.settings import with_head_plugins
-from opwright.plugins.use import ensure_active
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,13 +18,19 @@ if TYPE_CHECKING:
     from opwright.source.text import SourceFile
 
 
+def ensure_active(plugins: Iterable[Plugin]) -> None:
+    """Make these plug-ins the active ones. Raises FaultsFound with all faults of what they add."""
+    wanted = tuple(dict.fromkeys(plugins))
+    if wanted != ACTIVE.plugins:
+        from opwright.plugins.activation import activate
+
+        activate(wanted)
+
+
 class _Plugins(RunPlugins["Plugin"]):
-    """The answers where there are plug-ins."""
+    """The answers to runs where there are plug-ins."""
 
     __slots__ = ()
-
-    def with_those_of_heads(self, plugins: tuple[Plugin, ...], files: Iterable[SourceFile]) -> tuple[Plugin, ...]:
-        return with_head_plugins(plugins, files)
 
     def activate(self, plugins: Sequence[Plugin]) -> None:
         ensure_active(plugins)
@@ -33,7 +40,7 @@ class _Plugins(RunPlugins["Plugin"]):
 
     @property
     def extensions(self) -> EmitExtensions:
-        return ACTIVE.extensions or NO_EXTENSIONS
+        return ACTIVE.extensions
 
     def template(self, name: str) -> SourceFile:
         from opwright.plugins.activation import plugin_template
