@@ -10,9 +10,34 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli.main import COMMANDS
+
 BACKEND = "backend: PrivateUse1\ncpp_namespace: acme\nsupported: [abs.out]\n"
 #: Names of modules that Opwright, PyTorch and Python itself import: all of the standard library, and more.
 POISONED = [*sorted(sys.stdlib_module_names), "numpy", "opwright", "torch", "tree_sitter", "typing_extensions", "yaml"]
+#: Command -> a run of it in the folder.
+COMMAND_RUNS: dict[str, Sequence[str]] = {
+    "generate": ("--library", "l.yaml", "--out", "out"),
+    "new": ("library", "fresh_ops", "fresh"),
+    "import": ("ops.cpp", "--out", "imported.yaml"),
+    "port": ("ops.cpp", "--check"),
+    "format": ("l.yaml",),
+    "dump": ("--library", "l.yaml"),
+    "select": ("selection.yaml", "--out", "selected.yaml"),
+    "stubs": ("--library", "l.yaml", "--out", "stubs", "--namespace", "mine"),
+    "upgraders": ("--bytecode", "upgraders.json", "--out", "out"),
+    "check": ("l.yaml",),
+    "coverage": ("--backend", "b.yaml"),
+    "conformance": (".",),
+    "diff": ("l.yaml", "l.yaml"),
+    "explain": ("E0303",),
+    "where": ("out/a.h:1",),
+    "lsp": ("--check",),
+    "plugins": (),
+    "releases": ("--offline",),
+    "schema": ("backend",),
+    "completion": ("bash",),
+}
 POISON = "import sys\nsys.stderr.write('POISON ' + __name__ + '\\n')\nraise SystemExit(99)\n"
 #: Runs that start a Python each, with the exit status and a text that shows that this Python did its work.
 RUNS: list[tuple[Sequence[str], int, str]] = [
@@ -30,6 +55,8 @@ def folder(tmp_path: Path) -> Path:
     for name in POISONED:
         (tmp_path / f"{name}.py").write_text(POISON)
     (tmp_path / "b.yaml").write_text(BACKEND)
+    (tmp_path / "l.yaml").write_text("namespace: mine\noperators:\n- func: one(Tensor x) -> Tensor\n")
+    (tmp_path / "selection.yaml").write_text("operators: {}\n")
     (tmp_path / "ops.cpp").write_text('TORCH_LIBRARY(acme, m) { m.def("one(Tensor x) -> Tensor"); }\n')
     return tmp_path
 
@@ -37,7 +64,9 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, *command: str) -> tuple[int, str]:
     """The exit status of a command in the folder, and what it prints."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -57,6 +86,15 @@ def test_processes_import_no_module_of_the_working_folder(
     ended, printed = run(folder, *opwright(*own))
     assert "POISON" not in printed
     assert (ended, text in printed) == (status, True), printed
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_import_no_module_of_the_working_folder(command: str, folder: Path) -> None:
+    """No command imports a module of the folder in which it runs."""
+    ended, printed = run(folder, *opwright(command, *COMMAND_RUNS[command]))
+    assert "POISON" not in printed
+    assert ended in (0, 1), printed
 
 
 def test_the_modules_would_be_imported(folder: Path) -> None:
