@@ -27,7 +27,7 @@ ALL = "all operators"
 #: Runs a module as if no edit were one in place.
 _WITHOUT_EDITS = """
 import runpy, sys
-from opwright.run.session import Session
+from opwright.run.incremental_generation import Session
 Session.write_edit = lambda *_: None
 del sys.argv[0]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

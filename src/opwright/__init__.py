@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.release.inputs import Inputs, open_inputs
     from opwright.run.generation import Generation, Outcome
+    from opwright.run.incremental_generation import generate
     from opwright.run.loading import load
     from opwright.run.request import Request
-    from opwright.run.session import generate
     from opwright.schema import (
         Argument,
         Arguments,
@@ -127,7 +127,7 @@ _MODULES: "Final" = {
     "run.generation": ("Generation", "Outcome"),
     "run.loading": ("load",),
     "run.request": ("Request",),
-    "run.session": ("generate",),
+    "run.incremental_generation": ("generate",),
     "schema": (
         "Argument",
         "Arguments",

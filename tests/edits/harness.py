@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import opwright
 from opwright.emit.registry import FAMILIES
 from opwright.run.generation import Generation
-from opwright.run.session import without_color
+from opwright.run.incremental_generation import without_color
 from opwright.source.diagnostic import Diagnostics, FaultsFound
 from opwright.source.render import render_report
 from tests.edits.random_edits import DEPRECATED, DERIVATIVES, NATIVE, Texts, edit, edit_template, items_of

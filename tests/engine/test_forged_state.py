@@ -16,7 +16,7 @@ from opwright.cli.runs import run_of as run_of_program
 from opwright.emit.registry import build_folders
 from opwright.files.staging import replace_checked_state
 from opwright.incremental import output_folders, state
-from opwright.incremental.identity import Run
+from opwright.incremental.identity import RunIdentity
 from opwright.incremental.previous_build import decode_emitters
 from tests.engine.project import Project, files_of, put, state_files
 
@@ -115,7 +115,7 @@ def test_staging_folders_that_are_links_are_left_alone(project: Project, tmp_pat
     assert (tmp_path / "home" / "precious.h").read_text() == "mine\n"
 
 
-def run_of(project: Project) -> Run:
+def run_of(project: Project) -> RunIdentity:
     """The identity of the project's run."""
     arguments = argparse.Namespace(prune=True, source_path=str(project.inputs))
     families = ("headers", "sources", "declarations_yaml")

@@ -14,8 +14,8 @@ from opwright.emit.registry import FAMILIES, emitters
 from opwright.incremental.changes import MOST_CHANGED
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.run.request import Request
-from opwright.run.session import Session
 from opwright.schema.signature import base_of_operation
 from opwright.torchgen import gen
 from tests.engine.project import WholeProject, files_of, replace_once, state_files, times_of
@@ -199,7 +199,7 @@ def test_the_program_of_pytorchs_build_loads_few(
     project.edit("eps=1e-6", "eps=1e-5")
     generate(tmp_path / "fresh")
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "load", lambda *_: pytest.fail("all operators are loaded"))
+        patch.setattr(IncrementalGeneration, "load", lambda *_: pytest.fail("all operators are loaded"))
         generate(tmp_path / "edited")
     assert capsys.readouterr().err.endswith(notes)
     edited, fresh = files_of(tmp_path / "edited"), files_of(tmp_path / "fresh")

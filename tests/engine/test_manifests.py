@@ -14,7 +14,7 @@ import pytest
 import opwright
 from opwright.cli.main import main
 from opwright.incremental.identity import InputStamps
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 from tests.engine.project import Project, files_of, state_files, times_of
 
 #: Seconds after which a change is told from the next one by its time.
@@ -24,7 +24,7 @@ SETTLED = 2.1
 ASK_MODULES = """
 import sys
 from opwright.cli.main import main
-from opwright.run.session import Session
+from opwright.run.incremental_generation import Session
 status = main(sys.argv[1:])
 print([name for name in ("yaml", "typing", "opwright.dialects", "opwright.emit.emitter") if name in sys.modules])
 raise SystemExit(status)
@@ -108,7 +108,7 @@ def test_an_input_that_changes_for_a_while_is_not_believed(
             ("load", right.decode().replace(*marks, 1)),
             ("remember", right.decode()),
         ):
-            patch.setattr(Session, hook, wrapped(getattr(Session, hook), path, text))
+            patch.setattr(IncrementalGeneration, hook, wrapped(getattr(IncrementalGeneration, hook), path, text))
         patch.setattr("gc.disable", lambda: None)
         assert main(project.words()) == 0
     assert path.read_bytes() == right

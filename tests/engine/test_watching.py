@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from opwright.cli.main import main
-from opwright.incremental.identity import Run
+from opwright.incremental.identity import RunIdentity
 from opwright.model.native_function import NativeFunction
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 from tests.engine.project import Project
 
 
@@ -62,10 +62,10 @@ def test_no_process_is_copied_beside_the_watcher(project: Project, monkeypatch: 
     """Once the watcher runs, which has threads of its own, every run uses one process."""
     limits: list[int | None] = []
 
-    class NotedSession(Session):
+    class NotedSession(IncrementalGeneration):
         """A session that notes how many processes it may use when it loads."""
 
-        def __init__(self, run: Run, *, jobs: int | None = None, keeps_state: bool = True) -> None:
+        def __init__(self, run: RunIdentity, *, jobs: int | None = None, keeps_state: bool = True) -> None:
             super().__init__(run, jobs=jobs, keeps_state=keeps_state)
             limits.append(jobs)
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, Slots
 from opwright.files.template import Templates
-from opwright.incremental.emitter_files import Build
+from opwright.incremental.emitter_files import JobFiles
 from opwright.incremental.previous_build import PreviousBuild
-from opwright.run.engine import Task
+from opwright.run.output_writer import Task
 from opwright.source.text import SourceFile
 from tests.emit.emitting import job_of
 
@@ -49,11 +49,11 @@ def operators(*names: str) -> AnyEmitter:
     return emitter_of("operators", {f"{name}.h": {"body": [f"int {name}();"]} for name in names})
 
 
-def build_of(previous: PreviousBuild | None = None) -> Build:
+def build_of(previous: PreviousBuild | None = None) -> JobFiles:
     """A build of a job without operators."""
-    return Build(job_of("[]"), Templates(load_template), previous)
+    return JobFiles(job_of("[]"), Templates(load_template), previous)
 
 
-def tasks_of(*emitters: AnyEmitter, build: Build | None = None) -> Iterable[Task]:
+def tasks_of(*emitters: AnyEmitter, build: JobFiles | None = None) -> Iterable[Task]:
     """What gives the files of emitters."""
     return list((build or build_of()).tasks(emitters))

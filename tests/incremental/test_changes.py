@@ -43,7 +43,7 @@ def test_an_entry_of_another_operator_is_not_an_edit_in_place() -> None:
     assert find_edit(compared(text, text.replace("func: f1x", "? f1x")), ()) is None
 
 
-def test_witnesses_are_loaded_in_any_case() -> None:
+def test_dependencies_of_reads_are_loaded_in_any_case() -> None:
     """With the entries that changed."""
     edit = find_edit(compared(entries(9), entries(9, edited=1)), ["f5x"])
     assert edit is not None

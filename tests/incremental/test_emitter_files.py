@@ -13,9 +13,9 @@ from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, On
 from opwright.files.plain_files import file_status
 from opwright.files.plan import FileSpec
 from opwright.files.template import Templates
-from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts
+from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles
 from opwright.incremental.previous_build import PreviousBuild
-from opwright.run.engine import Engine
+from opwright.run.output_writer import OutputWriter
 from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import not_fingerprinted
 from opwright.source.text import SourceFile
@@ -69,7 +69,7 @@ class Recorder:
 
     def files(self, previous: PreviousBuild | None = None) -> EmitterFiles:
         """The files of the emitter in a run."""
-        build = Build(job_of("[]"), Templates(lambda name: SourceFile(name, self.template or "")), previous)
+        build = JobFiles(job_of("[]"), Templates(lambda name: SourceFile(name, self.template or "")), previous)
         return next(iter(build.tasks([self.emitter])))()
 
 
@@ -252,8 +252,8 @@ def test_fragments_are_released_when_their_files_are_written(tmp_path: Path) -> 
         fragment=fragment,
         layout=OneFile("All.h"),
     )
-    build = Build(job_of("[]"), Templates(lambda name: SourceFile(name, "")))
-    Engine({"ops": tmp_path}).write(build.tasks([emitter]), {})
+    build = JobFiles(job_of("[]"), Templates(lambda name: SourceFile(name, "")))
+    OutputWriter({"ops": tmp_path}).write(build.tasks([emitter]), {})
     gc.collect()
     assert len(_FRAGMENTS) == len(UNITS)
     assert [reference() for reference in _FRAGMENTS] == [None] * len(UNITS)

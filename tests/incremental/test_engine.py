@@ -9,16 +9,16 @@ import pytest
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.files.plan import Plan, PlannedFile
 from opwright.files.template import Templates
-from opwright.incremental.emitter_files import Build
-from opwright.run.engine import Engine
+from opwright.incremental.emitter_files import JobFiles
+from opwright.run.output_writer import OutputWriter
 from opwright.source.diagnostic import Fault, FaultsFound
 from tests.emit.emitting import job_of
 from tests.incremental.building import emitter_of, load_template, operators, tasks_of
 
 
-def engine(folder: Path) -> Engine:
+def engine(folder: Path) -> OutputWriter:
     """An engine with two output folders."""
-    return Engine({"aten": folder / "aten", "ops": folder / "aten" / "ops"})
+    return OutputWriter({"aten": folder / "aten", "ops": folder / "aten" / "ops"})
 
 
 def codes(caught: pytest.ExceptionInfo[FaultsFound]) -> list[str]:
@@ -172,7 +172,7 @@ def test_two_ways_to_one_folder_are_one(tmp_path: Path) -> None:
 def test_the_launcher_can_be_named(tmp_path: Path) -> None:
     """Files name the launcher and the template that made them."""
     templates = Templates(load_template, lambda name: f"made by tools/other.py from {name}")
-    tasks = Build(job_of("[]"), templates).tasks([operators("add")])
+    tasks = JobFiles(job_of("[]"), templates).tasks([operators("add")])
     engine(tmp_path).write(tasks, {})
     text = (tmp_path / "aten" / "ops" / "add.h").read_text()
     assert text.startswith("// made by tools/other.py from Function.h\n")

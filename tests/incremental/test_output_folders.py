@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from opwright.incremental.identity import InputStamps, Run
+from opwright.incremental.identity import InputStamps, RunIdentity
 from opwright.incremental.output_folders import stale_outputs
 from opwright.incremental.state import Manifest
 
 
-def make_run(home: Path, families: str = "headers", folder: str = "out", shard: int = 0) -> Run:
+def make_run(home: Path, families: str = "headers", folder: str = "out", shard: int = 0) -> RunIdentity:
     """A run of some families, separated by spaces, whose kind has the shard besides."""
-    return Run(str(home), {"files": str(home / folder)}, families.split(), {"shard": shard}, {})
+    return RunIdentity(str(home), {"files": str(home / folder)}, families.split(), {"shard": shard}, {})
 
 
-def manifest_of(run: Run, *paths: str, source_outputs: tuple[str, ...] = ()) -> Manifest:
+def manifest_of(run: RunIdentity, *paths: str, source_outputs: tuple[str, ...] = ()) -> Manifest:
     """What such a run left, if it made these files."""
     outputs = dict.fromkeys(paths, (0, 0, 0))
     return Manifest(

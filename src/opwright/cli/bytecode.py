@@ -7,12 +7,12 @@ import os
 import sys
 
 from opwright.cli.arguments import not_empty
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
@@ -36,31 +36,31 @@ def output_folders(arguments: argparse.Namespace) -> dict[str, str]:
     return {"upgraders": arguments.out}
 
 
-def write_upgraders(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
+def write_upgraders(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     """Write the file for a run, and the bytecode file if it is asked for. Gives the exit status."""
     from opwright.cli import console
     from opwright.dialects.upgraders.loader import load_upgraders
     from opwright.emit.mobile_upgraders import FILE_NAME, upgrader_source
     from opwright.source.text import SourceFile
 
-    session = Session(run)
+    incremental = IncrementalGeneration(run)
     if arguments.bytecode is None:
-        file = _installed_bytecode(session)
+        file = _installed_bytecode(incremental)
     else:
-        session.take_file_stamps([arguments.bytecode])
+        incremental.take_file_stamps([arguments.bytecode])
         file = SourceFile.read(arguments.bytecode)
     tables = load_upgraders(file, sink)
     sink.raise_if_errors()
     texts = {os.path.join(arguments.out, FILE_NAME): upgrader_source(tables)}
     if arguments.dump_bytecode is not None:
         texts[arguments.dump_bytecode] = file.text
-    session.write_texts(texts, sink)
+    incremental.write_texts(texts, sink)
     return console.SUCCESS
 
 
-def _installed_bytecode(session: Session) -> SourceFile:
+def _installed_bytecode(incremental: IncrementalGeneration) -> SourceFile:
     """The bytecode file of the installed PyTorch, whose files identify it."""
     from opwright.run.torch_bytecode import bytecode_of_torch, torch_files
 
-    session.take_file_stamps(torch_files())
+    incremental.take_file_stamps(torch_files())
     return bytecode_of_torch(sys.executable)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.release.inputs import Inputs
-    from opwright.run.session import Session
+    from opwright.run.incremental_generation import IncrementalGeneration
 
 #: Arguments whose values are paths.
 _PATHS: Final = {
@@ -101,16 +101,16 @@ def describe(
     arguments: argparse.Namespace,
     parser: argparse.ArgumentParser,
     request: Request,
-    session: Session,
+    incremental: IncrementalGeneration,
     files: Iterable[str],
     sink: Diagnostics,
 ) -> None:
     """Print the actions of a generation, or write them to the path that the arguments name.
 
-    `parser` has the arguments, `files` are those that they name, and the session notes what is read. Raises
+    `parser` has the arguments, `files` are those that they name, and `incremental` notes what is read. Raises
     FaultsFound with all faults of the inputs, and Fault for inputs that a build system cannot have (E0616, E0617).
     """
-    description = _description(arguments, parser, request, session, files, sink)
+    description = _description(arguments, parser, request, incremental, files, sink)
     target = arguments.describe_to
     if arguments.describe == "meson":
         folder = target or os.curdir
@@ -136,7 +136,7 @@ def _description(
     arguments: argparse.Namespace,
     parser: argparse.ArgumentParser,
     request: Request,
-    session: Session,
+    incremental: IncrementalGeneration,
     files: Iterable[str],
     sink: Diagnostics,
 ) -> Description:
@@ -166,7 +166,7 @@ def _description(
         return str(OutputShard.number_of(spec, count))
 
     named = {*files, *([] if wheel is None else [wheel])}
-    generation, parts = collect_parts(request, session, named, part_of, sink)
+    generation, parts = collect_parts(request, incremental, named, part_of, sink)
     words = [*_common_words(arguments, parser, root), *_torch_words(inputs, wheel, root)]
     # The version of a tree between releases does not say which rules the generator in it follows.
     if generation.job.rules.tree is None:

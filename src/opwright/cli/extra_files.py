@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.run.generation import Generation
 
 
@@ -28,7 +28,7 @@ def write_stamp(path: str | None) -> None:
 
 
 def check_overwrites(
-    files: Iterable[tuple[str, str]], generation: Generation, run: Run | None, inputs: Iterable[str]
+    files: Iterable[tuple[str, str]], generation: Generation, run: RunIdentity | None, inputs: Iterable[str]
 ) -> None:
     """Check that files, each given with its flag, have paths that the run does not use otherwise.
 
@@ -50,7 +50,7 @@ def check_overwrites(
         taken[real] = f"what `{flag}` names too"
 
 
-def write_for_build(arguments: argparse.Namespace, run: Run) -> None:
+def write_for_build(arguments: argparse.Namespace, run: RunIdentity) -> None:
     """Write the dependency file and the stamp of a drop-in program, from what its run left for the next one.
 
     The rule names the stamp, or else all outputs; and what they depend on: the inputs, and Opwright's own files, so

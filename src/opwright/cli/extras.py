@@ -15,7 +15,7 @@ from opwright.cli.streams import wants_color
 from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
 from opwright.files.writer import Writer
-from opwright.incremental.identity import Run, dependencies, input_files
+from opwright.incremental.identity import RunIdentity, dependencies, input_files
 from opwright.source.codes import OUTPUT_DIFFERS
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import print_rendered, tell
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from opwright.files.staging import Journal
     from opwright.incremental.identity import InputStamps
     from opwright.run.generation import Generation, Outcome
+    from opwright.run.incremental_generation import IncrementalGeneration
     from opwright.run.provenance import FileOrigin
-    from opwright.run.session import Session
 
 
 def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> None:
@@ -46,27 +46,32 @@ def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> N
         print_rendered("".join([f"{target}\n" for target in targets]))
 
 
-def list_or_check(arguments: argparse.Namespace, session: Session, generation: Generation, sink: Diagnostics) -> bool:
+def list_or_check(
+    arguments: argparse.Namespace, incremental: IncrementalGeneration, generation: Generation, sink: Diagnostics
+) -> bool:
     """List or check the outputs instead of writing them, as the arguments ask. Gives whether they are right."""
     plan = generation.plan()
     if arguments.check:
-        stale = session.stale_outputs({planned.target for planned in plan.outputs})
+        stale = incremental.stale_outputs({planned.target for planned in plan.outputs})
         return check_outputs(generation, stale, sink)
-    print_outputs(plan, arguments.list_outputs or "lines", session.stamps)
+    print_outputs(plan, arguments.list_outputs or "lines", incremental.stamps)
     return True
 
 
 def write_outputs(
-    arguments: argparse.Namespace, session: Session, generation: Generation, facts: Mapping[str, str] | None = None
+    arguments: argparse.Namespace,
+    incremental: IncrementalGeneration,
+    generation: Generation,
+    facts: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Write the outputs and the additional files that the arguments ask for; show a bar on a terminal.
 
     `facts` are kept in the manifest.
     """
-    stamps = session.stamps
-    check_extras(arguments, generation, session.run, stamps)
+    stamps = incremental.stamps
+    check_extras(arguments, generation, incremental.run, stamps)
     with progress(arguments.color) as report:
-        outcome = session.write(
+        outcome = incremental.write(
             generation,
             report,
             lambda outcome, journal: _write_extras(arguments, generation, outcome, stamps, journal),
@@ -120,7 +125,9 @@ def facts_of(arguments: argparse.Namespace) -> dict[str, str]:
     return {"provenance": os.path.relpath(path, top).replace(os.sep, "/") if path.startswith(top + os.sep) else path}
 
 
-def check_extras(arguments: argparse.Namespace, generation: Generation, run: Run, stamps: InputStamps | None) -> None:
+def check_extras(
+    arguments: argparse.Namespace, generation: Generation, run: RunIdentity, stamps: InputStamps | None
+) -> None:
     """Check the paths of the additional files before the run writes anything.
 
     Raises Fault for a path that a dependency file cannot contain (E0612), and for a path in other use (E0613).
@@ -196,7 +203,7 @@ def progress(color: str) -> Iterator[Reporter | None]:
 _HEAD = ("emitter", "files made", "files reused", "fragments made", "fragments reused")
 
 
-def print_stats(session: Session, outcome: Outcome) -> None:
+def print_stats(incremental: IncrementalGeneration, outcome: Outcome) -> None:
     """Print how many files and fragments each emitter made and reused, and the seconds of each stage.
 
     A file counts as made if its text was put together in this run, whether or not it differed from the file on disk.
@@ -210,7 +217,7 @@ def print_stats(session: Session, outcome: Outcome) -> None:
     totals = [sum(column) for column in zip(*[row[1:] for row in rows], strict=True)] or [0] * (len(_HEAD) - 1)
     _print_table([_HEAD, *[row for row in rows if row[1] or row[3]], ("all emitters", *totals)])
     tell("")
-    _print_table([("stage", "seconds"), *[(stage, f"{seconds:.3f}") for stage, seconds in session.seconds.items()]])
+    _print_table([("stage", "seconds"), *[(stage, f"{seconds:.3f}") for stage, seconds in incremental.seconds.items()]])
 
 
 def _print_table(rows: Iterable[Sequence[object]]) -> None:

@@ -31,7 +31,7 @@ from opwright.cli.runs import current_manifest, further_files, request_facts, ru
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
 from opwright.incremental.state import last_families
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.limits import read_number
 from opwright.source.terminal import tell
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.emit.registry import Family
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.model.executorch import ExecutorchOptions
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
@@ -293,16 +293,16 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _run(arguments: argparse.Namespace) -> Run:
+def _run(arguments: argparse.Namespace) -> RunIdentity:
     return _run_of(arguments, _folders(arguments), _families(arguments))
 
 
-def _run_of(arguments: argparse.Namespace, folders: Mapping[str, str], families: Iterable[str]) -> Run:
+def _run_of(arguments: argparse.Namespace, folders: Mapping[str, str], families: Iterable[str]) -> RunIdentity:
     part = {} if arguments.in_folder is None else {"in folder": arguments.in_folder}
     return run_of("generate", arguments, arguments.out, folders, families, shard=arguments.shard, **part)
 
 
-def _last_run(arguments: argparse.Namespace) -> Run | None:
+def _last_run(arguments: argparse.Namespace) -> RunIdentity | None:
     """The run as the last one was that was asked for the same; None if that cannot be told without its plug-ins.
 
     Plug-ins are not active yet.
@@ -349,8 +349,8 @@ def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
     return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
 
 
-def _session(arguments: argparse.Namespace) -> Session:
-    return Session(_run(arguments), jobs=arguments.jobs, keeps_state=not arguments.hermetic)
+def _incremental(arguments: argparse.Namespace) -> IncrementalGeneration:
+    return IncrementalGeneration(_run(arguments), jobs=arguments.jobs, keeps_state=not arguments.hermetic)
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
@@ -365,8 +365,10 @@ def _check_files(arguments: argparse.Namespace) -> None:
             raise Fault.at(FAMILY_WITHOUT_FILE, message, help=f"add {flags}")
 
 
-def _load(session: Session, arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Generation:
-    generation = session.load(inputs, partial(_request, arguments, inputs), sink, _further_files(arguments))
+def _load(
+    incremental: IncrementalGeneration, arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics
+) -> Generation:
+    generation = incremental.load(inputs, partial(_request, arguments, inputs), sink, _further_files(arguments))
     generation.check_shims()
     return generation
 
@@ -440,12 +442,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.describe:
         _describe(arguments, sink)
         return console.SUCCESS
-    inputs, session = _checked_inputs(arguments, sink), _session(arguments)
+    inputs, incremental = _checked_inputs(arguments, sink), _incremental(arguments)
     if not (arguments.dry_run or arguments.list_outputs or arguments.check):
-        _generate(arguments, session, inputs, sink)
+        _generate(arguments, incremental, inputs, sink)
         return console.SUCCESS
-    generation = _load(session, arguments, inputs, sink)
-    return console.SUCCESS if extras.list_or_check(arguments, session, generation, sink) else console.FAULTS
+    generation = _load(incremental, arguments, inputs, sink)
+    return console.SUCCESS if extras.list_or_check(arguments, incremental, generation, sink) else console.FAULTS
 
 
 def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
@@ -456,75 +458,84 @@ def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     request = _request(arguments, _inputs(arguments, sink), sink)
-    describe(arguments, parser, request, Session(_run(arguments)), _further_files(arguments), sink)
+    describe(arguments, parser, request, IncrementalGeneration(_run(arguments)), _further_files(arguments), sink)
 
 
 def _watch(arguments: argparse.Namespace) -> int:
     from opwright.cli.watching import watch
     from opwright.source.diagnostic import Diagnostics
 
-    session = _session(arguments)
-    session.take_stamps(_inputs(arguments, Diagnostics()), _further_files(arguments))
-    return watch(arguments, _generate_again, session.stamps)
+    incremental = _incremental(arguments)
+    incremental.take_stamps(_inputs(arguments, Diagnostics()), _further_files(arguments))
+    return watch(arguments, _generate_again, incremental.stamps)
 
 
-def _generate_again(arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> Session:
+def _generate_again(arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> IncrementalGeneration:
     """Generate with the plug-ins as they are now. Loads all operators unless it may load those of an edit alone."""
     if arguments.uses_plugins:
         from opwright.cli.plugin_use import reload_plugins
 
         reload_plugins(arguments)
-    inputs, session = _checked_inputs(arguments, sink), _session(arguments)
-    _generate(arguments, session, inputs, sink, may_load_few=may_load_few)
-    return session
+    inputs, incremental = _checked_inputs(arguments, sink), _incremental(arguments)
+    _generate(arguments, incremental, inputs, sink, may_load_few=may_load_few)
+    return incremental
 
 
 def _generate(
-    arguments: argparse.Namespace, session: Session, inputs: Inputs, sink: Diagnostics, *, may_load_few: bool = True
+    arguments: argparse.Namespace,
+    incremental: IncrementalGeneration,
+    inputs: Inputs,
+    sink: Diagnostics,
+    *,
+    may_load_few: bool = True,
 ) -> None:
     """Write the files and print a summary."""
     # A run after an edit prints nothing about inputs that it does not read.
-    if len(sink) or not may_load_few or not _generate_edit(arguments, session, inputs):
-        _generate_all(arguments, session, inputs, sink)
+    if len(sink) or not may_load_few or not _generate_edit(arguments, incremental, inputs):
+        _generate_all(arguments, incremental, inputs, sink)
 
 
-def _generate_edit(arguments: argparse.Namespace, session: Session, inputs: Inputs) -> bool:
+def _generate_edit(arguments: argparse.Namespace, incremental: IncrementalGeneration, inputs: Inputs) -> bool:
     """Write what an edit changed and print a summary, if that needs few operators; gives whether it was done."""
     if arguments.declared is not None:
         return False
     started = time.perf_counter()
     make_request = partial(_request, arguments, inputs)
-    outcome = write_edit(session, inputs, make_request, _further_files(arguments), arguments.color)
+    outcome = write_edit(incremental, inputs, make_request, _further_files(arguments), arguments.color)
     if outcome is None:
         return False
     if arguments.stamp is not None:
         from opwright.cli.extra_files import write_stamp
 
         write_stamp(arguments.stamp)
-    _print_results(arguments, session, outcome, started)
+    _print_results(arguments, incremental, outcome, started)
     return True
 
 
-def _print_results(arguments: argparse.Namespace, session: Session, outcome: Outcome, started: float) -> None:
+def _print_results(
+    arguments: argparse.Namespace, incremental: IncrementalGeneration, outcome: Outcome, started: float
+) -> None:
     """Print the summary of a run that is not hermetic, and what else is asked for."""
     # Build systems print what an action prints, and a cache does so again at each hit.
     if not arguments.hermetic:
-        _print_summary(arguments, session.facts, outcome.summary.written, started)
+        _print_summary(arguments, incremental.facts, outcome.summary.written, started)
     if arguments.stats:
         from opwright.cli.extras import print_stats
 
-        print_stats(session, outcome)
+        print_stats(incremental, outcome)
 
 
-def _generate_all(arguments: argparse.Namespace, session: Session, inputs: Inputs, sink: Diagnostics) -> None:
+def _generate_all(
+    arguments: argparse.Namespace, incremental: IncrementalGeneration, inputs: Inputs, sink: Diagnostics
+) -> None:
     """Load all operators, write the files and print a summary."""
     from opwright.cli.extras import write_outputs
 
     started = time.perf_counter()
-    generation = _load(session, arguments, inputs, sink)
+    generation = _load(incremental, arguments, inputs, sink)
     if arguments.declared is not None:
         from opwright.builds.actions.description import check_declared
 
         check_declared(arguments.declared, arguments.out, generation.plan())
-    outcome = write_outputs(arguments, session, generation)
-    _print_results(arguments, session, outcome, started)
+    outcome = write_outputs(arguments, incremental, generation)
+    _print_results(arguments, incremental, outcome, started)

@@ -6,8 +6,8 @@ import os
 from importlib.util import find_spec
 
 from opwright.cli.streams import AUTO, wants_color
-from opwright.incremental.identity import Run
-from opwright.run.session import Session, shim_headers, without_color
+from opwright.incremental.identity import RunIdentity
+from opwright.run.incremental_generation import IncrementalGeneration, shim_headers, without_color
 from opwright.source.terminal import say_rendered
 
 TYPE_CHECKING = False
@@ -53,9 +53,9 @@ def run_of(
     folders: Mapping[str, str],
     families: Iterable[str],
     **kind: object,
-) -> Run:
+) -> RunIdentity:
     """The identity of a command's run: its families, its output folders, and all its arguments."""
-    return Run(home, folders, families, kind, request_facts(program, arguments), prunes=arguments.prune)
+    return RunIdentity(home, folders, families, kind, request_facts(program, arguments), prunes=arguments.prune)
 
 
 def drop_in_run_of(
@@ -65,13 +65,13 @@ def drop_in_run_of(
     folders: Mapping[str, str],
     families: Iterable[str],
     **kind: object,
-) -> Run:
+) -> RunIdentity:
     """The same of a drop-in program, whose output folders get only what PyTorch's program would write.
 
     Its state is in the user's cache.
     """
     facts = request_facts(program, arguments, _FOR_BUILDS)
-    return Run(home, folders, families, kind, facts, apart=True, prunes=arguments.prune)
+    return RunIdentity(home, folders, families, kind, facts, apart=True, prunes=arguments.prune)
 
 
 def request_facts(
@@ -101,12 +101,12 @@ def _installed_torch() -> str | None:
     return spec.origin if spec is not None else None
 
 
-def current_manifest(run: Run, color: str = AUTO) -> Manifest | None:
+def current_manifest(run: RunIdentity, color: str = AUTO) -> Manifest | None:
     """The manifest of an earlier run that leaves this one nothing to do, or None; prints the earlier run's warnings.
 
     `color` is a choice of `--color`.
     """
-    manifest = Session(run).current_manifest()
+    manifest = IncrementalGeneration(run).current_manifest()
     if manifest is not None:
         repeat_messages(manifest.facts, color)
     return manifest
@@ -119,33 +119,37 @@ def repeat_messages(facts: Mapping[str, str | int], color: str) -> None:
 
 
 def write_edit(
-    session: Session,
+    incremental: IncrementalGeneration,
     inputs: Inputs,
     make_request: Callable[[Diagnostics], Request],
     more_files: Iterable[str] = (),
     color: str = AUTO,
 ) -> Outcome | None:
-    """Write what an edit of few entries changed, as `Session.write_edit` does, and print the messages that stay."""
-    outcome = session.write_edit(inputs, make_request, more_files)
+    """Write what an edit of few entries changed (`IncrementalGeneration.write_edit`); print the messages that stay."""
+    outcome = incremental.write_edit(inputs, make_request, more_files)
     if outcome is not None:
-        repeat_messages(session.facts, color)
+        repeat_messages(incremental.facts, color)
     return outcome
 
 
 def write_all(
-    session: Session,
+    incremental: IncrementalGeneration,
     inputs: Inputs,
     make_request: Callable[[Diagnostics], Request],
     sink: Diagnostics,
     more_files: Iterable[str] = (),
 ) -> None:
     """Write the outputs that differ, and load no more operators than needed."""
-    if write_edit(session, inputs, make_request, more_files) is None:
-        session.write(session.load(inputs, make_request, sink, more_files))
+    if write_edit(incremental, inputs, make_request, more_files) is None:
+        incremental.write(incremental.load(inputs, make_request, sink, more_files))
 
 
 def run_unless_current(
-    run: Run, work: Callable[[Diagnostics], int], arguments: argparse.Namespace, *, is_current: bool | None = None
+    run: RunIdentity,
+    work: Callable[[Diagnostics], int],
+    arguments: argparse.Namespace,
+    *,
+    is_current: bool | None = None,
 ) -> int:
     """Do a drop-in program's work unless an earlier run left nothing to do, and give the exit status.
 

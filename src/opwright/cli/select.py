@@ -16,7 +16,7 @@ import os
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import NOT_KEPT
 from opwright.source.terminal import print_rendered, say
 
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.run.selecting import SelectionOutcome, SelectRequest
     from opwright.source.diagnostic import Diagnostics
 
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(prune=False)
 
 
-def _run(arguments: argparse.Namespace) -> Run:
+def _run(arguments: argparse.Namespace) -> RunIdentity:
     """The identity of a run that writes a selection; its state is in the user's cache."""
     folders = {"selection": os.path.dirname(arguments.out) or "."}
     if arguments.report is not None:
@@ -160,10 +160,10 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
     from opwright.run.selecting import select_operators
     from opwright.selective.reports import render_json, render_text
 
-    session = None
+    incremental = None
     if arguments.out is not None:
-        session = Session(_run(arguments))
-        session.take_stamps(request.catalog.inputs, request.files)
+        incremental = IncrementalGeneration(_run(arguments))
+        incremental.take_stamps(request.catalog.inputs, request.files)
     outcome = select_operators(request, sink)
     if arguments.format == "json":
         report = render_json(outcome.report, outcome.report.operators)
@@ -171,7 +171,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
         report = render_text(outcome.report, with_dropped=arguments.dropped)
     outputs = {} if arguments.report is None else {arguments.report: report}
     printed = "" if outputs or arguments.out is not None else report
-    if session is None:
+    if incremental is None:
         if outputs:
             from opwright.files.small_outputs import write_outputs
 
@@ -180,7 +180,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
         left, dropped = outcome.report.overloads
         printed = f"{left:,} overloads kept, {dropped:,} dropped: {arguments.out}\n"
         outputs[arguments.out] = write_selection(outcome.selection)
-        session.write_texts(outputs, sink, {"printed": printed})
+        incremental.write_texts(outputs, sink, {"printed": printed})
     print_rendered(printed)
 
 

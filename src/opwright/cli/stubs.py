@@ -23,11 +23,11 @@ from opwright.cli.runs import current_manifest, run_of
 from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, program_families
 from opwright.emit.stubs.namespaces import namespaces
-from opwright.incremental.identity import Run
+from opwright.incremental.identity import RunIdentity
 from opwright.release.inputs import Inputs
 from opwright.run.generation import Generation
+from opwright.run.incremental_generation import IncrementalGeneration, run_facts
 from opwright.run.request import Request
-from opwright.run.session import Session, run_facts
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import tell
 from opwright.source.text import SourceFile
@@ -90,7 +90,7 @@ def _project_name(text: str) -> str:
     return text
 
 
-def _run(arguments: argparse.Namespace) -> Run:
+def _run(arguments: argparse.Namespace) -> RunIdentity:
     folders = build_folders(arguments.out, _FAMILIES)
     return run_of(_PROGRAM, arguments, arguments.out, folders, _FAMILIES)
 
@@ -129,20 +129,20 @@ def _request(arguments: argparse.Namespace, inputs: Inputs) -> Request:
     )
 
 
-def _load(session: Session, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
+def _load(incremental: IncrementalGeneration, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
     inputs = open_named_inputs(arguments, sink)
     inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
-    return session.load(inputs, lambda _: _request(arguments, inputs), sink, [*arguments.library, *arguments.yaml])
+    return incremental.load(inputs, lambda _: _request(arguments, inputs), sink, [*arguments.library, *arguments.yaml])
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the stubs, and print a summary."""
     started = time.perf_counter()
-    session = Session(_run(arguments))
-    generation = _load(session, arguments, sink)
+    incremental = IncrementalGeneration(_run(arguments))
+    generation = _load(incremental, arguments, sink)
     if arguments.dry_run or arguments.check:
-        return console.SUCCESS if list_or_check(arguments, session, generation, sink) else console.FAULTS
+        return console.SUCCESS if list_or_check(arguments, incremental, generation, sink) else console.FAULTS
     names = {"namespaces": ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(generation.job))}
-    outcome = write_outputs(arguments, session, generation, names)
+    outcome = write_outputs(arguments, incremental, generation, names)
     _print_summary(arguments, {**names, **run_facts(generation, outcome)}, outcome.summary.written, started)
     return console.SUCCESS

@@ -14,7 +14,7 @@ from opwright.cli.runs import current_manifest, run_of
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bytecode_arguments(parser)
 
 
-def _run(arguments: argparse.Namespace) -> Run:
+def _run(arguments: argparse.Namespace) -> RunIdentity:
     return run_of("upgraders", arguments, arguments.out, output_folders(arguments), ())
 
 

@@ -16,12 +16,14 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import say, tell
 
 if TYPE_CHECKING:
-    from opwright.run.session import Session
+    from opwright.run.incremental_generation import IncrementalGeneration
 
     class Generate(Protocol):
         """A run; after an edit in place it may load few operators."""
 
-        def __call__(self, arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool) -> Session:
+        def __call__(
+            self, arguments: argparse.Namespace, sink: Diagnostics, *, may_load_few: bool
+        ) -> IncrementalGeneration:
             """Make the run."""
 
 
@@ -97,12 +99,12 @@ def _generate(
     state = before, stamps
     try:
         # Few operators do not tell the fingerprints of all.
-        session = generate(arguments, sink, may_load_few=bool(before))
-        now = _fingerprints(session, before)
+        incremental = generate(arguments, sink, may_load_few=bool(before))
+        now = _fingerprints(incremental, before)
         if before:
             for line in changed_operators(before, now):
                 tell(f"  {line}")
-        state = now, session.stamps or stamps
+        state = now, incremental.stamps or stamps
     except (Fault, FaultsFound) as raised:
         sink.take(raised)
     except OSError as error:
@@ -113,11 +115,11 @@ def _generate(
     return state
 
 
-def _fingerprints(session: Session, before: dict[str, bytes]) -> dict[str, bytes]:
+def _fingerprints(incremental: IncrementalGeneration, before: dict[str, bytes]) -> dict[str, bytes]:
     """The fingerprints of all operators after a run, which may have loaded only those of an edit in place."""
-    if session.job is None:
+    if incremental.job is None:
         return before
-    catalog, fingerprints = session.job.catalog, UnitFingerprints()
+    catalog, fingerprints = incremental.job.catalog, UnitFingerprints()
     now = {str(function.name): fingerprints.entry(function) for function in catalog.functions}
     return {**before, **now} if catalog.is_partial else now
 

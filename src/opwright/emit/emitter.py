@@ -1,6 +1,6 @@
 """What an emitter is: units, a pure function from a unit to text, and a layout of files.
 
-An emitter declares what its files are made of. The engine (`opwright.run.engine`) works out the files, fills the
+An emitter declares what its files are made of. The engine (`opwright.run.output_writer`) works out the files, fills the
 templates and writes. Emitters read and write no files themselves.
 """
 
@@ -145,23 +145,23 @@ class DeclaredRead(Generic[Fact]):
 
     An emitter lists its reads, so the engine can tell when its fragments must be made again: it fingerprints
     `fingerprint_key` of the fact, by default all of it; a narrower one must have everything that fragments use of it.
-    `witnesses` are functions of a job with which alone the fact is the same: runs
+    `depends_on` are functions of a job with which alone the fact is the same: runs
     after an edit, which load few functions, load these too.
     """
 
-    __slots__ = ("fingerprint_key", "get", "name", "witnesses")
+    __slots__ = ("depends_on", "fingerprint_key", "get", "name")
 
     def __init__(
         self,
         name: str,
         get: Callable[[Job], Fact],
         fingerprint_key: Callable[[Fact], object] = lambda fact: fact,
-        witnesses: Callable[[Job], Iterable[NativeFunction]] = lambda _: (),
+        depends_on: Callable[[Job], Iterable[NativeFunction]] = lambda _: (),
     ) -> None:
         self.name: Final = name
         self.get: Final = get
         self.fingerprint_key: Final = fingerprint_key
-        self.witnesses: Final = witnesses
+        self.depends_on: Final = depends_on
 
 
 class FragmentContext(Copyable):

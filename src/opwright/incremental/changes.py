@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from opwright.dialects.dialect import Dialect
-    from opwright.incremental.identity import InputStamps, Run
+    from opwright.incremental.identity import InputStamps, RunIdentity
     from opwright.incremental.state import Manifest
     from opwright.release.inputs import Inputs
     from opwright.source.items import ItemText
@@ -105,7 +105,9 @@ def inputs_to_keep(inputs: Inputs, families: Iterable[str]) -> dict[str, str]:
     return {dialect.name: inputs.read_text(dialect.inputs[0]).text for dialect in _dialects(families)}
 
 
-def compare_inputs(run: Run, manifest: Manifest, stamps: InputStamps, inputs: Inputs) -> list[ComparedFile] | None:
+def compare_inputs(
+    run: RunIdentity, manifest: Manifest, stamps: InputStamps, inputs: Inputs
+) -> list[ComparedFile] | None:
     """The inputs beside those of the run of the manifest; None if more changed than entries in place."""
     facts = manifest.facts
     # Messages without a place in the inputs stay the same. Another run has to repeat those with a place.
@@ -143,21 +145,21 @@ def _compare(dialect: str, before: SourceFile, now: SourceFile) -> ComparedFile 
     return ComparedFile(dialect, before, now, items_before, items)
 
 
-def find_edit(files: Sequence[ComparedFile], witnesses: Iterable[str]) -> InputEdit | None:
+def find_edit(files: Sequence[ComparedFile], depends_on: Iterable[str]) -> InputEdit | None:
     """The entries to load after an edit: those that it changed, and others that their files depend on.
 
-    `witnesses` are operators that files depend on in any case. None if all entries have to be loaded.
+    `depends_on` are operators that files depend on in any case. None if all entries have to be loaded.
     """
-    operations = _edited_operations(files, witnesses)
+    operations = _edited_operations(files, depends_on)
     if operations is None:
         return None
     before = {file.dialect: file.entries_before(operations) for file in files}
     return InputEdit(before, {file.dialect: file.entries_now(operations) for file in files})
 
 
-def _edited_operations(files: Iterable[ComparedFile], witnesses: Iterable[str]) -> set[str] | None:
+def _edited_operations(files: Iterable[ComparedFile], depends_on: Iterable[str]) -> set[str] | None:
     """The operations that a run after the edit has to load; None if it has to load all."""
-    operators = set(witnesses)
+    operators = set(depends_on)
     count = 0
     for file in files:
         for before, now in file.changed_texts():

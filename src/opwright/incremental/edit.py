@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from opwright.emit.emitter import AnyEmitter
-from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, RenderedFile, UnitChunks
+from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, RenderedFile, UnitChunks
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, held_by
 from opwright.incremental.patch import FileContents, FileSpans, patch
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
@@ -71,7 +71,7 @@ class EditedFiles(EmitterFiles):
     `before` are those of the same emitter with the entries as they were. Rendering raises NotLocal.
     """
 
-    def __init__(self, before: EmitterFiles, emitter: AnyEmitter, build: Build) -> None:
+    def __init__(self, before: EmitterFiles, emitter: AnyEmitter, build: JobFiles) -> None:
         super().__init__(before.name, emitter, build)
         self._before: Final = before
         self._units_before: Final = {spec.path: spec.units for spec in before.specs()}

@@ -45,7 +45,7 @@ class FragmentCounts(NamedTuple):
     files_reused: int
 
 
-class Build:
+class JobFiles:
     """Makes the files of a job's emitters, from what the previous build left as far as it is the same."""
 
     def __init__(self, job: Job, templates: Templates, previous: PreviousBuild | None = None) -> None:
@@ -93,7 +93,7 @@ def named_emitters(emitters: Iterable[AnyEmitter]) -> Iterator[tuple[str, AnyEmi
 class EmitterFiles:
     """The files of one emitter in one run."""
 
-    def __init__(self, name: str, emitter: AnyEmitter, build: Build) -> None:
+    def __init__(self, name: str, emitter: AnyEmitter, build: JobFiles) -> None:
         self.name: Final = name
         self.emitter: Final = emitter
         self.units: Final[Sequence[object]] = emitter.units(build.job)
@@ -354,7 +354,7 @@ class EmitterFiles:
             self._file_slots_fingerprint,
             filled,
             self._spans,
-            tuple([function.name.text for read in reads for function in read.witnesses(job)]),
+            tuple([function.name.text for read in reads for function in read.depends_on(job)]),
         )
 
     def fragment_counts(self) -> FragmentCounts:

@@ -52,7 +52,7 @@ _LARGE = 1 << 24
 """Files above this size, such as wheels, are known by their status alone: reading one takes longer than a run."""
 
 
-class Run:
+class RunIdentity:
     """What identifies a run: the output folder that keeps its state (`home`), its kind, and its request.
 
     Runs of one kind make the same files, if their inputs and options agree; the state of a later run replaces that of

@@ -12,7 +12,7 @@ from json import loads
 
 from opwright.files.plain_files import read_plain_file, real_folder, remove_below, remove_flat_folder
 from opwright.files.staging import replace_state
-from opwright.incremental.identity import Run
+from opwright.incremental.identity import RunIdentity
 from opwright.incremental.state import Manifest, root_of
 from opwright.source.codes import LINKED_FOLDER
 from opwright.source.diagnostic import Diagnostics
@@ -21,7 +21,9 @@ _HOME_FILE = "folder"
 """The file that names the output folder, in state folders that are kept apart from it."""
 
 
-def stale_outputs(run: Run, previous: Manifest, others: Iterable[Manifest], targets: Collection[str]) -> set[str]:
+def stale_outputs(
+    run: RunIdentity, previous: Manifest, others: Iterable[Manifest], targets: Collection[str]
+) -> set[str]:
     """The files that earlier runs of the same kind made and this one does not make.
 
     They exclude files that a run of another kind made too, unless this run makes everything that such runs make. They
@@ -35,7 +37,7 @@ def stale_outputs(run: Run, previous: Manifest, others: Iterable[Manifest], targ
     return {path for path in gone if path.startswith(prefixes)}
 
 
-def _tops(run: Run) -> dict[str, str]:
+def _tops(run: RunIdentity) -> dict[str, str]:
     """The real path of each output folder that files are removed from, and that of the folder it must not leave.
 
     An output folder below the run's own folder must not leave this; one elsewhere was chosen by the user as it is.
@@ -50,7 +52,7 @@ def _tops(run: Run) -> dict[str, str]:
     return tops
 
 
-def prune(run: Run, paths: Iterable[str]) -> int:
+def prune(run: RunIdentity, paths: Iterable[str]) -> int:
     """Remove stale outputs of a run, and count those that existed. Links are neither followed nor removed."""
     tops = _tops(run)
     below: dict[str, list[str]] = {}
@@ -62,7 +64,7 @@ def prune(run: Run, paths: Iterable[str]) -> int:
     return sum(remove_below(top or "/", relative) for top, relative in below.items())
 
 
-def _covers(run: Run, other: Manifest) -> bool:
+def _covers(run: RunIdentity, other: Manifest) -> bool:
     """Whether a run makes everything that runs of the other kind make: same folders, and at least their families."""
     mine: Mapping[str, object] = loads(run.kind)
     its: Mapping[str, object] = loads(other.kind)
@@ -73,7 +75,7 @@ def _covers(run: Run, other: Manifest) -> bool:
     return same and isinstance(families, list) and all(family in run.families for family in families)
 
 
-def forget_gone_folders(run: Run) -> None:
+def forget_gone_folders(run: RunIdentity) -> None:
     """Remove the state of output folders that no longer exist from the user's cache.
 
     Runs that keep their state there do this, because nothing else would remove the state of a deleted build.
@@ -92,13 +94,13 @@ def forget_gone_folders(run: Run) -> None:
 _PATH_BYTES = ("utf-8", "surrogateescape")
 
 
-def note_links(run: Run, written: Iterable[str], sink: Diagnostics) -> None:
+def note_links(run: RunIdentity, written: Iterable[str], sink: Diagnostics) -> None:
     """Note each folder that the run writes to and that is a link out of the folder that the user chose."""
     for link in sorted(set(_links(run, written))):
         sink.note(LINKED_FOLDER, f"`{link}` is a link: what belongs there is written to `{real_folder(link)}`")
 
 
-def _links(run: Run, written: Iterable[str]) -> Iterator[str]:
+def _links(run: RunIdentity, written: Iterable[str]) -> Iterator[str]:
     home = os.path.abspath(run.home).rstrip(os.sep)
     for folder in run.folders.values():
         if not os.path.isabs(folder):

@@ -27,7 +27,7 @@ class EmitterState(NamedTuple):
     """How the files of one emitter were made.
 
     `context`, `template` and `file_slots` are fingerprints of what all its files share, `filled` has the slots that
-    units fill, and `files` the spans of each file by path. `witnesses` are the names of the functions with which alone
+    units fill, and `files` the spans of each file by path. `depends_on` are the names of the functions with which alone
     the context is the same.
     """
 
@@ -36,7 +36,7 @@ class EmitterState(NamedTuple):
     file_slots: bytes
     filled: frozenset[str]
     files: Mapping[str, FileSpans]
-    witnesses: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
 
 
 class PreviousFile(NamedTuple):
@@ -82,7 +82,7 @@ _UnitFiles: TypeAlias = "tuple[list[str], str]"
 
 
 _StoredState: TypeAlias = "tuple[list[str], list[str], _UnitFiles, dict[str, _StoredSpans], tuple[str, ...]]"
-"""The state of an emitter: its fingerprints, the slots that units fill, its files, and the witnesses of its reads."""
+"""The state of an emitter: its fingerprints, the slots that units fill, its files, and what its reads depend on."""
 
 
 def _decode_emitter(
@@ -90,7 +90,7 @@ def _decode_emitter(
     filled: list[str],
     unit_files: _UnitFiles,
     files: Mapping[str, _StoredSpans],
-    witnesses: list[str],
+    depends_on: list[str],
 ) -> EmitterState:
     context, template, file_slots = map(bytes.fromhex, fingerprints)
     paths, joined = unit_files[0], a2b_base64(unit_files[1])
@@ -101,7 +101,7 @@ def _decode_emitter(
         for path, start in zip(paths, range(0, len(joined), FINGERPRINT_SIZE), strict=True)
     }
     spans.update({path: _decode_spans(*stored) for path, stored in files.items()})
-    return EmitterState(context, template, file_slots, frozenset(map(str, filled)), spans, tuple(map(str, witnesses)))
+    return EmitterState(context, template, file_slots, frozenset(map(str, filled)), spans, tuple(map(str, depends_on)))
 
 
 def _decode_spans(encoded: str, slots: list[tuple[int, str, int]] | None) -> FileSpans:
@@ -133,7 +133,7 @@ def _encode_emitter(state: EmitterState) -> _StoredState:
         else:
             files[path] = _encode_spans(spans)
     fingerprints = [state.context.hex(), state.template.hex(), state.file_slots.hex()]
-    return fingerprints, sorted(state.filled), (paths, _text(b"".join(joined))), files, state.witnesses
+    return fingerprints, sorted(state.filled), (paths, _text(b"".join(joined))), files, state.depends_on
 
 
 def _encode_spans(spans: FileSpans) -> _StoredSpans:

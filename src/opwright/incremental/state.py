@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from opwright.files.plain_files import Status
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
 
     _Columns: TypeAlias = "tuple[list[str], list[int], list[int], list[int]]"
     """Names of files in one folder, and each value of their statuses."""
@@ -74,7 +74,7 @@ class Manifest:
         self.left = frozenset(left)
         self.details = details
 
-    def is_current(self, run: Run) -> bool:
+    def is_current(self, run: RunIdentity) -> bool:
         """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
         if run.request != self.request or self.tool != tool_identity() or not self.stamps.are_current():
             return False
@@ -126,18 +126,18 @@ def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Stat
     return intact
 
 
-def load_manifest(run: Run) -> Manifest | None:
+def load_manifest(run: RunIdentity) -> Manifest | None:
     """The manifest of the last run of this kind, or None when there is none that can be trusted."""
     manifest = _load(run.state_path(_SUFFIX), run)
     return manifest if manifest is not None and manifest.kind == run.kind else None
 
 
-def has_manifest(run: Run) -> bool:
+def has_manifest(run: RunIdentity) -> bool:
     """Whether there is a manifest of the last run of this kind, trusted or not."""
     return os.path.lexists(run.state_path(_SUFFIX))
 
 
-def load_manifests(run: Run) -> list[Manifest]:
+def load_manifests(run: RunIdentity) -> list[Manifest]:
     """The manifests of all other kinds of runs into the same folder."""
     manifests = [_load(path, run) for path in manifest_paths(run.state_folder)]
     return [manifest for manifest in manifests if manifest is not None and manifest.kind != run.kind]
@@ -177,7 +177,7 @@ def _read(path: str) -> tuple[dict[str, Any], bytes]:
     return data, details
 
 
-def _load(path: str, run: Run) -> Manifest | None:
+def _load(path: str, run: RunIdentity) -> Manifest | None:
     """A manifest of a run into the same folder as another one."""
     try:
         data, details = _read(path)
@@ -283,7 +283,7 @@ def _check_names(names: list[str]) -> None:
         raise ValueError("a name leads out of its folder")
 
 
-def write_manifest(run: Run, manifest: Manifest) -> None:
+def write_manifest(run: RunIdentity, manifest: Manifest) -> None:
     """Keeps a manifest. Where that cannot be done the next run does more than it needs to, which is no fault."""
     body = dumps(
         {

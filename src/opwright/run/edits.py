@@ -47,7 +47,7 @@ def write_edit(
 
     None, and nothing is written, if that needs all operators.
     """
-    edit = find_edit(files, {name for state in previous.emitters.values() for name in state.witnesses})
+    edit = find_edit(files, {name for state in previous.emitters.values() for name in state.depends_on})
     sink = Diagnostics()
     request = make_request(sink)._replace(read_file=read_file)
     if edit is None or request.plugins or request.format_file is not None or request.options.update_c_shim:

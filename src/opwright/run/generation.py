@@ -22,14 +22,14 @@ from opwright.files.template import (
     generated_comment,
     template_kind,
 )
-from opwright.incremental.emitter_files import Build, EmitterFiles, FragmentCounts, named_emitters
+from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.release.rules import Rules
 from opwright.release.store import STUB_TEMPLATES
 from opwright.release.tree import rules_of
 from opwright.release.version import Version
-from opwright.run.engine import Engine, Report, Summary, Task
 from opwright.run.loading import check_job, check_release, launcher, load_deferred_dialects, load_job, with_libraries
+from opwright.run.output_writer import OutputWriter, Report, Summary, Task
 from opwright.run.request import Request, run_plugins
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.record_fields import NamedTuple
@@ -203,7 +203,7 @@ class Generation:
         self._templates: Final = Templates(self.read_template, self._comment, template_kind(rules))
         shard = request.shard
         is_chosen = None if shard is None else shard.has
-        self._engine: Final = Engine(request.folders, is_chosen, request.format_file)
+        self._writer: Final = OutputWriter(request.folders, is_chosen, request.format_file)
 
     def read_template(self, name: str) -> SourceFile:
         """The template of a name, read from the inputs or from Opwright's own. Raises Fault if it cannot be read."""
@@ -233,9 +233,9 @@ class Generation:
         program = launcher(self.request) if is_external else self.request.options.autograd_program
         return generated_comment(name, program)
 
-    def _tasks(self, build: Build | None = None) -> Iterator[Task]:
+    def _tasks(self, build: JobFiles | None = None) -> Iterator[Task]:
         """The tasks that make the files of each emitter, without a previous build unless `build` has one."""
-        return (build or Build(self.job, self._templates)).tasks(emitters(self.job, self.request.families))
+        return (build or JobFiles(self.job, self._templates)).tasks(emitters(self.job, self.request.families))
 
     def check_shims(self, *, note_missing: bool = False) -> None:
         """Compare the headers of C shims with those in their output folder, unless the run updates them.
@@ -257,7 +257,7 @@ class Generation:
 
     def plan(self) -> Plan:
         """Every output with its path; nothing is rendered."""
-        return self._engine.plan(self._tasks())
+        return self._writer.plan(self._tasks())
 
     def write(self, report: Report | None = None, chosen: Iterable[AnyEmitter] | None = None) -> Summary:
         """Write the outputs that differ from what is on disk; no state is kept for later runs.
@@ -265,8 +265,8 @@ class Generation:
         The `chosen` emitters take the place of those of the run's families.
         """
         remove_old_staging(self.request.folders.values())
-        tasks = self._tasks() if chosen is None else Build(self.job, self._templates).tasks(chosen)
-        return self._engine.write(tasks, {}, None, report)
+        tasks = self._tasks() if chosen is None else JobFiles(self.job, self._templates).tasks(chosen)
+        return self._writer.write(tasks, {}, None, report)
 
     def write_after(
         self,
@@ -280,21 +280,21 @@ class Generation:
         If there is much to do, or much to compare with the previous build, several processes share the work. The
         journal gets the staging folders.
         """
-        self._engine.journal = journal
+        self._writer.journal = journal
         # Formatted files do not have the chunks of their units.
-        build = Build(self.job, self._templates, None if self.request.format_file is not None else previous)
+        build = JobFiles(self.job, self._templates, None if self.request.format_file is not None else previous)
         statuses: dict[str, Status] = {}
         tasks = list(self._tasks(build))
         work = len(tasks) * len(self.job.catalog)
         if processes < 2 or work < _WORTH_SHARING * (1 if build.previous is None else _MAKING):
-            summary = self._engine.write(tasks, statuses, build.previous, report)
+            summary = self._writer.write(tasks, statuses, build.previous, report)
             return Outcome(summary, statuses, build.states(), build.fragment_counts())
         reported = len(self.sink)
 
         def process_notes() -> tuple[dict[str, EmitterState], dict[str, FragmentCounts], Sequence[Diagnostic]]:
             return build.states(), build.fragment_counts(), self.sink.since(reported)
 
-        summary, statuses, notes = self._engine.write_shared(processes, tasks, process_notes, build.previous, report)
+        summary, statuses, notes = self._writer.write_shared(processes, tasks, process_notes, build.previous, report)
         # The first notes are of this process, whose warnings are in the sink.
         for _, _, warnings in notes[1:]:
             self.sink.extend(warnings)
@@ -310,8 +310,8 @@ class Generation:
         """
         from opwright.incremental.edit import EditedFiles, NotLocal
 
-        self._engine.journal = journal
-        build, build_before = (Build(job, self._templates, previous) for job in (self.job, before))
+        self._writer.journal = journal
+        build, build_before = (JobFiles(job, self._templates, previous) for job in (self.job, before))
         chosen, chosen_before = (
             dict(named_emitters(emitters(job, self.request.families))) for job in (self.job, before)
         )
@@ -323,7 +323,7 @@ class Generation:
             for name, emitter in chosen.items()
         ]
         statuses: dict[str, Status] = {}
-        summary = self._engine.write(tasks, statuses, previous)
+        summary = self._writer.write(tasks, statuses, previous)
         return Outcome(summary, statuses, {**previous.emitters, **build.states()}, build.fragment_counts())
 
     def render_files(self) -> Iterator[tuple[PlannedFile, FileSpec, str | None]]:
@@ -331,16 +331,18 @@ class Generation:
 
         When all are rendered, the run has read everything that it reads.
         """
-        return self._engine.render_files(self._tasks())
+        return self._writer.render_files(self._tasks())
 
     def differing(self) -> list[str]:
         """The paths of the outputs that are missing on disk or differ; writes nothing."""
-        return self._engine.differing(self._tasks())
+        return self._writer.differing(self._tasks())
 
     def source_outputs(self) -> list[str]:
         """The paths of the outputs that belong to the user's sources, which no later run removes."""
         chosen = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
-        return [planned.target for planned in self._engine.plan(Build(self.job, self._templates).tasks(chosen)).outputs]
+        return [
+            planned.target for planned in self._writer.plan(JobFiles(self.job, self._templates).tasks(chosen)).outputs
+        ]
 
     def template_text(self, name: str) -> str:
         """The text of a template that the outputs are made with."""

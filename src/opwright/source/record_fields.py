@@ -120,8 +120,8 @@ def frozen_fields(cls: _Class) -> _Class:
     assignments = "; ".join([f"self.{name} = {name}" for name in names])
     exec(f"def __init__(self, {parameters}): {assignments}", namespace)
     body["__init__"] = namespace["__init__"]
-    made: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": names})  # type: ignore[misc]
-    return made
+    slotted: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": names})  # type: ignore[misc]
+    return slotted
 
 
 class Copyable:

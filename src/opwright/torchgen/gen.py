@@ -22,7 +22,7 @@ from opwright.cli.runs import current_manifest, drop_in_run_of, further_files, r
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.model.dispatch_key import devices
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.torchgen.lazy_attributes import lazy_attributes
 
 # Modules that do the work are imported only if there is work.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from opwright.files.plain_files import Status
     from opwright.files.staging import Journal
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.run.request import Request
@@ -95,7 +95,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
     return tuple(family for family, name in _FAMILIES.items() if name in arguments.generate)
 
 
-def _identity(arguments: argparse.Namespace) -> Run:
+def _identity(arguments: argparse.Namespace) -> RunIdentity:
     """The identity of the run. Its state belongs to the install folder or, if it only makes lists, to their folder."""
     lists = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
     home = os.path.dirname(lists) if arguments.dry_run and lists else arguments.install_dir
@@ -135,17 +135,17 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.release.inputs import from_source_path
 
     inputs = from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink)
-    session = Session(_identity(arguments))
+    incremental = IncrementalGeneration(_identity(arguments))
     more_files = further_files(arguments, _folders(arguments))
     make_request = partial(_request, arguments, inputs)
     # After an edit in place the lists of outputs are as they were.
     if (
         not arguments.dry_run
         and _has_folders(arguments)
-        and write_edit(session, inputs, make_request, more_files) is not None
+        and write_edit(incremental, inputs, make_request, more_files) is not None
     ):
         return console.SUCCESS
-    generation = session.load(inputs, make_request, sink, more_files)
+    generation = incremental.load(inputs, make_request, sink, more_files)
     generation.check_shims(note_missing=True)
     if arguments.output_dependencies:
         from opwright.cli.extra_files import check_overwrites
@@ -153,16 +153,16 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
         paths = list_paths(arguments.output_dependencies, _devices(arguments))
         named = [("--output-dependencies", path) for path in paths]
-        check_overwrites(named, generation, None, session.stamps.files if session.stamps is not None else ())
+        check_overwrites(named, generation, None, incremental.stamps.files if incremental.stamps is not None else ())
     # PyTorch's generator makes its folders in every run, even those that stay empty.
     for folder in generation.request.folders.values():
         make_folder(folder)
     if not arguments.dry_run:
-        session.write(generation, write_extras=lambda _, journal: _write_lists(arguments, generation, journal))
+        incremental.write(generation, write_extras=lambda _, journal: _write_lists(arguments, generation, journal))
     elif not _writes_nothing(arguments):
-        with session.turn() as journal:
+        with incremental.turn() as journal:
             lists = _write_lists(arguments, generation, journal)
-            session.remember(generation.sink, lists, {}, source_outputs=generation.source_outputs())
+            incremental.remember(generation.sink, lists, {}, source_outputs=generation.source_outputs())
     return console.SUCCESS
 
 

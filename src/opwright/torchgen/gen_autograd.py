@@ -18,7 +18,7 @@ from opwright.cli.arguments import (
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.torchgen.programs import add_path_arguments
 
 # Modules that do the work are imported only if there is work.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
@@ -60,20 +60,20 @@ def _parser() -> Parser:
     return parser
 
 
-def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
+def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.release.inputs import from_files
 
     arguments.op_registration_whitelist = None
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     chosen: str | None = arguments.op_selection_yaml_path
-    session = Session(run)
+    incremental = IncrementalGeneration(run)
     more_files = () if chosen is None else (chosen,)
-    write_all(session, inputs, lambda sink: _request(arguments, inputs, run, sink), sink, more_files)
+    write_all(incremental, inputs, lambda sink: _request(arguments, inputs, run, sink), sink, more_files)
     return console.SUCCESS
 
 
-def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, sink: Diagnostics) -> Request:
+def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, sink: Diagnostics) -> Request:
     from opwright.emit.emitter import Options
     from opwright.run.request import Request
 

@@ -12,14 +12,14 @@ from opwright.cli.arguments import Parser, add_drop_in_arguments
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.release.inputs import Inputs
     from opwright.source.diagnostic import Diagnostics
 
@@ -62,14 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders), arguments)
 
 
-def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str]) -> int:
+def _write(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, folders: dict[str, str]) -> int:
     from opwright.cli import console
     from opwright.run.request import Request
 
     inputs = _inputs(arguments)
     request = Request(inputs=inputs, folders=folders, families=run.families, release=arguments.release)
-    session = Session(run)
-    session.write(session.load(inputs, lambda _: request, sink))
+    incremental = IncrementalGeneration(run)
+    incremental.write(incremental.load(inputs, lambda _: request, sink))
     return console.SUCCESS
 
 

@@ -13,8 +13,8 @@ from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.files.formatting import NAME, FormatterFailed, find_formatter, formatter_facts, formatting
-from opwright.incremental.identity import Run
-from opwright.run.session import Session
+from opwright.incremental.identity import RunIdentity
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import FORMATTER_FAILED, NO_FORMATTER
 from opwright.source.diagnostic import Fault
 from opwright.source.terminal import tell
@@ -86,7 +86,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _run(arguments: argparse.Namespace, formatter: str | None) -> Run:
+def _run(arguments: argparse.Namespace, formatter: str | None) -> RunIdentity:
     """The identity of the run. Formatted files are of a kind of their own: unformatted text does not fit them."""
     folders = _folders(arguments)
     home = folders["static_runtime"]
@@ -103,7 +103,7 @@ def _scope() -> LoadScope:
     return LoadScope(selects=may_have_code)
 
 
-def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, formatter: str | None) -> Request:
+def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, formatter: str | None) -> Request:
     from opwright.emit.emitter import Options
     from opwright.run.request import Request
 
@@ -164,8 +164,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             help = "install clang-format, or pass `--no-format`"
             sink.warning(NO_FORMATTER, "no `clang-format` on the path: the files are not formatted", help=help)
         inputs = from_source_path(arguments.source_path)
-        session = Session(run)
-        session.write(session.load(inputs, lambda _: _request(arguments, inputs, run, formatter), sink, (), _scope))
+        incremental = IncrementalGeneration(run)
+        incremental.write(
+            incremental.load(inputs, lambda _: _request(arguments, inputs, run, formatter), sink, (), _scope)
+        )
         return console.SUCCESS
 
     return run_unless_current(run, work, arguments)

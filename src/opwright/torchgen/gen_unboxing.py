@@ -17,11 +17,11 @@ from opwright.files.depfile import cmake_list, dependency_lists
 from opwright.files.plain_files import real_path
 from opwright.files.staging import Journal
 from opwright.files.writer import Writer
-from opwright.incremental.identity import Run
+from opwright.incremental.identity import RunIdentity
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.run.request import Request
-from opwright.run.session import Session
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
@@ -70,8 +70,8 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tolerant=True,
     )
     generation = Generation(request, sink)
-    run = Run(arguments.install_dir, request.folders, request.families, {}, {}, apart=True)
-    with Session(run).turn() as journal:
+    run = RunIdentity(arguments.install_dir, request.folders, request.families, {}, {}, apart=True)
+    with IncrementalGeneration(run).turn() as journal:
         if arguments.output_dependencies:
             _write_list(arguments.output_dependencies, generation, journal)
         if not arguments.dry_run:

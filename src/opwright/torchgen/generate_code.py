@@ -14,7 +14,7 @@ from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spe
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.torchgen.one_backend import check_kernel_file
 
 # Modules that do the work are imported only if there is work.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.emit.emitter import Options
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.model.selection import Selection
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
@@ -136,7 +136,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
     return (*program_families(_PROGRAM, arguments.subset), *(["lazy"] if arguments.gen_lazy_ts_backend else []))
 
 
-def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
+def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.release.inputs import from_files
 
@@ -147,18 +147,20 @@ def _run(arguments: argparse.Namespace, run: Run, sink: Diagnostics) -> int:
     if arguments.gen_lazy_ts_backend:
         chosen += [_lazy_yaml(arguments), _LAZY_KERNELS]
     templates = templates_as_named(autograd)
-    session = Session(run)
+    incremental = IncrementalGeneration(run)
     make_request = partial(_request, arguments, inputs, run, templates)
     if arguments.gen_lazy_ts_backend:
-        generation = session.load(inputs, make_request, sink, chosen)
+        generation = incremental.load(inputs, make_request, sink, chosen)
         check_kernel_file(_LAZY_KERNELS, generation, sink)
-        session.write(generation)
+        incremental.write(generation)
     else:
-        write_all(session, inputs, make_request, sink, chosen)
+        write_all(incremental, inputs, make_request, sink, chosen)
     return console.SUCCESS
 
 
-def _request(arguments: argparse.Namespace, inputs: Inputs, run: Run, templates: str, sink: Diagnostics) -> Request:
+def _request(
+    arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, templates: str, sink: Diagnostics
+) -> Request:
     from opwright.run.request import Request
     from opwright.source.text import SourceFile
 

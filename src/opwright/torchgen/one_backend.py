@@ -7,7 +7,7 @@ import argparse
 from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty, spellings
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from opwright.dialects.native_functions.scope import LoadScope
     from opwright.emit.emitter import Options
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
     from opwright.run.request import Request
@@ -69,9 +69,9 @@ def run_backend(program: str, arguments: argparse.Namespace, options: Callable[[
         from opwright.release.inputs import open_inputs
 
         inputs = open_inputs(arguments.torch, arguments.source_path, sink=sink)
-        session = Session(run)
+        incremental = IncrementalGeneration(run)
         more_files = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
-        generation = session.load(
+        generation = incremental.load(
             inputs,
             lambda _: _request(arguments, inputs, run, folders, options(arguments)),
             sink,
@@ -81,7 +81,7 @@ def run_backend(program: str, arguments: argparse.Namespace, options: Callable[[
         if arguments.impl_path is not None:
             check_kernel_file(arguments.impl_path, generation, sink)
         if not arguments.dry_run:
-            session.write(generation)
+            incremental.write(generation)
         return console.SUCCESS
 
     return run_unless_current(run, work, arguments)
@@ -96,7 +96,7 @@ def _scope(arguments: argparse.Namespace) -> LoadScope:
 
 
 def _request(
-    arguments: argparse.Namespace, inputs: Inputs, run: Run, folders: dict[str, str], options: Options
+    arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, folders: dict[str, str], options: Options
 ) -> Request:
     from opwright.run.request import Request
     from opwright.source.text import SourceFile

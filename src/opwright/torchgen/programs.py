@@ -7,14 +7,14 @@ import argparse
 from opwright.cli.arguments import Parser, add_drop_in_arguments, templates_as_named
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.emit.registry import build_folders, program_families
-from opwright.run.session import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.incremental.identity import Run
+    from opwright.incremental.identity import RunIdentity
     from opwright.release.inputs import Inputs
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
@@ -46,18 +46,22 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders, named), arguments)
 
 
-def _write(arguments: argparse.Namespace, run: Run, sink: Diagnostics, folders: dict[str, str], named: bool) -> int:
+def _write(
+    arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, folders: dict[str, str], named: bool
+) -> int:
     from opwright.cli import console
     from opwright.release.inputs import from_files
 
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     templates = templates_as_named(arguments.autograd) if named else None
-    session = Session(run)
-    write_all(session, inputs, lambda _: _request(inputs, arguments.release, run, folders, templates), sink)
+    incremental = IncrementalGeneration(run)
+    write_all(incremental, inputs, lambda _: _request(inputs, arguments.release, run, folders, templates), sink)
     return console.SUCCESS
 
 
-def _request(inputs: Inputs, release: str | None, run: Run, folders: dict[str, str], templates: str | None) -> Request:
+def _request(
+    inputs: Inputs, release: str | None, run: RunIdentity, folders: dict[str, str], templates: str | None
+) -> Request:
     from opwright.emit.emitter import Options
     from opwright.files.template import LAUNCHER
     from opwright.run.request import Request

@@ -15,8 +15,8 @@ from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.files.plan import FileSpec, PlannedFile
+    from opwright.run.incremental_generation import IncrementalGeneration
     from opwright.run.request import Request
-    from opwright.run.session import Session
     from opwright.source.diagnostic import Diagnostics
 
 #: The inputs by which Opwright recognises a folder of inputs, whether a run reads them or not.
@@ -37,24 +37,24 @@ class PartFiles(NamedTuple):
 
 def collect_parts(
     request: Request,
-    session: Session,
+    incremental: IncrementalGeneration,
     files: Iterable[str],
     part_of: Callable[[PlannedFile, FileSpec], str],
     sink: Diagnostics,
 ) -> tuple[Generation, dict[str, PartFiles]]:
     """The generation of a request, and what each of its parts reads and writes.
 
-    A part reads what the stamps of the session list, `files` among it, without those of PyTorch's inputs and of the
+    A part reads what the stamps of `incremental` list, `files` among it, without those of PyTorch's inputs and of the
     user's templates that only other parts read. `part_of` gives the name of the part that an output is in. Raises
     FaultsFound with all faults of the inputs.
     """
     recorded = RecordedInputs(request.inputs)
     named = frozenset(map(os.path.abspath, files))
-    session.take_stamps(request.inputs, named)
-    assert session.stamps is not None, "inputs that are not on this machine are refused"
+    incremental.take_stamps(request.inputs, named)
+    assert incremental.stamps is not None, "inputs that are not on this machine are refused"
     # Which of PyTorch's inputs a part reads is found out; what is named, such as a wheel, all parts read.
-    optional = frozenset(session.stamps.files) - named
-    generation = session.load(recorded, lambda _: request._replace(inputs=recorded), sink)
+    optional = frozenset(incremental.stamps.files) - named
+    generation = incremental.load(recorded, lambda _: request._replace(inputs=recorded), sink)
     generation.check_shims()
     loaded = frozenset(recorded.reads)
     outputs: dict[str, list[str]] = {}
@@ -68,7 +68,7 @@ def collect_parts(
     shared = loaded | recorded.reads.difference(*[source.inputs for source in read.values()]) | set(_MARKS)
     if generation.job.rules.tree is not None:
         shared |= {TREE_VERSION}
-    listed = frozenset(input_files(session.stamps))
+    listed = frozenset(input_files(incremental.stamps))
     own_folder = None if request.templates is None else os.path.abspath(request.templates)
     others = frozenset(path for path in listed - optional if os.path.dirname(path) != own_folder)
     return generation, {

@@ -122,7 +122,7 @@ def _roots(job: Job) -> list[RootUnits]:
 
 #: The ranks of the dispatch keys that have kernels.
 _KEY_RANKS: Final[DeclaredRead[Mapping[DispatchKey, int]]] = DeclaredRead(
-    "key_ranks", key_ranks, witnesses=lambda job: _first_functions(job).values()
+    "key_ranks", key_ranks, depends_on=lambda job: _first_functions(job).values()
 )
 
 

@@ -13,9 +13,9 @@ from opwright.libraries.extension.kernel_types import check_kernel_types
 from opwright.plugins.discovery import load_plugin
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation, Outcome
+from opwright.run.incremental_generation import generate
 from opwright.run.provenance import origins
 from opwright.run.request import Request
-from opwright.run.session import generate
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import scalar

@@ -13,8 +13,8 @@ from opwright.cli.streams import leave
 from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import build_folders, program_families
 from opwright.files.plain_files import real_path
-from opwright.incremental.identity import Run
-from opwright.run.session import Session
+from opwright.incremental.identity import RunIdentity
+from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
 
 # Modules that do the work are imported only if there is work.
@@ -100,7 +100,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     return dict.fromkeys(build_folders("", program_families(_PROGRAM)), arguments.install_dir)
 
 
-def _identity(arguments: argparse.Namespace) -> Run:
+def _identity(arguments: argparse.Namespace) -> RunIdentity:
     """The identity of the run. Its state is with the output folder, or with the list if it makes only that."""
     path = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
     home = os.path.dirname(path) if arguments.dry_run and path else arguments.install_dir
@@ -215,19 +215,21 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
     _check_templates(arguments)
     inputs, run = _inputs(arguments), _identity(arguments)
-    session = Session(run)
-    generation = session.load(inputs, lambda sink: _request(arguments, inputs, sink), sink, _further_files(arguments))
+    incremental = IncrementalGeneration(run)
+    generation = incremental.load(
+        inputs, lambda sink: _request(arguments, inputs, sink), sink, _further_files(arguments)
+    )
     if arguments.output_dependencies:
         from opwright.cli.extra_files import check_overwrites
 
         named = [("--output-dependencies", arguments.output_dependencies)]
-        check_overwrites(named, generation, None, session.stamps.files if session.stamps is not None else ())
+        check_overwrites(named, generation, None, incremental.stamps.files if incremental.stamps is not None else ())
     make_folder(arguments.install_dir)
     if not arguments.dry_run:
-        session.write(generation, write_extras=lambda _, journal: _write_list(arguments, generation, journal))
+        incremental.write(generation, write_extras=lambda _, journal: _write_list(arguments, generation, journal))
     elif not _writes_nothing(arguments):
-        with session.turn() as journal:
-            session.remember(sink, _write_list(arguments, generation, journal), {})
+        with incremental.turn() as journal:
+            incremental.remember(sink, _write_list(arguments, generation, journal), {})
     return console.SUCCESS
 
 

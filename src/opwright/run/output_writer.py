@@ -1,8 +1,8 @@
-"""The engine: plans, renders and writes the files of emitters.
+"""Plans, renders and writes the files of emitters.
 
 Three steps that know nothing of each other: a `Plan` gives each file its path, `EmitterFiles.render` makes its bytes,
-and a `Writer` compares and writes. `Engine` runs them over all files, one at a time, so that no more than one file's
-text is held.
+and a `Writer` compares and writes. `OutputWriter` runs them over all files, one at a time, so that no more than one
+file's text is held.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _summary(shares: Sequence[StagedFiles], started: float) -> Summary:
     return Summary(files, written, files - written, time.perf_counter() - started)
 
 
-class Engine:
+class OutputWriter:
     """Plans, renders and writes the files of emitters.
 
     `folders` gives each output folder's name its path. `is_chosen` tells which files the run makes, None for all; the

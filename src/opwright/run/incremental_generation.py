@@ -1,8 +1,8 @@
 """Runs one after the other into the same folder: whether a run is needed, and the state it leaves for the next one.
 
-A `Session` decides whether there is anything to do before anything heavy is imported. Then it loads what is asked for.
-Under the folder's lock it writes the outputs that differ, removes those that are no longer made, and leaves a manifest
-of what it read and wrote. Programs and library users go the same way.
+An `IncrementalGeneration` decides whether there is anything to do before anything heavy is imported. Then it loads what
+is asked for. Under the folder's lock it writes the outputs that differ, removes those that are no longer made, and
+leaves a manifest of what it read and wrote. Programs and library users go the same way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 
 from opwright.files.plain_files import real_path
 from opwright.files.staging import Journal, remove_left_staging, remove_old_staging
-from opwright.incremental.identity import InputStamps, Run, tool_identity
+from opwright.incremental.identity import InputStamps, RunIdentity, tool_identity
 from opwright.incremental.state import (
     Manifest,
     has_manifest,
@@ -73,26 +73,26 @@ def generate(
     from opwright.source.diagnostic import Diagnostics
 
     started, plugins = time.perf_counter(), run_plugins()
-    session = Session(_run_of_request(request, out, prune=prune), jobs=jobs)
-    manifest = session.current_manifest()
+    incremental = IncrementalGeneration(_run_of_request(request, out, prune=prune), jobs=jobs)
+    manifest = incremental.current_manifest()
     if manifest is not None:
         return _unchanged_outcome(manifest, started)
     sink = sink if sink is not None else Diagnostics()
     plugins.activate(request.plugins)
     named = [file.path for file in request.files]
     more_files = [*headers_to_compare(request), *named, *plugins.sources(request.plugins)]
-    outcome = session.write_edit(request.inputs, lambda _: request, more_files)
+    outcome = incremental.write_edit(request.inputs, lambda _: request, more_files)
     if outcome is None:
-        generation = session.load(request.inputs, lambda _: request, sink, more_files)
+        generation = incremental.load(request.inputs, lambda _: request, sink, more_files)
         generation.check_shims()
-        outcome = session.write(generation)
-    return outcome._replace(stamps=session.stamps)
+        outcome = incremental.write(generation)
+    return outcome._replace(stamps=incremental.stamps)
 
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
     """The outcome of a run that has nothing to do."""
-    from opwright.run.engine import Summary
     from opwright.run.generation import Outcome
+    from opwright.run.output_writer import Summary
 
     files = int(manifest.facts["files"])
     report = without_color(str(manifest.facts["messages"]))
@@ -100,7 +100,7 @@ def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
     return Outcome(summary, dict(manifest.outputs), {}, {}, report, manifest.stamps)
 
 
-def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
+def _run_of_request(request: Request, out: str, *, prune: bool) -> RunIdentity:
     """The identity of a library user's run."""
     from hashlib import sha256
 
@@ -117,7 +117,7 @@ def _run_of_request(request: Request, out: str, *, prune: bool) -> Run:
         "namespaces": request.namespaces,
         "plugins": run_plugins().identities(request.plugins),
     }
-    return Run(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
+    return RunIdentity(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
 
 
 def without_color(text: str) -> str:
@@ -129,7 +129,7 @@ def without_color(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-class Session:
+class IncrementalGeneration:
     """One run into its output folders. `jobs` is the largest number of processes that it uses, None for all cores.
 
     Unless it `keeps_state`, it reads only its inputs, and writes only its outputs.
@@ -148,7 +148,7 @@ class Session:
         "stamps",
     )
 
-    def __init__(self, run: Run, *, jobs: int | None = None, keeps_state: bool = True) -> None:
+    def __init__(self, run: RunIdentity, *, jobs: int | None = None, keeps_state: bool = True) -> None:
         self.run: Final = run
         self.jobs: Final = jobs
         self.keeps_state: Final = keeps_state
@@ -489,7 +489,7 @@ def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
     return [path for path in headers if path not in outputs and not os.path.exists(path)]
 
 
-def _split_by_folder(run: Run, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:
+def _split_by_folder(run: RunIdentity, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:
     """The statuses of files in the run's output folders, and of files elsewhere."""
     folders = {path.rpartition("/")[0] for path in statuses}
     inside = {folder for folder in folders if root_of(run.roots, folder) is not None}
