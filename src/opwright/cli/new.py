@@ -13,17 +13,12 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from typing import Final
 
 from opwright.cli import console
 from opwright.libraries.extension.project import write_project
+from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import tell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-    from opwright.source.diagnostic import Diagnostics
-
 
 #: The commands that build and test projects that pip does not build.
 _COMMANDS: Final = {

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from opwright.source.diagnostic import Fault
 from opwright.source.span import Span
+from opwright.source.text import SourceFile
 from opwright.source.yaml_faults import conflict_fault
-
-if TYPE_CHECKING:
-    from opwright.source.text import SourceFile
 
 #: What Python's parser raises for a text, and what it raises for a tree that it cannot write as a text.
 PARSE_ERRORS: Final = (SyntaxError, ValueError, RecursionError, MemoryError)

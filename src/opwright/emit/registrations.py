@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from opwright.release.rules import Rules
 from opwright.source.diagnostic import Diagnostic
 from opwright.source.record_fields import NamedTuple
-
-if TYPE_CHECKING:
-    from opwright.release.rules import Rules
 
 
 class Registration(NamedTuple):

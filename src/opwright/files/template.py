@@ -17,17 +17,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from opwright.emit.emitter import Slots
+from opwright.release.rules import Rules
 from opwright.source.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.limits import lazy_pattern
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
-
-if TYPE_CHECKING:
-    from opwright.emit.emitter import Slots
-    from opwright.release.rules import Rules
 
 _SLOT = lazy_pattern(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")
 _AFTER_DOCSTRING = lazy_pattern(r'"""\n+((?:\s*@.+\n)*\s*(?:class|def))')

@@ -10,16 +10,13 @@ import contextlib
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from opwright.files.staging import Journal
 from opwright.files.writer import Writer
 from opwright.source.child import Child, Parent
 from opwright.source.codes import WRITE_FAILED
-from opwright.source.diagnostic import Fault
-
-if TYPE_CHECKING:
-    from opwright.files.staging import Journal
-    from opwright.source.diagnostic import Diagnostic
+from opwright.source.diagnostic import Diagnostic, Fault
 
 MOST_TASKS: Final = 256
 """The largest number of tasks: each is a byte in a pipe."""

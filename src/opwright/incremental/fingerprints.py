@@ -27,13 +27,11 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.source.record_fields import attributes, record_fields
-
-if TYPE_CHECKING:
-    from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
 
 FINGERPRINT_SIZE: Final = 8
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from opwright.emit.emitter import Slots
 from opwright.files.template import AnyTemplate, TemplatePart
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, split_fingerprints
 from opwright.source.record_fields import NamedTuple
-
-if TYPE_CHECKING:
-    from opwright.emit.emitter import Slots
 
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from opwright.emit.dispatch.records import OperatorRecord
 from opwright.model.native_function import NativeFunction
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.edits import children
 from opwright.source.nodes import Mapping, Node
 from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText, Span
+from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
-
-if TYPE_CHECKING:
-    from opwright.emit.dispatch.records import OperatorRecord
-    from opwright.source.diagnostic import Diagnostics
-    from opwright.source.text import SourceFile
 
 
 class Operators(NamedTuple):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, overload
+from collections.abc import Callable
+from typing import Final, Generic, Protocol, TypeVar, overload
 
 from opwright.release.version import OLDEST, Mark, Version, parse_version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BehaviourValue = TypeVar("BehaviourValue", bound=int)
 

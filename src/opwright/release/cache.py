@@ -13,12 +13,10 @@ import hashlib
 import json
 import os
 import tempfile
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from opwright.release.user_cache import cache_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FORMAT = 4
 _MANIFEST = "manifest.json"

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from opwright.release.cache import load_cached, release_folder, write_cached
 from opwright.release.store import PACKAGED, InputPaths, member_of
 from opwright.release.user_cache import cache_folder
 from opwright.release.view import Consent, Inputs, check_has_inputs
+from opwright.release.wheel import Wheel
 from opwright.release.wheel_store import WheelStore
 from opwright.source.codes import BAD_SPEC, CACHE_UNUSABLE, HASH_UNCHECKED, INPUT_MISSING
-from opwright.source.diagnostic import Fault, shorten
+from opwright.source.diagnostic import Diagnostics, Fault, shorten
 from opwright.source.text import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from opwright.release.wheel import Wheel
-    from opwright.source.diagnostic import Diagnostics
 
 _PYTORCH: Final = "torch"
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from opwright.release.store import FolderStore
 from opwright.release.view import NATIVE_FUNCTIONS, THREE_WAYS, Inputs
 from opwright.source.codes import NO_INPUTS_HERE, NO_TORCH
 from opwright.source.diagnostic import Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 class FilesStore(FolderStore):

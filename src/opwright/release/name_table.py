@@ -15,14 +15,11 @@ A table is a constant in a module of `opwright.release.operator_names`. Emitters
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
+from opwright.release.rules import Rules
 from opwright.release.version import is_between
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from opwright.release.rules import Rules
 
 Content = TypeVar("Content")
 

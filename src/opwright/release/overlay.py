@@ -5,19 +5,15 @@ Left out entries become empty lines, so what is left has the lines that it has i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from opwright.release.store import InputPaths, Store
 from opwright.release.view import Inputs
 from opwright.source.codes import INPUT_MISSING
 from opwright.source.diagnostic import Fault
 from opwright.source.items import split_items
 from opwright.source.text import SourceFile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from opwright.release.store import InputPaths, Store
 
 
 def with_texts(inputs: Inputs, texts: Mapping[str, SourceFile], *, hidden: frozenset[str] = frozenset()) -> Inputs:

@@ -8,15 +8,13 @@ files.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable
+from typing import Protocol
 
 from opwright.source.codes import INPUT_MISSING
 from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 AUTOGRAD = "autograd/"
 NATIVE_AOT = "native_aot/"

@@ -5,17 +5,14 @@ These facts about PyTorch are neither in its YAML nor in its templates.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from opwright.release.version import Version, is_between, parse_version
 from opwright.source.record_fields import NamedTuple
+from opwright.source.span import Span
 from opwright.source.text import read_own_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from opwright.source.span import Span
 
 #: The first release of the stable interface with which shims are guarded.
 _FIRST_GUARDED = "2.10"

@@ -7,8 +7,6 @@ changes in it decide, and it tells the operators that it lists. Its files are re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from opwright.release.rules import Rules
 from opwright.release.store import GENERATOR
 from opwright.release.tree_facts import (
@@ -20,12 +18,9 @@ from opwright.release.tree_facts import (
     generator_types,
     learn,
 )
-from opwright.release.version import is_known_release, version_of
-
-if TYPE_CHECKING:
-    from opwright.release.version import Mark, Version
-    from opwright.release.view import Inputs
-    from opwright.source.diagnostic import Diagnostics
+from opwright.release.version import Mark, Version, is_known_release, version_of
+from opwright.release.view import Inputs
+from opwright.source.diagnostic import Diagnostics
 
 
 def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from opwright.model.dispatch_key import KEYS, Device, DispatchKey, devices, dispatch_keys, learn_key
 from opwright.release.store import GENERATOR
+from opwright.release.view import Inputs
 from opwright.schema.base_types import BaseTypeRow, CShimForm, PythonForm, learn_type
 from opwright.schema.types import BASE_TYPES
 from opwright.source.limits import lazy_pattern
 from opwright.source.record_fields import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from opwright.release.view import Inputs
 
 #: The constants of the generator that are read from a tree, by the file that has them.
 LISTS: Final = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from opwright.release.store import (
     GENERATOR,
@@ -20,9 +20,6 @@ from opwright.release.wheel import Wheel
 from opwright.source.codes import BAD_WHEEL, INPUT_MISSING
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class WheelStore:

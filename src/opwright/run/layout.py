@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY
 from opwright.run.field_schemas import field_order
 from opwright.run.file_kinds import kind_of
 from opwright.source.codes import NOT_LAID_OUT
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.edits import line_edits
+from opwright.source.text import SourceFile
 from opwright.source.yaml_layout import laid_out
-
-if TYPE_CHECKING:
-    from opwright.dialects.dialect import Dialect
-    from opwright.source.text import SourceFile
 
 #: The dialects that have a canonical layout. PyTorch's own list of operators is its developers' to lay out.
 _LAID_OUT: Final = (LIBRARY, BACKEND, DERIVATIVES)

@@ -14,11 +14,8 @@ import signal
 import sys
 import threading
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import IO, Final, NoReturn
+from collections.abc import Callable
+from typing import IO, Final, NoReturn
 
 _SECONDS_TO_CLEAN: Final = 0.5
 """How many seconds a child may clean up after its parent has ended."""

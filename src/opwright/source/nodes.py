@@ -11,15 +11,13 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from re import Pattern
+from typing import Final, TypeAlias
 
 from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
 from opwright.source.record_fields import Copyable, not_fingerprinted
 from opwright.source.span import SourceText, Span, without_place
-
-if TYPE_CHECKING:
-    from re import Pattern
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 _KIND_NAMES: Final = {

@@ -6,11 +6,8 @@ Programs look for this file before they know whether there is anything to do.
 from __future__ import annotations
 
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from typing import Final
+from collections.abc import Collection, Iterator
+from typing import Final
 
 PROJECT_FILE: Final = "pyproject.toml"
 

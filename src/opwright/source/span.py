@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from opwright.source.record_fields import NamedTuple, not_fingerprinted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # An editor counts lines by these three breaks; the other characters that Python's `splitlines` breaks at do not
 # move an editor's line counter, and neither may they move ours.

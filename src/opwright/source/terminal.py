@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TextIO
+from typing import TextIO
 
 
 def visible(text: str) -> str:

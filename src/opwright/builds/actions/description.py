@@ -8,18 +8,15 @@ of packages, and the build system says where that is.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from opwright.files.plan import Plan
 from opwright.source.codes import OTHER_OUTPUTS
 from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from opwright.files.plan import Plan
 
 #: The Python packages that hermetic runs import, besides the standard library. `_yaml` is a part of PyYAML; formulas of
 #: derivatives are parsed by Tree-sitter.

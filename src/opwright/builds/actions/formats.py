@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections.abc import Iterable
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from opwright.builds.actions.description import PACKAGES, WordPlace
+from opwright.builds.actions.description import PACKAGES, Action, Description, Word, WordPlace
 from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
 from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
 from opwright.syntax.build_files import hash_comment, meson_string, ninja_path, ninja_value, starlark_string
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from opwright.builds.actions.description import Action, Description, Word
 
 
 def bazel_text(description: Description) -> str:

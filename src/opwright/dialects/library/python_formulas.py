@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from tree_sitter import Node
 
 from opwright.dialects.derivatives.formula_shapes import formula_parser, range_of, source_of, text_of
 from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
@@ -19,9 +21,6 @@ from opwright.dialects.library.formula_names import (
     ForwardNames,
 )
 from opwright.syntax.python import string_literal
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _PREFIX: Final = re.compile(r"^(?:::)?(?:(?:at|c10|std|torch|headeronly)::)+")
 #: The call of an operator by its class, which an overload of a library needs.

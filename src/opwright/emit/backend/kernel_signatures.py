@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from opwright.cpp.signature import Signature
 from opwright.emit.aten.backend import kernel_signature
+from opwright.emit.aten.register.hooks import operator_class
+from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import Job, per_job
-from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.emit.extensions import Extension, KernelConvention
+from opwright.model.external_backend import BackendEntry, BackendSection, ExternalBackend, Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
-
-if TYPE_CHECKING:
-    from opwright.emit.extensions import Extension, KernelConvention
-from collections.abc import Iterator, Mapping
-
-from opwright.emit.aten.register.hooks import operator_class
-from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
-from opwright.model.external_backend import BackendSection, Implementation
 from opwright.syntax.cpp import include_line
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from opwright.dialects.native_functions.resolution import qualified_name
 from opwright.emit.dispatch.device_kernels import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
@@ -15,15 +14,13 @@ from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.external_backend import Fallback
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
+from opwright.run.provenance import FileOrigin
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import Explained
 from opwright.tools.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord
 from opwright.tools.explain.schemas import operation_record, place_of, schema_record
 from opwright.tools.explain.signatures import python_records, signature_records
 from opwright.tools.explain.symbols import planned_symbols, written_symbols
-
-if TYPE_CHECKING:
-    from opwright.run.provenance import FileOrigin
 
 
 def dispatch_records(
