@@ -77,7 +77,7 @@ test-thorough: $(REFERENCE)
 test-releases: $(REFERENCE)
 	$(PYTEST) $(PARALLEL) -m "network and not slow"
 
-# Generated code against the installed PyTorch: compiled, loaded and called; the sources of PyTorch's own build too.
+# Generated code against the installed PyTorch: compiled, loaded and called; the sources of PyTorch's build too.
 compile: $(REFERENCE)
 	$(PYTEST) tests/compile
 
@@ -213,7 +213,7 @@ field-moved: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools numba
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.moved
 # Libraries of others built with Opwright by the steps of docs/from-torch-scatter.md, beside the originals: results,
-# gradients and schemas are compared. TESTS is a folder with a library's own tests, which its distribution lacks.
+# gradients and schemas are compared. TESTS is a folder with a library's tests, which its distribution lacks.
 #   make field-port ONLY=torch-scatter TESTS=path/to/pytorch_scatter/test
 field-port: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools scipy

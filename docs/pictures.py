@@ -153,7 +153,7 @@ def picture(terminal: Terminal, folder: Path) -> str:
     with open(folder / "drawn", "w", encoding="utf-8") as unread:
         console = Console(record=True, width=110, file=unread, force_terminal=True)
         console.print(Text.from_ansi(terminal.text(folder / "work")))
-    # Pages load nothing from elsewhere: the reader's own font with one width does.
+    # Pages load nothing from elsewhere: the reader's font with one width does.
     return re.sub(r"(?s)@font-face \{.*?\}\s*", "", console.export_svg(title=terminal.title, unique_id=terminal.name))
 
 

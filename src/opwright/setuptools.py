@@ -66,7 +66,7 @@ _PUBLIC_HEADER: Final = "ops.h"
 
 
 class OperatorExtension(Extension):
-    """The shared object of an operator library: its kernels, and the code that is generated from library files.
+    """Shared object of an operator library: its kernels, and the code that is generated from library files.
 
     `name` is that of the shared object, such as `acme_ops._C`; generated Python modules are installed beside it. `yaml`
     are the library files, and `backends` the backend files of a backend. `plugins` are names of plug-ins, which the
@@ -89,11 +89,11 @@ class OperatorExtension(Extension):
 
     @property
     def package(self) -> str:
-        """The package that has the shared object."""
+        """Package that has the shared object."""
         return self.name.rpartition(".")[0]
 
     def installed_files(self) -> Iterator[tuple[str, str]]:
-        """The generated files that are installed, each with its path below the package.
+        """Generated files that are installed, each with its path below the package.
 
         They are Python files, of which the only library's are in the package, and for other libraries the headers of
         the operators and the packages of CMake.
@@ -112,12 +112,12 @@ class OperatorExtension(Extension):
             yield path, name if len(folders) == 1 else os.path.join(os.path.basename(folder), name)
 
     def files_by_name(self) -> dict[str, str]:
-        """The paths of the same files, by those below the package."""
+        """Paths of the same files, by those below the package."""
         return {inner: path for path, inner in self.installed_files()}
 
 
 def _cmake_package(header: str, include: str) -> str:
-    """The path of the CMake package for the operators of a header, which is written beside it."""
+    """Path of the CMake package for the operators of a header, which is written beside it."""
     folder = os.path.dirname(header)
     namespace = os.path.relpath(folder, include).replace(os.sep, "_")
     package = os.path.join(folder, f"{namespace}-config.cmake")
@@ -136,7 +136,7 @@ def operator_library(
     sources: Sequence[str],
     **options: Any,  # noqa: ANN401
 ) -> dict[str, Any]:
-    """The arguments of `setup` that build an operator library into a package.
+    """Arguments of `setup` that build an operator library into a package.
 
     `yaml` names the library files and `sources` the author's C++ (or CUDA) sources, relative to `setup.py`; `options`
     are those of `setuptools.Extension`. The build generates code into the build folder, compiles it with the sources
@@ -161,7 +161,7 @@ def backend(
     libraries: Sequence[str] = (),
     **options: Any,  # noqa: ANN401
 ) -> dict[str, Any]:
-    """The arguments of `setup` that build a backend into a package, as `operator_library` builds a library.
+    """Arguments of `setup` that build a backend into a package, as `operator_library` builds a library.
 
     `yaml` names the backend file, and `libraries` are library files with operators of the backend's own.
 
@@ -179,14 +179,14 @@ def _build_arguments(extension: OperatorExtension) -> dict[str, Any]:
 
 
 class BuildWheel(bdist_wheel):
-    """The command that builds wheels.
+    """Command that builds wheels.
 
     Those with nothing compiled but operators are for every version of Python. What requires PyTorch requires the
     releases that the wheel is for.
     """
 
     def get_tag(self) -> tuple[str, str, str]:
-        """The tags of the wheel for Python, its binary interface and the platform."""
+        """Tags of the wheel for Python, its binary interface and the platform."""
         python, interface, platform = super().get_tag()
         extensions = self.distribution.ext_modules or ()
         is_independent = all(isinstance(extension, OperatorExtension) for extension in extensions)
@@ -210,7 +210,7 @@ class BuildWheel(bdist_wheel):
 
 
 class BuildOperators(build_ext):
-    """The command that builds extension modules, operator libraries among them, with PyTorch's own command."""
+    """Command that builds extension modules, operator libraries among them, with PyTorch's command."""
 
     def finalize_options(self) -> None:
         """Keep objects in the project: those of an editable install would be in a folder that is removed."""
@@ -288,7 +288,7 @@ class BuildOperators(build_ext):
                 os.remove(self.get_ext_fullpath(extension.name))
 
     def _generated_mapping(self) -> Iterator[tuple[str, str]]:
-        """The generated files in the build folder that are installed, with their paths beside the sources."""
+        """Generated files in the build folder that are installed, with their paths beside the sources."""
         packages = self.get_finalized_command("build_py")
         for extension in self.extensions:
             if isinstance(extension, OperatorExtension):
@@ -300,7 +300,7 @@ class BuildOperators(build_ext):
                     )
 
     def get_ext_filename(self, fullname: str) -> str:
-        """The file of an extension module; the name of a shared object of operators has no version of Python."""
+        """File of an extension module; the name of a shared object of operators has no version of Python."""
         name = super().get_ext_filename(fullname)
         if not isinstance(self.ext_map.get(fullname), OperatorExtension):
             return name
@@ -308,11 +308,11 @@ class BuildOperators(build_ext):
         return f"{stem}.{suffix.rpartition('.')[2]}"
 
     def get_outputs(self) -> list[str]:
-        """The files that are installed."""
+        """Files that are installed."""
         return sorted({*super().get_outputs(), *[regular for regular, _ in self._generated_mapping()]})
 
     def get_output_mapping(self) -> dict[str, str]:
-        """The files in the build folder, with their paths beside the sources."""
+        """Files in the build folder, with their paths beside the sources."""
         return {**super().get_output_mapping(), **(dict(self._generated_mapping()) if self.inplace else {})}
 
 
@@ -354,7 +354,7 @@ def _compile(command: build_ext, operators: Sequence[OperatorExtension]) -> None
 
 
 def _entry_of_error(error: str, extension: OperatorExtension) -> str:
-    """The entry of a library file whose code has an error of the compiler; empty if there is none."""
+    """Entry of a library file whose code has an error of the compiler; empty if there is none."""
     place = _PLACE.match(error)
     code = extension.code
     if place is None or code is None or extension.backends or os.path.realpath(place[1]) not in code.sources:
@@ -366,7 +366,7 @@ def _entry_of_error(error: str, extension: OperatorExtension) -> str:
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:
-    """The generated code of an extension below a folder, up to date."""
+    """Generated code of an extension below a folder, up to date."""
     files = [SourceFile.read(path) for path in extension.yaml]
     out = os.path.join(folder, "opwright", extension.name)
     if extension.backends:
@@ -423,5 +423,5 @@ def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -
         extension.extra_link_args = [*extension.extra_link_args, "-Wl,--no-undefined"]
     flags = extension.extra_compile_args
     if isinstance(flags, list) and not any(flag.startswith("-g") for flag in flags) and sys.platform != "win32":
-        # Python's own flags ask for debugging information, which makes objects large and compiling slow.
+        # Python's flags ask for debugging information, which makes objects large and compiling slow.
         flags.insert(0, "-g0")

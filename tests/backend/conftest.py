@@ -21,7 +21,7 @@ __all__ = ["HERE", "backend_compiler", "check_names", "device_object", "failures
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-#: Opwright's own headers, which generated code may include.
+#: Opwright's headers, which generated code may include.
 INCLUDE = Path(opwright.__file__).parent / "libraries" / "include"
 
 #: The plug-ins of the backend in the folder `plugins`.

@@ -1,4 +1,4 @@
-"""The wrappers of a backend's own operators are those that the head of its file describes."""
+"""The wrappers of a backend's operators are those that the head of its file describes."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _build_twice(folder: Path, *words: object) -> None:
 @pytest.mark.skipif(shutil.which("cmake", path=PATH) is None, reason="there is no CMake")
 @pytest.mark.skipif(shutil.which("ninja", path=PATH) is None, reason="there is no Ninja")
 def test_cmake(tmp_path: Path) -> None:
-    """CMake lists, builds and depends on files whose names are CMake's own syntax."""
+    """CMake lists, builds and depends on files whose names are CMake's syntax."""
     (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(words=" ".join(_write(tmp_path, TAKEN))))
     package = opwright("--cmake-dir", cwd=tmp_path).strip()
     _run(tmp_path, "cmake", "-G", "Ninja", "-S", ".", "-B", "build", f"-DOpwright_DIR={package}")

@@ -190,7 +190,7 @@ def test_what_the_generator_has_otherwise(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """PyTorch's own generator with a change taken back: its row explains the files, and nothing else differs."""
+    """PyTorch's generator with a change taken back: its row explains the files, and nothing else differs."""
     tree = tmp_path / "tree"
     shutil.copytree(input_folder(TREE), tree)
     source = tree / "tools/autograd" / file

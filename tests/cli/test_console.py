@@ -240,7 +240,7 @@ def test_how_a_command_ends(
 
 
 def test_a_bug_of_ours_is_called_one(capsys: pytest.CaptureFixture[str]) -> None:
-    """Any other error is a bug, with the lines that a report needs; argparse's own endings pass."""
+    """Any other error is a bug, with the lines that a report needs; argparse's endings pass."""
     assert console.run(_raised(ZeroDivisionError("here")), "never") == 70
     printed = capsys.readouterr().err.splitlines()
     assert printed[0] == "Traceback (most recent call last):"

@@ -32,7 +32,7 @@ def rule(path: str) -> tuple[list[str], list[str]]:
 
 
 def test_all_that_outputs_depend_on(reference_inputs: Path) -> None:
-    """The rule has the outputs, the inputs, and Opwright's own files; an unchanged run writes it again."""
+    """The rule has the outputs, the inputs, and Opwright's files; an unchanged run writes it again."""
     assert declarations(reference_inputs, "--depfile", "gen.d") == 0
     outputs, inputs = rule("gen.d")
     assert outputs == [str(Path("out/Declarations.yaml").resolve())]

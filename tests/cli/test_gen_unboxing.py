@@ -76,7 +76,7 @@ def test_dry_run_writes_nothing(reference_inputs: Path, tmp_path: Path, capsys: 
 def test_operators_of_other_namespaces_are_selected_as_boxed(
     reference_inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Boxed functions are in `aten`, and are selected there; the operator's own name selects nothing, which is told."""
+    """Boxed functions are in `aten`, and are selected there; the operator's name selects nothing, which is told."""
     inputs = tmp_path / "inputs"
     shutil.copytree(reference_inputs, inputs)
     (inputs / "native" / "native_functions.yaml").write_text("- func: vend::frob.x(Tensor self) -> Tensor\n")

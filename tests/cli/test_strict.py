@@ -39,7 +39,7 @@ def generate(inputs: Path, out: Path, *flags: str) -> subprocess.CompletedProces
 
 
 def test_a_misspelt_name_is_a_warning(inputs: Path, tmp_path: Path) -> None:
-    """The files are made, as PyTorch's own generator makes them, and the name is pointed at."""
+    """The files are made, as PyTorch's generator makes them, and the name is pointed at."""
     done = generate(inputs, tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "warning[W0901]: `slef` is not an argument, result or gradient of `abs`" in done.stderr

@@ -16,7 +16,7 @@ __all__ = ["HERE", "Generated", "library_inputs", "shared_object"]
 #: What the author of the library wrote.
 HERE = Path(__file__).parent / "library"
 
-#: The generated headers that PyTorch's own do not replace: of the library's operators, and of what only sources need.
+#: The generated headers that PyTorch's do not replace: of the library's operators, and of what only sources need.
 _HEADERS = ("FunctionalInverses.h", "RedispatchFunctions.h", "UnboxingFunctions.h", "ViewMetaClasses.h")
 
 
@@ -49,7 +49,7 @@ class Generated:
 
     @classmethod
     def from_inputs(cls, inputs: Path, generate: Generate, families: Sequence[str], release: str) -> Generated:
-        """Runs the program. Files that hold all operators are PyTorch's, so the library's own are not put forward."""
+        """Runs the program. Files that hold all operators are PyTorch's, so the library's are not put forward."""
         only = [word for family in families for word in ("--only", family)]
         out = generate("--source-path", inputs, "--release", release, *only)
         aten, autograd = out / "aten" / "src" / "ATen", out / "torch" / "csrc" / "autograd" / "generated"

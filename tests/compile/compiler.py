@@ -45,7 +45,7 @@ class Compiler:
     prefix: Path | None = None
 
     def flags(self) -> list[str]:
-        """Those of PyTorch's own extension builder, without optimization, which takes time and changes no result."""
+        """Those of PyTorch's extension builder, without optimization, which takes time and changes no result."""
         import torch
 
         headers = torch_folder() / "include"

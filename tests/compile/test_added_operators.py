@@ -150,7 +150,7 @@ def test_functionalization_replaces_outputs(aten: ModuleType, torch: ModuleType,
 
 
 def test_vmap_calls_the_operator_for_each_example(aten: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
-    """PyTorch's own fallback gives an operator without a batching rule its batches."""
+    """PyTorch's fallback gives an operator without a batching rule its batches."""
     assert torch.vmap(aten.twice)(matrix).tolist() == aten.twice(matrix).tolist()
 
 

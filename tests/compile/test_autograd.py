@@ -1,4 +1,4 @@
-"""Generated autograd code is C++ that PyTorch's own headers accept."""
+"""Generated autograd code is C++ that PyTorch's headers accept."""
 
 from __future__ import annotations
 

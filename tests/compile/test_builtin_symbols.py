@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.thorough, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def tree(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """PyTorch's own headers at their places in a source tree, changed as the page says."""
+    """PyTorch's headers at their places in a source tree, changed as the page says."""
     page = (ROOT / "docs" / "build-systems.md").read_text(encoding="utf-8")
     commands = re.search(r"^```sh\n(cd aten/src/ATen/core\n.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert commands is not None

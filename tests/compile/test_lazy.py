@@ -26,7 +26,7 @@ SOURCE = """\
 
 @pytest.mark.thorough
 def test_files_compile_with_the_headers_of_pytorch(program: str, torch: ModuleType, tmp_path: Path) -> None:
-    """Nodes, kernels and registrations of PyTorch's own backend are valid C++."""
+    """Nodes, kernels and registrations of PyTorch's backend are valid C++."""
     inputs = input_folder(LAZY)
     native = inputs / "torchgen" / "packaged" / "ATen" / "native"
     for path in (LAZY_KERNELS, LAZY_SHAPES):

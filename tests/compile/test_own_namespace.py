@@ -88,7 +88,7 @@ def test_meta_tensors_have_shapes_alone(demo: ModuleType, torch: ModuleType, mat
 
 
 def test_vmap_calls_the_operator_for_each_example(demo: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
-    """PyTorch's own fallback gives an operator without a batching rule its batches."""
+    """PyTorch's fallback gives an operator without a batching rule its batches."""
     assert torch.vmap(demo.twice)(matrix).tolist() == demo.twice(matrix).tolist()
 
 

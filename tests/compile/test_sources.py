@@ -1,4 +1,4 @@
-"""Sources that PyTorch's own build compiles, against the headers that PyTorch ships: each is valid C++ by itself.
+"""Sources that PyTorch's build compiles, against the headers that PyTorch ships: each is valid C++ by itself.
 
 Left out are those whose headers are not shipped: `UfuncCPUKernel_add.cpp`, `UfuncCUDA_add.cu`, and in a PyTorch for
 CPUs the registrations of CUDA.

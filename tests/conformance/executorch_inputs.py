@@ -1,4 +1,4 @@
-"""Inputs for ExecuTorch's generator: a package of ExecuTorch beside PyTorch's own inputs, and files of operators.
+"""Inputs for ExecuTorch's generator: a package of ExecuTorch beside PyTorch's inputs, and files of operators.
 
 A folder of inputs is one of other inputs with more files. `executorch` has the Python of the package and its YAML, and
 `source/templates` templates of the suite, because no package has ExecuTorch's. `sets` has files of operators that name
@@ -175,7 +175,7 @@ def _qualified(function: NativeFunction) -> str:
 
 
 def _fields(function: NativeFunction, *, has_dispatch: bool = False) -> str:
-    """The fields that an entry must have because of its name, or has because PyTorch's own entry has them."""
+    """The fields that an entry must have because of its name, or has because PyTorch's entry has them."""
     is_random = any(word in str(function.schema) for word in ("rand", "dropout"))
     tags = sorted(function.tags - _OWN_TAGS | ({"nondeterministic_seeded"} if is_random else set()))
     check = "" if function.device_check is DeviceCheck.ExactSame else f"  device_check: {function.device_check.value}\n"

@@ -39,7 +39,7 @@ def executorch(name: str, *flags: str, version: str = NEWEST, inputs: str = "") 
 
 
 def portable(version: str = NEWEST) -> Job:
-    """The job of ExecuTorch's own operators."""
+    """The job of ExecuTorch's operators."""
     return executorch("portable", *_PORTABLE, *_CUSTOM, version=version)
 
 

@@ -26,7 +26,7 @@ CACHE = ROOT / ".cache" / "conformance"
 Files = dict[str, bytes]
 Mutation = Callable[[Mapping[str, str]], Mapping[str, str]]
 
-# What each set of inputs changes in PyTorch's own files: the function takes their texts and gives the changed ones.
+# What each set of inputs changes in PyTorch's files: the function takes their texts and gives the changed ones.
 MUTATIONS: dict[str, Mutation] = {
     "pytorch": lambda _: {},
     "third": mutate.keep_a_third,
@@ -160,7 +160,7 @@ def selection_files() -> Files:
 
 
 def source_tree() -> Path:
-    """The folder of PyTorch's own inputs laid out as a source tree, with the reference's programs at their places."""
+    """The folder of PyTorch's inputs laid out as a source tree, with the reference's programs at their places."""
     package = reference_package()
     places = {"packaged/ATen": "aten/src/ATen", "packaged/autograd": "tools/autograd", "": "torchgen"}
     files: Files = {"tools/__init__.py": b"", BUILD_PROGRAM: Path(__file__).with_name("build_program.py").read_bytes()}

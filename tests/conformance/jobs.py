@@ -124,7 +124,7 @@ def build_steps(*flags: str) -> Iterable[Command]:
 
 
 def generate(name: str, *flags: str) -> Job:
-    """A job of the command `opwright generate`, whose outputs are laid out as PyTorch's own build lays them out."""
+    """A job of the command `opwright generate`, whose outputs are laid out as PyTorch's build lays them out."""
     families = ("headers", "sources", "declarations_yaml")
     folders = (
         *("--install-dir", "aten/src/ATen"),
@@ -503,7 +503,7 @@ def flag_jobs() -> list[Job]:
 
 
 def mutated_jobs() -> list[Job]:
-    """Jobs on inputs made from PyTorch's, so that nothing can depend on PyTorch's own operators."""
+    """Jobs on inputs made from PyTorch's, so that nothing can depend on PyTorch's operators."""
     jobs = []
     for inputs in ("third", "namespace", "overloads"):
         jobs += [

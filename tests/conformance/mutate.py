@@ -1,4 +1,4 @@
-"""Inputs made from PyTorch's own that the reference still takes: fewer operators, moved ones, more overloads.
+"""Inputs made from PyTorch's that the reference still takes: fewer operators, moved ones, more overloads.
 
 Each function takes the texts of the YAML files by path and gives the changed ones. Choices are drawn from digests of
 names, so that they are the same in every run and on every machine.

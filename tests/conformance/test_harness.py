@@ -162,7 +162,7 @@ def test_jobs_have_names_of_their_own() -> None:
 
 
 def test_flags_of_the_reference_are_covered(tmp_path: Path) -> None:
-    """Every flag that the reference's own help names is used by some job."""
+    """Every flag that the reference's help names is used by some job."""
     words = {word for job in full_jobs() for step in job.reference for word in step}
     used = {word.replace("_", "-") for word in words if word.startswith("--")}
     command = commands(usual_jobs()[0], "reference")[0]

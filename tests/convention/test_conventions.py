@@ -30,7 +30,7 @@ def reference(reference_inputs: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def catalog(reference_inputs: Path) -> Catalog:
-    """PyTorch's own operators."""
+    """PyTorch's operators."""
     sink = Diagnostics()
     native_folder = reference_inputs / "native"
     return load_catalog(

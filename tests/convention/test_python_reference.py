@@ -33,7 +33,7 @@ def reference(reference_inputs: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def catalog(reference_inputs: Path) -> Catalog:
-    """PyTorch's own operators."""
+    """PyTorch's operators."""
     native = reference_inputs / "native"
     texts = [SourceFile.read(str(native / name)) for name in ("native_functions.yaml", "tags.yaml")]
     return load_catalog(texts[0], texts[1], Diagnostics())

@@ -1,4 +1,4 @@
-"""Types and defaults in C++ that PyTorch's own files do not have. `tests/library/written` compiles them."""
+"""Types and defaults in C++ that PyTorch's files do not have. `tests/library/written` compiles them."""
 
 from __future__ import annotations
 

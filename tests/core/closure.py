@@ -19,7 +19,7 @@ from opwright.emit.registry import FAMILIES, Family, program_families
 
 SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
 
-#: The programs of PyTorch's own build and tree, by their names below `opwright.torchgen`.
+#: The programs of PyTorch's build and tree, by their names below `opwright.torchgen`.
 PROGRAMS: Final = (
     "gen",
     "gen_annotated_fn_args",

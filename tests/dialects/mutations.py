@@ -1,4 +1,4 @@
-"""PyTorch's own entries with a mistake or two put in, as a person or a bad merge would."""
+"""PyTorch's entries with a mistake or two put in, as a person or a bad merge would."""
 
 from __future__ import annotations
 

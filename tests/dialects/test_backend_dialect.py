@@ -80,7 +80,7 @@ def test_faults_stand_at_their_places(case: Case) -> None:
 
 
 def test_every_code_has_a_case() -> None:
-    """Each code of backend files is marked in a case here, or in one of the program for PyTorch's own dialect."""
+    """Each code of backend files is marked in a case here, or in one of the program for PyTorch's dialect."""
     registered = {code for code in code_names() if code[1:3] == "13" and code[1:] < "1370"}
     marked = {code for cases in CASES.values() for case in cases for *_, code in case.faults}
     marked |= {code for case in load_stub_cases(("",)) for *_, code in case.faults}

@@ -310,7 +310,7 @@ FAST = ExtraKey("fast", bool, BACKEND_ENTRY)
 
 
 def test_reader() -> None:
-    """A vendor's own file is read as a backend file, and a mistake has its place in the vendor's file."""
+    """A vendor's file is read as a backend file, and a mistake has its place in the vendor's file."""
     keys = {BACKEND_ENTRY: (FAST, *ENTRY_KEYS)}
     backend, sink = loaded(VENDOR, backend_readers=(READER,), extra_keys=reading(keys))
     assert backend is not None

@@ -1,4 +1,4 @@
-"""The JSON Schemas of PyTorch's own files: they accept the files of every release, and refuse what they can express."""
+"""The JSON Schemas of PyTorch's files: they accept the files of every release, and refuse what they can express."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_each_schema_is_a_json_schema(name: str) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", OF_RELEASES)
 def test_files_of_releases_fit(name: str, release: str) -> None:
-    """The schemas accept PyTorch's own files."""
+    """The schemas accept PyTorch's files."""
     inputs = open_inputs(release)
     dialect = next(dialect for dialect in DIALECTS if dialect.name == name)
     content = yaml.load(inputs.read_text(dialect.inputs[0]).text, yaml.CSafeLoader)

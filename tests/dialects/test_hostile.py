@@ -74,7 +74,7 @@ LONG = {"many values": ("- a\n", 3_000_000), "blank lines": ("\n", 15_000_000), 
 
 @cache
 def pytorch_catalog() -> Catalog:
-    """PyTorch's own operators."""
+    """PyTorch's operators."""
     tags = SourceFile("tags.yaml", pytorch_files()["ATen/native/tags.yaml"].decode())
     return load_catalog(SourceFile("native_functions.yaml", pytorch_files()[NATIVE].decode()), tags, Diagnostics())
 

@@ -79,7 +79,7 @@ def test_functions_of_the_author_are_not_doubted() -> None:
 
 
 def test_linear_operators_call_themselves() -> None:
-    """The forward formula of a linear operator calls the library's own operator."""
+    """The forward formula of a linear operator calls the library's operator."""
     formulas = "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n  result: auto_linear\n"
     (acme, _), _ = loaded(formulas)
     (info,) = acme.derivatives.matched.infos

@@ -1,4 +1,4 @@
-"""What the reference refuses in PyTorch's own entries with mistakes, Opwright refuses, and hardly more."""
+"""What the reference refuses in PyTorch's entries with mistakes, Opwright refuses, and hardly more."""
 
 from __future__ import annotations
 

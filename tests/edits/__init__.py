@@ -1,1 +1,1 @@
-"""Random edits of PyTorch's own inputs, after which runs write what fresh runs write."""
+"""Random edits of PyTorch's inputs, after which runs write what fresh runs write."""

@@ -89,7 +89,7 @@ WITHOUT_EFFECT: Final[Mapping[tuple[str, str], str]] = {
     ("native", "torch"): "it is compared with the release",
     ("native", "variants"): "libraries have no methods",
     ("native", "python_module"): "libraries have their own Python package",
-    ("native", "category_override"): "PyTorch's own files of factories read it",
+    ("native", "category_override"): "PyTorch's files of factories read it",
     ("backend", "torch"): "it is compared with the release",
     ("backend", "override_composite"): "it allows what else is refused",
     ("plain_backend", "override_composite"): "it allows what else is refused",

@@ -153,7 +153,7 @@ def test_dispatcher_shim_of_a_method_with_symbolic_integers() -> None:
 
 
 def test_kernel_that_a_shim_calls() -> None:
-    """A device's own kernel goes before shared ones, which out-of-tree devices do not get at all."""
+    """A device's kernel goes before shared ones, which out-of-tree devices do not get at all."""
     entries = GROW.replace("CPU: grow_cpu_symint", "CPU: a_symint\n    CompositeExplicitAutograd: b_symint")
     function = job_of(entries).catalog["grow"]
     assert shim_kernel_key(function, CPU, own_only=False) is CPU

@@ -140,7 +140,7 @@ def test_entries_are_what_pyyaml_would_write() -> None:
 
 
 def test_pytorchs_entries_are_what_pyyaml_would_write(reference_inputs: Path) -> None:
-    """The same for a part of PyTorch's own operators."""
+    """The same for a part of PyTorch's operators."""
     native, tags = reference_inputs / "native" / "native_functions.yaml", reference_inputs / "native" / "tags.yaml"
     job = job_of(native.read_text(encoding="utf-8"), tags=tags.read_text(encoding="utf-8"))
     for function in job.catalog.functions[::25]:

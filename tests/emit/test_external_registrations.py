@@ -90,7 +90,7 @@ def test_fallback_of_sparse_tensors() -> None:
 
 
 def test_fallback_of_all_operators() -> None:
-    """The file registers a fallback for the backend's own key, also if it has no kernel at all."""
+    """The file registers a fallback for the backend's key, also if it has no kernel at all."""
     head = HeadOptions(fallback=Fallback.cpu)
     fallback = (
         "TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {\n"
@@ -242,7 +242,7 @@ def test_one_kernel_for_two_keys() -> None:
 
 
 def test_functions_without_the_dispatcher() -> None:
-    """Headers declare functions that call the wrappers, which the source of the backend's own key defines."""
+    """Headers declare functions that call the wrappers, which the source of the backend's key defines."""
     head = HeadOptions(dispatch_headers=True, export_macro="ACME_API", includes=("acme/macros.h",))
     job = backend_job(ENTRIES, {"scale": PLAIN}, options=head, sparse={"scale": PLAIN})
     header = slots_of(dispatch_functions.emitters, "ops/scale_acme_dispatch.h", job)

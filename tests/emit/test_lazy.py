@@ -59,7 +59,7 @@ def reference(reference_inputs: Path) -> list[dict[str, str | None]]:
 
 @pytest.fixture(scope="module")
 def catalog(reference_inputs: Path) -> Catalog:
-    """PyTorch's own operators."""
+    """PyTorch's operators."""
     native = reference_inputs / "native"
     functions, tags = [SourceFile.read(str(native / name)) for name in ("native_functions.yaml", "tags.yaml")]
     return load_catalog(functions, tags, Diagnostics())

@@ -147,7 +147,7 @@ def test_lean_headers_declare_the_same_classes(tmp_path: Path) -> None:
 
 
 def generated(folder: Path, family: str) -> tuple[Path, Path]:
-    """The usual and the lean files of PyTorch's own operators."""
+    """The usual and the lean files of PyTorch's operators."""
     usual, lean = folder / "usual", folder / "lean"
     for out, *flags in ((usual,), (lean, "--lean")):
         assert main(["generate", "--torch", "auto", "--out", str(out), "--only", family, *flags]) == 0
@@ -170,7 +170,7 @@ def without_headers(path: Path) -> list[str]:
 
 
 def test_lean_sources_have_the_same_code(tmp_path: Path) -> None:
-    """Of PyTorch's own operators: what shards register and define is the same; other files have the same bytes."""
+    """Of PyTorch's operators: what shards register and define is the same; other files have the same bytes."""
     usual, lean = generated(tmp_path, "sources")
     names = {path.name.removesuffix("Everything.cpp") for path in usual.rglob("*Everything.cpp")}
     sharded = re.compile(rf"(?:{'|'.join(names)})(?:_\d+|Everything)\.cpp")

@@ -61,7 +61,7 @@ def test_names_of_pytorch_are_refused(
     ],
 )
 def test_other_names_and_files_are_taken(inputs: Path, tmp_path: Path, entry: str, options: tuple[str, ...]) -> None:
-    """Names that the release does not have, PyTorch's own operators, and runs without such headers are let through."""
+    """Names that the release does not have, PyTorch's operators, and runs without such headers are let through."""
     assert generated(inputs, tmp_path / "out", entry, *options) == 0
 
 

@@ -1,4 +1,4 @@
-"""What differs in files of PyTorch's own build before 2.9, and in older releases still."""
+"""What differs in files of PyTorch's build before 2.9, and in older releases still."""
 
 from __future__ import annotations
 

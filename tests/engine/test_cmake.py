@@ -106,7 +106,7 @@ MAJOR, MINOR = map(int, opwright.__version__.split(".")[:2])
     ],
 )
 def test_projects_ask_for_a_version(tmp_path: Path, request_: str, accepted: bool) -> None:
-    """`find_package` finds the program's own version, and refuses to take it for a newer or incompatible one."""
+    """`find_package` finds the program's version, and refuses to take it for a newer or incompatible one."""
     module = run(sys.executable, "-m", "opwright", "--cmake-dir").strip()
     script = tmp_path / "find.cmake"
     script.write_text(

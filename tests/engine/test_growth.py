@@ -260,7 +260,7 @@ def grows_linearly(folder: Path, kind: str, steps_of: Callable[[Inputs], int], m
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_do_linear_work(name: str, tmp_path: Path) -> None:
-    """A command does work in proportion to the entries of a library, of a backend, or of PyTorch's own file."""
+    """A command does work in proportion to the entries of a library, of a backend, or of PyTorch's file."""
     kind = name.split()[0]
     # From some number of operations on, `explain` takes a unit for one that many operators share.
     margin = 0.1 if name == "library explain" else 0.03

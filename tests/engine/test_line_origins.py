@@ -33,7 +33,7 @@ Entry = tuple[str, int]
 
 @pytest.fixture(scope="module")
 def generation(tmp_path_factory: pytest.TempPathFactory) -> Generation:
-    """A run of all families of PyTorch's own operators."""
+    """A run of all families of PyTorch's operators."""
     return Generation(Request(inputs=open_inputs(), folders=build_folders(str(tmp_path_factory.mktemp("full")))))
 
 

@@ -208,7 +208,7 @@ def test_the_program_of_pytorchs_build_loads_few(
     assert {path: edited[path] for path in lists} == lists
 
 
-# PyTorch's own operators.
+# PyTorch's operators.
 
 
 @pytest.mark.thorough
@@ -227,7 +227,7 @@ def operations_of(unit: object) -> set[str]:
 
 
 class WholePyTorch(LocalProject):
-    """PyTorch's own operators, with outputs."""
+    """PyTorch's operators, with outputs."""
 
     def __init__(self, folder: Path, reference_inputs: Path) -> None:
         self.inputs = folder / self.place

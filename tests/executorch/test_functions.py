@@ -72,7 +72,7 @@ def test_functions_of_pytorchs_tensors() -> None:
 
 
 def test_functions_without_kernels() -> None:
-    """A call of an operator without kernel ends the program; ExecuTorch's own generator knows default kernels alone."""
+    """A call of an operator without kernel ends the program; ExecuTorch's generator knows default kernels alone."""
     text = functions(ExecutorchOptions())
     assert 'ET_ASSERT_UNREACHABLE_MSG("The number of native function(s) binding to twice is 0.");' in text
     special = (ExecutorchKernel("v1/6;0", "opt", "mine::native"),)

@@ -3,7 +3,7 @@
 The steps are those of docs/from-torch-scatter.md: download the source distribution, `opwright import`, compare, delete
 what the library file takes the place of, apply what is written by hand, and build. The package is then compared with
 the original one, which is built from the same distribution: the results of the same calls, gradients against numerical
-ones, and `torch.library.opcheck`. A folder with the library's own tests (`--tests`) is run against the package.
+ones, and `torch.library.opcheck`. A folder with the library's tests (`--tests`) is run against the package.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def run_checks(port: Port, original: Path, ported: Path) -> list[str]:
 
 
 def run_tests(folder: Path, tests: Path) -> str:
-    """What pytest says of the library's own tests, with a package in place of the installed one."""
+    """What pytest says of the library's tests, with a package in place of the installed one."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tests), str(tests)]
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}

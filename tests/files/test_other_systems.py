@@ -42,7 +42,7 @@ def run(system: str, folder: Path, *arguments: object) -> str:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files below a folder, without those of Opwright's own state."""
+    """The files below a folder, without those of Opwright's state."""
     files = [path for path in folder.rglob("*") if path.is_file() and ".opwright" not in path.parts]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 

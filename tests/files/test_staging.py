@@ -105,7 +105,7 @@ def test_a_forged_journal_removes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trusted", [False, True])
 def test_a_forged_journal_removes_nothing_outside(tmp_path: Path, trusted: bool) -> None:
-    """A journal in the output folder removes no file outside it, even if it knows its status; the user's own does."""
+    """A journal in the output folder removes no file outside it, even if it knows its status; the user's does."""
     (tmp_path / "out" / "state").mkdir(parents=True)
     outside = tmp_path / "outside"
     outside.mkdir()

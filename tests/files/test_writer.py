@@ -28,7 +28,7 @@ class Killed(BaseException):
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder that is not part of a run's own staging."""
+    """Every file below a folder that is not part of a run's staging."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

@@ -18,7 +18,7 @@ from tests.dialects.cases import load_cases as dialect_cases
 
 FOLDER = Path(__file__).parents[1] / "dialects" / "backend_cases"
 
-#: Files that PyTorch's own generator reads.
+#: Files that PyTorch's generator reads.
 PLAIN_BACKENDS = [case.text for case in load_cases(("keys/", "rules/")) if not case.faults]
 
 #: Files with all that Opwright adds.

@@ -260,7 +260,7 @@ WHOLE_FILES = {
 
 
 def entries_of(dialect: Dialect[Any], inputs: Inputs) -> list[str]:
-    """The entries of PyTorch's own file of a dialect; whole files where PyTorch has none."""
+    """The entries of PyTorch's file of a dialect; whole files where PyTorch has none."""
     if dialect.name in WHOLE_FILES:
         return WHOLE_FILES[dialect.name]
     (file,) = dialect.files(inputs)

@@ -29,7 +29,7 @@ def test_every_unit_has_a_fingerprint() -> None:
 
 
 def test_an_edited_formula_changes_those_that_take_it() -> None:
-    """The function's own fingerprint changes, those of the forms that take it over, and that of the node."""
+    """The function's fingerprint changes, those of the forms that take it over, and that of the node."""
     edited = TWISTED.replace("grad * by", "grad / by")
     assert changed(TWISTED + TURNED, edited + TURNED) == {"twist", "twist_", "twist.out", "TwistBackward0"}
 

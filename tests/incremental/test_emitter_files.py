@@ -88,7 +88,7 @@ def file_of(*bodies: str, namespace: str = "at") -> str:
 
 
 def test_one_file_has_all_units() -> None:
-    """Its slots are the file's own with those of the units in order. Planning makes none."""
+    """Its slots are the file's with those of the units in order. Planning makes none."""
     recorder = Recorder(OneFile("All.h"))
     files = recorder.files()
     assert list(files.specs()) == [FileSpec("ops", "All.h", "", range(3))]
@@ -115,9 +115,7 @@ def test_units_come_after_what_the_file_has_itself(layout: OneFile | FilePerUnit
     assert texts(files) == {"All.h": file_of("first();", "add();")}
 
 
-@pytest.mark.parametrize(
-    ("template", "maker"), [(TEMPLATE, r"template `Template\.h`"), (None, "the output's own text")]
-)
+@pytest.mark.parametrize(("template", "maker"), [(TEMPLATE, r"template `Template\.h`"), (None, "the output's text")])
 def test_texts_without_a_form_in_utf8_are_refused(template: str | None, maker: str) -> None:
     """The message says what gives them, with the character."""
     files = Recorder(OneFile("All.h"), template, units=("\ud801",)).files()

@@ -89,7 +89,7 @@ def test_all_faults_are_found_and_old_files_stay(tmp_path: Path) -> None:
     engine(tmp_path).write(tasks_of(operators("add")), {})
 
     def units(job: Job) -> list[str]:
-        raise Fault.at("E0102", "the emitter's own fault")
+        raise Fault.at("E0102", "the emitter's fault")
 
     failing: AnyEmitter = Emitter(
         name="failing",

@@ -146,7 +146,7 @@ def test_fingerprints_follow_all_linked_functions() -> None:
 
 
 def test_fingerprints_of_entries_with_anchors_follow_what_they_stand_for() -> None:
-    """What an alias or a merge brings into an entry is not in the entry's own text."""
+    """What an alias or a merge brings into an entry is not in the entry's text."""
     entries = (
         "- func: f(Tensor self) -> Tensor\n  dispatch: &kernels\n    CPU: one\n"
         "- func: g(Tensor self) -> Tensor\n  dispatch: *kernels\n"

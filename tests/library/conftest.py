@@ -31,7 +31,7 @@ __all__ = [
 #: A library of operators of every kind: its operators and its kernels.
 ACME = Path(__file__).parent / "acme"
 
-#: Opwright's own headers, which generated code may include.
+#: Opwright's headers, which generated code may include.
 INCLUDE = Path(opwright.__file__).parent / "libraries" / "include"
 
 GenerateLibrary = Callable[[str], Path]

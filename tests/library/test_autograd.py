@@ -126,7 +126,7 @@ def test_saved_tensors_must_not_change(graded: ModuleType, matrix: Tensor) -> No
 
 
 def test_leaves_and_out_arguments_are_refused(graded: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
-    """Writing to a leaf that requires gradients, or into an out argument, gives PyTorch's own errors."""
+    """Writing to a leaf that requires gradients, or into an out argument, gives PyTorch's errors."""
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
         graded.scale_(matrix, 2.0)
     with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):

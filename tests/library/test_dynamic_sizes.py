@@ -81,7 +81,7 @@ def test_limits_may_be_arguments(torch: ModuleType, operators: ModuleType) -> No
 
 
 def test_pytorch_accepts_the_operators(torch: ModuleType, operators: ModuleType) -> None:
-    """The operators pass PyTorch's own tests, and programs with them are exported."""
+    """The operators pass PyTorch's tests, and programs with them are exported."""
     x = torch.randn(4, 2)
     for operator, arguments in ((operators.kept, (x, 0.0)), (operators.places, (x,)), (operators.few, (x, 3))):
         results = torch.library.opcheck(operator.default, arguments)

@@ -98,7 +98,7 @@ def test_structured_kernels_serve_all_forms(acme: ModuleType, torch: ModuleType,
 
 
 def test_errors_of_structured_kernels(acme: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
-    """Wrong calls give the messages that PyTorch's own structured operators give."""
+    """Wrong calls give the messages that PyTorch's structured operators give."""
     with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got int instead"):
         acme.outer(*matrix, out=torch.empty(0, dtype=torch.int32))
     with pytest.raises(RuntimeError, match="can't be cast"):
@@ -118,7 +118,7 @@ def test_composite_kernels_have_gradients(acme: ModuleType, torch: ModuleType, m
 
 
 def test_kernels_of_other_namespaces(acme: ModuleType, torch: ModuleType, matrix: Tensor) -> None:
-    """A kernel named `mine::negate` is that function, wherever the library's own kernels are."""
+    """A kernel named `mine::negate` is that function, wherever the library's kernels are."""
     assert acme.negate(matrix).tolist() == (-matrix).tolist()
 
 

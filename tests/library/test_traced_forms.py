@@ -208,7 +208,7 @@ def _is_wrong(torch: ModuleType, library: torch_library.Library, number: int, ab
 
 
 def test_tags_are_those_that_pytorch_takes(torch: ModuleType) -> None:
-    """PyTorch's own check of the tags `inplace` and `out` accepts the same schemas, whatever they are called."""
+    """PyTorch's check of the tags `inplace` and `out` accepts the same schemas, whatever they are called."""
     checks = {"inplace": torch.library._validate_inplace_schema, "out": torch.library._validate_out_schema}
     for text, (tag, (fits, _)) in itertools.product(FORMS, TAG_RULES.items()):
         try:

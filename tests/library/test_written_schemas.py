@@ -1,4 +1,4 @@
-"""Schemas as libraries write them, not as PyTorch's own files have them: compiled, loaded and called."""
+"""Schemas as libraries write them, not as PyTorch's files have them: compiled, loaded and called."""
 
 from __future__ import annotations
 

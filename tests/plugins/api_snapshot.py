@@ -45,7 +45,7 @@ def _base_of(value: type) -> type:
 def _member(member: object) -> str:
     if isinstance(member, (staticmethod, classmethod)):
         member = member.__func__
-    # What a class inherits from Python's own classes may differ between versions of Python.
+    # What a class inherits from Python's classes may differ between versions of Python.
     is_ours = inspect.isfunction(member) and member.__module__.startswith("opwright.")
     return _signature(member) if is_ours else ""
 

@@ -106,7 +106,7 @@ def test_install_edit_remove(environment: Environment, tmp_path: Path) -> None:
 
 
 def test_an_installed_plugin_changes_nothing(environment: Environment, tmp_path: Path) -> None:
-    """Unless it is named, what is installed changes no output of PyTorch's own inputs; its functions are not called."""
+    """Unless it is named, what is installed changes no output of PyTorch's inputs; its functions are not called."""
     families = [word for family in FAMILIES for word in ("--only", family)]
     environment.generate(*families)
     expected = files_of(environment.project.out)

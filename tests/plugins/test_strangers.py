@@ -224,7 +224,7 @@ def test_an_editor_runs_nothing_that_an_open_file_names(stranger: Stranger, opti
     started = stranger.started()
     assert {event[0] for event in started} - {"os.posix_spawn"} == {"subprocess.Popen"}
     programs = [event[2] for event in started if event[0] == "subprocess.Popen"]
-    assert [words for words in programs if "'lsp', '--check'" not in words] == [], "the server's own checks"
+    assert [words for words in programs if "'lsp', '--check'" not in words] == [], "the server's checks"
     assert stranger.ran == []
 
 

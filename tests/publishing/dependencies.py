@@ -16,7 +16,7 @@ __all__ = ["Package", "differences_of_table", "installed_packages"]
 _PAGE = ROOT / "docs" / "dependencies.md"
 _ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \|", re.MULTILINE)
 
-#: Run by the environment's own interpreter, which sees what is installed there.
+#: Run by the environment's interpreter, which sees what is installed there.
 _ASK = """\
 import json
 from importlib.metadata import distributions

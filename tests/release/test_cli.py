@@ -182,7 +182,7 @@ def truncated(index: FakeIndex) -> None:
 
 
 def altered(index: FakeIndex) -> None:
-    """The wheel's own record has other digests."""
+    """The wheel's record has other digests."""
     index.add("2.13.0", wheel_bytes("2.13.0", record="A" * 43))
 
 

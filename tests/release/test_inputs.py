@@ -255,7 +255,7 @@ def test_inputs_say_where_they_are_from(tmp_path: Path) -> None:
 
 
 def test_the_header_of_formula_helpers_is_an_input_where_it_is(tmp_path: Path) -> None:
-    """A source tree, a package and a wheel have it at places of their own; a folder of one's own has none."""
+    """A source tree, a package and a wheel have it at places of their own; a folder of one's has none."""
     header, text = "FunctionsManual.h", "Tensor twice_backward(const Tensor& grad);\n"
     name = f"autograd/{header}"
     installed = {f"torch/include/torch/csrc/autograd/{header}": text}

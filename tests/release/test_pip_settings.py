@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the folders are
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder and a Python prefix without settings; the machine's own file is left out."""
+    """A home folder and a Python prefix without settings; the machine's file is left out."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
     monkeypatch.setattr("opwright.release.pip_settings._machine_folders", lambda: [str(tmp_path / "etc")])
@@ -85,7 +85,7 @@ def test_indexes_can_be_turned_off(home: Path, text: str, asked: bool) -> None:
 
 
 def test_certificates_follow_pip_then_common_variables(home: Path) -> None:
-    """pip's own setting goes before the variables that its library reads."""
+    """pip's setting goes before the variables that its library reads."""
     variables = {"REQUESTS_CA_BUNDLE": "requests.pem", "CURL_CA_BUNDLE": "curl.pem"}
     assert load(home, **variables).certificates == "requests.pem"
     assert load(home, **{**variables, "PIP_CERT": "~/pip.pem"}).certificates == str(home / "pip.pem")

@@ -46,7 +46,7 @@ def test_versions_compare_by_number() -> None:
 
 
 def test_the_origin_says_the_version_and_an_override_goes_before(tmp_path: Path) -> None:
-    """A tree's own version holds unless another is named."""
+    """A tree's version holds unless another is named."""
     inputs = from_source_path(write_source_tree(tmp_path, "2.12.0a0"))
     assert version_of(inputs) == Version(2, 12, 0)
     assert version_of(inputs, "2.14") == Version(2, 14, 0)

@@ -15,7 +15,7 @@ from opwright import DefaultValue, NamedConstant
 from opwright.schema import parse_type
 from opwright.schema.defaults import is_default
 
-#: The constants that PyTorch's own operators have for defaults, as numbers of their enumerations in C++.
+#: The constants that PyTorch's operators have for defaults, as numbers of their enumerations in C++.
 CONSTANTS = {"long": 4, "contiguous_format": 0}
 
 
@@ -27,7 +27,7 @@ def as_json(value: DefaultValue) -> object:
 
 
 def test_values_are_those_of_pytorch() -> None:
-    """Each default of PyTorch's own operators has the value and the type that the installed PyTorch registered."""
+    """Each default of PyTorch's operators has the value and the type that the installed PyTorch registered."""
     program = Path(__file__).with_name("runtime_defaults.py")
     printed = subprocess.run([sys.executable, str(program)], check=True, capture_output=True, text=True).stdout
     registered = json.loads(printed)

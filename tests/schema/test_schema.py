@@ -29,7 +29,7 @@ PROGRAM = Path(__file__).with_name("reference_schemas.py")
 
 @pytest.fixture(scope="module")
 def schemas(reference_inputs: Path) -> list[str]:
-    """The schemas of PyTorch's own entries, without their namespaces."""
+    """The schemas of PyTorch's entries, without their namespaces."""
     text = (reference_inputs / "native" / "native_functions.yaml").read_text(encoding="utf-8")
     return [entry["func"].rpartition("::")[2] for entry in yaml.load(text, Loader=yaml.CSafeLoader)]
 

@@ -17,7 +17,7 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_schema, read_written_schema
 from tests.schema.written_texts import DEFAULTS, WrittenTexts, difference, texts_of_parts
 
-#: Schemas with their normal form, their kind, and whether they keep the rules of PyTorch's own files.
+#: Schemas with their normal form, their kind, and whether they keep the rules of PyTorch's files.
 FORMS = [
     ("scale( Tensor x,float by = 2.0 )->Tensor", "scale(Tensor x, float by=2.0) -> Tensor", "functional", True),
     ("f(Tensor! out, Tensor! b) -> ()", "f(Tensor(a!) out, Tensor(c!) b) -> ()", "mutable", True),
@@ -72,7 +72,7 @@ def test_plain_texts_are_in_normal_form(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("text", [text for text, normal, _, is_regular in FORMS if text != normal or not is_regular])
 def test_own_files_of_pytorch_are_strict(text: str) -> None:
-    """PyTorch's own files have one spelling, also after a library has had another one."""
+    """PyTorch's files have one spelling, also after a library has had another one."""
     read_written_schema(text)
     with pytest.raises(SchemaFault):
         read_schema(text)
@@ -101,7 +101,7 @@ def test_faults_are_where_they_were_written(text: str, code: str, part: str) -> 
 
 
 def test_irregular_schemas_say_nothing_by_their_names() -> None:
-    """An operator that breaks a rule of PyTorch's own files has no other as its functional form."""
+    """An operator that breaks a rule of PyTorch's files has no other as its functional form."""
     schemas = [read_written_schema(text) for text in ("add_(Tensor! self) -> Tensor!", "add(Tensor self) -> Tensor")]
     assert [schema.name.base for schema in schemas] == ["add_", "add"]
 

@@ -1,4 +1,4 @@
-"""The numbers of dtypes in kernel keys are those of PyTorch's own header."""
+"""The numbers of dtypes in kernel keys are those of PyTorch's header."""
 
 from __future__ import annotations
 

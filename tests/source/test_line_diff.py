@@ -23,7 +23,7 @@ def _changed(random: Random, count: int, kinds: int) -> tuple[list[str], list[st
 
 @pytest.mark.parametrize("count", [0, 1, 5, 40, 150])
 def test_short_texts_differ_as_in_difflib(count: int) -> None:
-    """The difference of short texts is the text that Python's own module prints."""
+    """The difference of short texts is the text that Python's module prints."""
     random = Random(count)
     for kinds in (2, 50, 10**6) * 5:
         old, new = _changed(random, count, kinds)

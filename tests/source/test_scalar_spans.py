@@ -24,7 +24,7 @@ def scalars(node: Node) -> list[Scalar]:
 
 
 def assert_maps_back(scalar: Scalar) -> None:
-    """Checks each character's raw text by reading it in the scalar's own style, and that the spans are in order."""
+    """Checks each character's raw text by reading it in the scalar's style, and that the spans are in order."""
     last = scalar.start
     for index, character in enumerate(scalar.value):
         span = scalar.span_of(index, index + 1)

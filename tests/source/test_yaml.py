@@ -220,7 +220,7 @@ def test_value_that_is_not_of_its_type(text: str) -> None:
 
 
 def test_real_file_is_read_like_pyyaml_and_fast(reference_inputs: Path) -> None:
-    """PyTorch's operators are read as PyYAML reads them, at no more than a few times the parser's own time."""
+    """PyTorch's operators are read as PyYAML reads them, at no more than a few times the parser's time."""
     file = SourceFile.read(reference_inputs / "native" / "native_functions.yaml")
     assert loaded(file.text).python_value() == yaml.load(file.text, yaml.CSafeLoader)
 

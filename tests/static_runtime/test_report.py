@@ -18,7 +18,7 @@ REASONS = {
     "sinh": "has code, which calls `at::cpu::sinh`",
     "absolute": "has code, which calls `at::native::absolute`",
     "real": "has code, which calls `at::native::real`",
-    "tanh": "has no code: Static runtime's own sources register code for them.",
+    "tanh": "has no code: Static runtime's sources register code for them.",
     "relu": "has no code: PyTorch leaves it out.",
     "roll": "argument `shifts` is a `SymInt[1]`",
     "conv1d": "it has no out overload, and is no view",

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE / "library.yaml"
 
-#: What mypy knows of PyTorch's own modules does not change from run to run, but does with the stubs.
+#: What mypy knows of PyTorch's modules does not change from run to run, but does with the stubs.
 CACHE = ROOT / ".cache" / "mypy"
 
 

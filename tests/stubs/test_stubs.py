@@ -39,7 +39,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture
 def calls(tmp_path: Path) -> list[Path]:
-    """The files of typical calls, out of the project's own settings."""
+    """The files of typical calls, out of the project's settings."""
     return [Path(shutil.copy(HERE / name, tmp_path)) for name in CALLS]
 
 
@@ -150,7 +150,7 @@ def test_names_that_cannot_follow_a_dot_are_left_out(installed: Site) -> None:
 
 
 def test_one_namespace_alone(tmp_path: Path) -> None:
-    """With `--namespace`, others have no stubs; PyTorch's own stubs come along unchanged."""
+    """With `--namespace`, others have no stubs; PyTorch's stubs come along unchanged."""
     ran = run_opwright("stubs", "--out", tmp_path, "--yaml", LIBRARY, "--namespace", "small", "--project", "small-ops")
     assert ran.returncode == 0, ran.stderr
     package = tmp_path / "torch-stubs"
@@ -204,7 +204,7 @@ def test_an_overload_twice_over_files(tmp_path: Path) -> None:
 
 
 def test_inputs_without_stubs_of_their_own(tmp_path: Path, reference_inputs: Path) -> None:
-    """Where PyTorch's own stubs are not to be had, that is a warning, and the rest is written."""
+    """Where PyTorch's stubs are not to be had, that is a warning, and the rest is written."""
     inputs = tmp_path / "aten" / "src" / "ATen"
     shutil.copytree(reference_inputs, inputs)
     ran = run_opwright("stubs", "--out", tmp_path / "stubs", "--source-path", inputs, "--release", "2.13.0")
@@ -214,7 +214,7 @@ def test_inputs_without_stubs_of_their_own(tmp_path: Path, reference_inputs: Pat
 
 
 def test_a_stub_that_is_not_utf8(tmp_path: Path, reference_inputs: Path) -> None:
-    """A stub of PyTorch's own that is not UTF-8 is a diagnostic with the place of the byte."""
+    """A stub of PyTorch's that is not UTF-8 is a diagnostic with the place of the byte."""
     inputs = tmp_path / "aten" / "src" / "ATen"
     shutil.copytree(reference_inputs, inputs)
     (tmp_path / "torch").mkdir()

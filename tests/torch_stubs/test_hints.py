@@ -53,7 +53,7 @@ def test_hints_follow_their_releases() -> None:
 
 @given(st.text(alphabet="ab \t\n\r\x0c", max_size=40))
 def test_docstrings_lose_the_indentation_that_lines_share(text: str) -> None:
-    """As Python's own function does it for docstrings."""
+    """As Python's function does it for docstrings."""
     text = text.strip()
     assert docstring_lines(text) == inspect.cleandoc(text).strip().splitlines()
 

@@ -1,4 +1,4 @@
-"""A program that runs PyTorch's own generators: `autograd_program.py bindings|autograd PACKAGED OUT`.
+"""A program that runs PyTorch's generators: `autograd_program.py bindings|autograd PACKAGED OUT`.
 
 They are imported under another name than torchgen's, so that only what they import is Opwright's under the hook.
 """

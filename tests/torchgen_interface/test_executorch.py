@@ -1,4 +1,4 @@
-"""The names of ExecuTorch's generator give what Opwright's own program for ExecuTorch writes.
+"""The names of ExecuTorch's generator give what Opwright's program for ExecuTorch writes.
 
 The installed PyTorch has no such generator: the last release with one is 2.7.
 """

@@ -1,4 +1,4 @@
-"""PyTorch's own generators run on Opwright's modules, and write the same files."""
+"""PyTorch's generators run on Opwright's modules, and write the same files."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def generator(side: Side, index: Any, target: str, **changes: Any) -> Any:
 
 
 def own_wrappers(side: Side, unit: Any) -> Iterator[Any]:
-    """The texts of PyTorch's own keys for a unit."""
+    """The texts of PyTorch's keys for a unit."""
     indices, keys = side.parsed.backend_indices, side.module("model").DispatchKey
     for key in KEYS:
         index = indices[keys[key]]

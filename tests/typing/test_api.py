@@ -22,7 +22,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """The user's program, out of the project's own settings."""
+    """The user's program, out of the project's settings."""
     return Path(shutil.copy(HERE / "calls_api.py", tmp_path))
 
 

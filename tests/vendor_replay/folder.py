@@ -39,7 +39,7 @@ EXECUTORCH_MEMBERS: Final = (
 )
 #: The version of ExecuTorch, and the release of PyTorch that it is for.
 EXECUTORCH_VERSION: Final = ("1.5.1", "2.13.0")
-#: The name of PyTorch's own input that a patch beside a vendor's file changes, by the name of the patch.
+#: The name of PyTorch's input that a patch beside a vendor's file changes, by the name of the patch.
 PATCHES: Final = {
     "native_functions.yaml.patch": "native/native_functions.yaml",
     "derivatives.yaml.patch": "autograd/derivatives.yaml",
@@ -48,10 +48,10 @@ PATCHES: Final = {
 UNPATCHED: Final = ("cross_entropy_loss_2d_choice(",)
 #: Files that the generators of their authors refuse too, and why.
 REFUSED: Final = (
-    ("*functions_fusion_g3.yaml", "ExecuTorch's own generator refuses a kernel in four namespaces"),
+    ("*functions_fusion_g3.yaml", "ExecuTorch's generator refuses a kernel in four namespaces"),
     (
         "*kernels_aten_functions.yaml",
-        "ExecuTorch's own generator refuses the whole file, which selective builds cut down",
+        "ExecuTorch's generator refuses the whole file, which selective builds cut down",
     ),
     ("*new_privateuse1_native_functions.yaml", "a form of the options that the proposal has given up"),
     ("*openreg_rev1_flat.yaml", "a form of the options that the proposal has given up"),

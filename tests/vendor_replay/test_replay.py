@@ -147,7 +147,7 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_patches_beside_a_file(tmp_path: Path) -> None:
-    """The lines that a patch adds to PyTorch's own operators are there for the file beside it."""
+    """The lines that a patch adds to PyTorch's operators are there for the file beside it."""
     added = "+\n+- func: fused_scale(Tensor self) -> Tensor\n+  dispatch:\n+    CPU: fused_scale\n"
     patch = f"--- a/x\n+++ b/x\n@@ -1 +1,4 @@\n{added}"
     (tmp_path / "native_functions.yaml.patch").write_text(patch, encoding="utf-8")

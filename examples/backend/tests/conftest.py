@@ -1,4 +1,4 @@
-"""Options of the run of PyTorch's own operators, and its report."""
+"""Options of the run of PyTorch's operators, and its report."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_kernel_that_throws() -> None:
 
 
 def test_own_operator() -> None:
-    """An operator of the backend has the overloads, shapes and gradients of PyTorch's own operators."""
+    """An operator of the backend has the overloads, shapes and gradients of PyTorch's operators."""
     first, second = torch.randn(3, 4, device="acme"), torch.randn(4, device="acme")
     expected = first * second.sigmoid()
     torch.testing.assert_close(torch_acme.gate(first, second), expected)
@@ -272,7 +272,7 @@ def message(function: Callable[..., object], device: str) -> str:
     ],
 )
 def test_messages(function: Callable[[str], object]) -> None:
-    """Mistakes have PyTorch's own messages."""
+    """Mistakes have PyTorch's messages."""
     assert message(function, "acme") == message(function, "cpu")
 
 

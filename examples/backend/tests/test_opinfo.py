@@ -1,4 +1,4 @@
-"""PyTorch's own list of operators, with its samples: the device gives what the CPU gives.
+"""PyTorch's list of operators, with its samples: the device gives what the CPU gives.
 
 `pytest -m opinfo --dtypes all` compares samples of all types, which takes long; build/opinfo.html is its report.
 """
@@ -14,7 +14,7 @@ import torch
 from skips import NO_OUT, SKIPS, TOLERANCES
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
-pytest.importorskip("expecttest", reason="PyTorch's own tests need expecttest")
+pytest.importorskip("expecttest", reason="PyTorch's tests need expecttest")
 
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput

@@ -159,7 +159,7 @@ class device_of(device):  # noqa: N801
 # Streams and events.
 
 
-# PyTorch's own classes make streams and events of the accelerator that a process has, which is this device.
+# PyTorch's classes make streams and events of the accelerator that a process has, which is this device.
 Stream = torch.Stream
 Event = torch.Event
 

@@ -317,7 +317,7 @@ def test_autocast() -> None:
     ],
 )
 def test_wrong_calls(wrong: Callable[[], object], error: type[Exception], message: str) -> None:
-    """A wrong call raises the error that PyTorch's own operators raise."""
+    """A wrong call raises the error that PyTorch's operators raise."""
     with pytest.raises(error, match=message):
         wrong()
 

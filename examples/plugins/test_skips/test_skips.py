@@ -1,4 +1,4 @@
-"""Skips of PyTorch's own tests on a device: a YAML file as the dictionary that the tests read."""
+"""Skips of PyTorch's tests on a device: a YAML file as the dictionary that the tests read."""
 
 from opwright.plugin import Choice, Dialect, Either, ExtraKey, ListOf, Plugin, Table, file_family, load_yaml
 

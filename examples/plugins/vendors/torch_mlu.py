@@ -3,7 +3,7 @@
     opwright generate --plugin torch_mlu.py --backend mlu_functions.yaml ...
 
 Kernels are functions of `torch_mlu::ops`, whose names begin with the library of kernels that they use. Structured ones
-are PyTorch's own where the CPU and CUDA share them, unless the entry overrides them.
+are PyTorch's where the CPU and CUDA share them, unless the entry overrides them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     opwright generate --plugin torch_npu.py --plugin torch_npu_api.py --input torchnpugen/aoti/fallback_ops.py \
         --only backend --only torch_npu_api --backend npu_native_functions_by_codegen.yaml ...
 
-`CustomFunctions.h` and `CustomRedispatch.h` declare C++ functions of the vendor's own operators, and `custom_ops.py`
+`CustomFunctions.h` and `CustomRedispatch.h` declare C++ functions of the vendor's operators, and `custom_ops.py`
 has their Python names. `c_shim_npu.h` has C functions for AOTInductor. `NPUOpApiNativeFunctions.h` and
 `NPUStructuredNativeFunctions.h` are headers of kernels.
 """

@@ -1,4 +1,4 @@
-"""torch_xla, and others with a file for PyTorch's own generator: operators that a newer release lacks are left out.
+"""torch_xla, and others with a file for PyTorch's generator: operators that a newer release lacks are left out.
 
 opwright generate --plugin torch_xla.py --backend xla_native_functions.yaml ...
 """

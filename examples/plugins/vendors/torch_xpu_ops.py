@@ -86,7 +86,7 @@ def rewrite(root: Node, context: LoadContext) -> Mapping:
 
 
 def rewrite_early_form(root: Node, context: LoadContext) -> Mapping:
-    """The file for PyTorch's own generator, of an older form, for the key that is free."""
+    """The file for PyTorch's generator, of an older form, for the key that is free."""
     assert isinstance(root, Mapping)
     names = [name for name, _, _ in known_operators(listed_operators(root.get("supported")), context)]
     switches: dict[str, NodeValue] = {"override_composite": True, "derived_overloads": False}

@@ -1,3 +1,3 @@
-"""The command line, one thin module per command."""
+"""Command line, one thin module per command."""
 
 from __future__ import annotations

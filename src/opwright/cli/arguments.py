@@ -1,4 +1,4 @@
-"""The parser of command lines, and the arguments that several programs take."""
+"""Parser of command lines, and the arguments that several programs take."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(self._words)
 
     def _plugin_values(self, arguments: argparse.Namespace) -> Iterator[tuple[argparse.Action, str]]:
-        """The values of arguments to whose choices plug-ins add."""
+        """Values of arguments to whose choices plug-ins add."""
         for action in self._actions:
             if isinstance(action.choices, PluginChoices):
                 value = getattr(arguments, action.dest)
@@ -104,7 +104,7 @@ class Parser(argparse.ArgumentParser):
                     yield action, name
 
     def plugin_names(self, arguments: argparse.Namespace) -> set[str]:
-        """The values of arguments to whose choices plug-ins add."""
+        """Values of arguments to whose choices plug-ins add."""
         return {name for _, name in self._plugin_values(arguments)}
 
     def wrong_choices(self, arguments: argparse.Namespace) -> list[tuple[argparse.Action, str]]:
@@ -153,12 +153,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def _shown_name(action: argparse.Action) -> str:
-    """The name of an argument in messages of `argparse`."""
+    """Name of an argument in messages of `argparse`."""
     return "/".join(action.option_strings) or str(action.metavar or action.dest)
 
 
 def terminal_columns() -> int:
-    """The width of the terminal: from COLUMNS, else from the system, else the default."""
+    """Width of the terminal: from COLUMNS, else from the system, else the default."""
     setting = os.environ.get("COLUMNS", "")
     if setting.isascii() and setting.isdigit() and len(setting) < 6 and int(setting) > 0:
         return int(setting)
@@ -257,7 +257,7 @@ def add_release_argument(parser: argparse._ActionsContainer) -> None:
 
 
 def not_empty(text: str) -> str:
-    """The type of an argument that must not be empty: an empty variable of a script does not mean the default."""
+    """Type of an argument that must not be empty: an empty variable of a script does not mean the default."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text
@@ -276,7 +276,7 @@ def add_backend_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_devices(arguments: argparse.Namespace) -> frozenset[str]:
-    """The flags of optional devices that are given."""
+    """Flags of optional devices that are given."""
     from opwright.model.dispatch_key import device_flags
 
     return frozenset(flag for flag in device_flags() if getattr(arguments, flag))
@@ -330,7 +330,7 @@ def spellings(name: str) -> tuple[str, str]:
 
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
-    """The emitters' options, from the flags."""
+    """Emitters' options, from the flags."""
     from opwright.dialects.selection.loader import load_backends
     from opwright.emit.emitter import Options
 
@@ -349,7 +349,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
 
 
 def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
-    """The operators that the flags select, by default all. Faults of a selection file go to `sink`."""
+    """Operators that the flags select, by default all. Faults of a selection file go to `sink`."""
     from opwright.dialects.selection.loader import load_selection, selection_of_names
     from opwright.model.selection import EVERYTHING
     from opwright.source.codes import TWO_SELECTIONS
@@ -370,7 +370,7 @@ def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
 
 
 def program_as_named(autograd: str, program: str) -> str:
-    """The name that comments give a program in autograd's folder: its path from the parent of PyTorch's generator.
+    """Name that comments give a program in autograd's folder: its path from the parent of PyTorch's generator.
 
     >>> program_as_named("pytorch/tools/autograd", "gen_autograd.py")
     'tools/autograd/gen_autograd.py'
@@ -384,7 +384,7 @@ def program_as_named(autograd: str, program: str) -> str:
 
 
 def templates_as_named(autograd: str) -> str:
-    """The name that comments give the folder of autograd's templates: its path from the package of PyTorch's generator.
+    """Name that comments give the folder of autograd's templates: its path from the package of PyTorch's generator.
 
     >>> templates_as_named("pytorch/tools/autograd"), templates_as_named("site/torchgen/packaged/autograd")
     ('../tools/autograd/templates', 'packaged/autograd/templates')

@@ -32,7 +32,7 @@ def add_bytecode_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def output_folders(arguments: argparse.Namespace) -> dict[str, str]:
-    """The output folder by name."""
+    """Output folder by name."""
     return {"upgraders": arguments.out}
 
 
@@ -59,7 +59,7 @@ def write_upgraders(arguments: argparse.Namespace, run: RunIdentity, sink: Diagn
 
 
 def _installed_bytecode(incremental: IncrementalGeneration) -> SourceFile:
-    """The bytecode file of the installed PyTorch, whose files identify it."""
+    """Bytecode file of the installed PyTorch, whose files identify it."""
     from opwright.run.torch_bytecode import bytecode_of_torch, torch_files
 
     incremental.take_file_stamps(torch_files())

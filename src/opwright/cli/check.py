@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE",
         nargs="*",
-        help="files of any kind, or folders of them (default: PyTorch's own files of --torch or --source-path; else "
+        help="files of any kind, or folders of them (default: PyTorch's files of --torch or --source-path; else "
         "those of the settings; else the working folder)",
     )
     for flag, kind in (("--backend", "backend file"), ("--library", "library file")):
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--select", metavar="CODES", action="append", help="report these codes alone")
     add("--extend-select", metavar="CODES", action="append", default=[], help="report these codes too")
     add("--ignore", metavar="CODES", action="append", default=[], help="do not report these codes")
-    add("--tolerant", action="store_true", help="do not take for errors what PyTorch's own programs accept")
+    add("--tolerant", action="store_true", help="do not take for errors what PyTorch's programs accept")
     add("--config", metavar="FILE", type=not_empty, help="the file with settings (default: the nearest pyproject.toml)")
     add("--isolated", action="store_true", help="use no file with settings")
     output = parser.add_argument_group("output")
@@ -154,7 +154,7 @@ class _Checker:
         self._inputs: Inputs | None = None
 
     def open_release(self) -> Inputs:
-        """The release that files are checked against."""
+        """Release that files are checked against."""
         if self._inputs is None:
             arguments = self._arguments
             inputs = open_named_inputs(arguments, torch=self._torch)
@@ -167,7 +167,7 @@ class _Checker:
 
 
 def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Settings, CodeFilter]:
-    """The settings of the project, and the selection of codes from them and from the arguments."""
+    """Settings of the project, and the selection of codes from them and from the arguments."""
     path = None if arguments.isolated else arguments.config or find_settings(os.getcwd())
     read = SourceFile.read if arguments.config else SourceFile.read_plain
     file = None if path is None else read(path)
@@ -187,7 +187,7 @@ def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Setting
 
 
 def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
-    """The codes of an option. Those that do not exist go to the sink."""
+    """Codes of an option. Those that do not exist go to the sink."""
     codes = tuple([code.strip().upper() for text in texts for code in text.split(",") if code.strip()])
     for code in codes:
         if not is_prefix(code):
@@ -197,7 +197,7 @@ def _codes(texts: Sequence[str], sink: Diagnostics) -> tuple[str, ...]:
 
 
 def _files(arguments: argparse.Namespace, settings: Settings, sink: Diagnostics) -> CheckedFiles:
-    """The files to check: those of the arguments, else of a release that is named, of the settings, or this folder."""
+    """Files to check: those of the arguments, else of a release that is named, of the settings, or this folder."""
     paths = tuple(expand_folders(arguments.files))
     texts: tuple[SourceFile, ...] = ()
     if arguments.stdin_filename is not None:

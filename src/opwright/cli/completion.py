@@ -61,7 +61,7 @@ def _positional(parser: argparse.ArgumentParser) -> argparse.Action:
 
 
 def operator_names(prefix: str, **_: object) -> Iterable[str]:
-    """The operators of the installed PyTorch that begin with these characters, with their overloads."""
+    """Operators of the installed PyTorch that begin with these characters, with their overloads."""
     from opwright.dialects.native_functions.scope import operator_of
     from opwright.release.inputs import open_inputs
     from opwright.release.view import NATIVE_FUNCTIONS

@@ -1,4 +1,4 @@
-"""Compare the files of PyTorch's own generator with Opwright's, for source trees, installed packages and wheels.
+"""Compare the files of PyTorch's generator with Opwright's, for source trees, installed packages and wheels.
 
   opwright conformance ~/pytorch               the generator in a source tree, run on the tree
   opwright conformance torch-2.16.0.dev.whl    that of a nightly build
@@ -114,7 +114,7 @@ def _setting(arguments: argparse.Namespace, sink: Diagnostics) -> Setting:
 
 
 def _flag_words(arguments: argparse.Namespace) -> Iterator[str]:
-    """The flags of the main program that are given, as words."""
+    """Flags of the main program that are given, as words."""
     for action in arguments.flags:
         value = getattr(arguments, action.dest)
         if value != action.default:

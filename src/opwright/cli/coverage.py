@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run-samples",
         action="store_true",
-        help="with --runtime, run the samples of PyTorch's own tests on the device, and print what fails; this takes "
+        help="with --runtime, run the samples of PyTorch's tests on the device, and print what fails; this takes "
         "a minute, and needs the package expecttest, as PyTorch's tests do",
     )
     add_plugin_argument(parser)

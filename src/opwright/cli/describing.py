@@ -1,4 +1,4 @@
-"""The actions by which a build system would run `opwright generate` with the same arguments."""
+"""Actions by which a build system would run `opwright generate` with the same arguments."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def describe(
 
 
 def _text(form: str, description: Description) -> str:
-    """The text of a description in a form that has one file."""
+    """Text of a description in a form that has one file."""
     texts = {"bazel": bazel_text, "buck": buck_text, "json": json_text, "ninja": ninja_text}
     return texts[form.removesuffix(_FOLDERS)](description)
 
@@ -180,12 +180,12 @@ def _description(
 
 
 def _typed_words() -> list[str]:
-    """The words of the command as the user typed them."""
+    """Words of the command as the user typed them."""
     return sys.argv[2:]
 
 
 def _part_words(arguments: argparse.Namespace, name: str, count: int) -> list[Word]:
-    """The words by which a run makes only one part."""
+    """Words by which a run makes only one part."""
     if arguments.describe == "meson":
         return [Word("--in-folder"), Word(name)]
     return [Word("--shard"), Word(f"{name}/{count}")] if count > 1 else []
@@ -208,14 +208,14 @@ def _action(name: str, part: PartFiles, words: Iterable[Word], root: str | None,
 
 
 def _declared(action: Action, has_folders: bool) -> Action:
-    """The action that fails if it does not make its outputs, which are folders or files."""
+    """Action that fails if it does not make its outputs, which are folders or files."""
     outputs = folders_of(action.outputs) if has_folders else action.outputs
     digest = [Word("--declared"), Word(outputs_digest(outputs))]
     return action._replace(words=(*action.words, *digest), outputs=outputs)
 
 
 def _common_words(arguments: argparse.Namespace, parser: argparse.ArgumentParser, root: str | None) -> Iterator[Word]:
-    """The arguments that differ from their defaults and that all actions have."""
+    """Arguments that differ from their defaults and that all actions have."""
     for action in parser._actions:
         value = getattr(arguments, action.dest, action.default)
         if action.dest == "plugin":
@@ -244,7 +244,7 @@ def _check_plugins(names: Iterable[str]) -> None:
 
 
 def _torch_words(inputs: Inputs, wheel: str | None, root: str | None) -> list[Word]:
-    """The words that name PyTorch's inputs."""
+    """Words that name PyTorch's inputs."""
     if wheel is not None:
         return [Word("--torch"), _path_word(wheel, WordPlace.FILE, None)]
     aten = os.path.dirname(os.path.dirname(os.path.abspath(inputs.display_path(NATIVE_FUNCTIONS))))

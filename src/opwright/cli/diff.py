@@ -178,7 +178,7 @@ def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison)
 
 
 def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:
-    """The files in a folder, unless it has inputs; else those that an Opwright generates."""
+    """Files in a folder, unless it has inputs; else those that an Opwright generates."""
     native = ("native/native_functions.yaml", "aten/src/ATen/native/native_functions.yaml")
     if os.path.isdir(spec) and not any(os.path.isfile(os.path.join(spec, name)) for name in native):
         return output_side(spec)

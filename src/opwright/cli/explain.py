@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _sections(text: str) -> tuple[str, ...]:
-    """The type of a list of sections."""
+    """Type of a list of sections."""
     names = tuple([name.strip() for name in text.split(",") if name.strip()])
     for name in names:
         if name not in SECTIONS:
@@ -198,7 +198,7 @@ def _resolved_text(name: str, resolution: Resolution, matches: Sequence[NamedOve
 
 
 def _origins(out: str, functions: Iterable[NativeFunction]) -> Mapping[str, FileOrigin]:
-    """The lines of an output folder that come from the entries of overloads. Raises Fault without provenance."""
+    """Lines of an output folder that come from the entries of overloads. Raises Fault without provenance."""
     from opwright.cli.where import folder_origins
 
     entries = {(os.path.abspath(function.entry.file.path), function.entry.line) for function in functions}

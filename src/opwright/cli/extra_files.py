@@ -53,7 +53,7 @@ def check_overwrites(
 def write_for_build(arguments: argparse.Namespace, run: RunIdentity) -> None:
     """Write the dependency file and the stamp of a drop-in program, from what its run left for the next one.
 
-    The rule names the stamp, or else all outputs; and what they depend on: the inputs, and Opwright's own files, so
+    The rule names the stamp, or else all outputs; and what they depend on: the inputs, and Opwright's files, so
     that a build with another Opwright runs it again.
 
     Raises Fault for a path that a dependency file cannot contain (E0612), and for that of an input or output (E0613).

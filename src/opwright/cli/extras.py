@@ -102,7 +102,7 @@ def _write_extras(
 
 
 def _provenance_text(origins: Mapping[str, FileOrigin]) -> str:
-    """The text of the provenance file: all entries, and for the lines of each file the indices of their entries."""
+    """Text of the provenance file: all entries, and for the lines of each file the indices of their entries."""
     entries: dict[tuple[str, int, str], int] = {}
     files = {
         target: [

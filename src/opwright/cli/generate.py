@@ -4,7 +4,7 @@
   opwright generate --out build/pytorch --only headers      the installed PyTorch's headers
   opwright generate --source-path aten/src/ATen --out build a source tree
 
-Files below --out have the layout of PyTorch's own build. Opwright does not touch a file whose bytes stay the same."""
+Files below --out have the layout of PyTorch's build. Opwright does not touch a file whose bytes stay the same."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _add_executorch_arguments(parser: argparse.ArgumentParser) -> None:
     add("--aten-mode", action="store_true", help="for kernels of PyTorch that take its own tensors")
     add("--manual-registration", action="store_true", help="register kernels by a call, not when a program starts")
     add("--add-exception-boundary", action="store_true", help="catch the exceptions of kernels")
-    add("--templates", metavar="DIR", help="a folder with ExecuTorch's own templates instead of Opwright's")
+    add("--templates", metavar="DIR", help="a folder with ExecuTorch's templates instead of Opwright's")
 
 
 def _add_other_ways(parser: argparse.ArgumentParser) -> None:
@@ -276,7 +276,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
-    """The family of the files that are named; None if PyTorch's own operators are meant."""
+    """Family of the files that are named; None if PyTorch's operators are meant."""
     if _executorch_files(arguments):
         return executorch_families()
     if arguments.backend:
@@ -303,7 +303,7 @@ def _run_of(arguments: argparse.Namespace, folders: Mapping[str, str], families:
 
 
 def _last_run(arguments: argparse.Namespace) -> RunIdentity | None:
-    """The run as the last one was that was asked for the same; None if that cannot be told without its plug-ins.
+    """Run as the last one was that was asked for the same; None if that cannot be told without its plug-ins.
 
     Plug-ins are not active yet.
     """
@@ -374,7 +374,7 @@ def _load(
 
 
 def _checked_inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
-    """The inputs of a run whose arguments fit together."""
+    """Inputs of a run whose arguments fit together."""
     _check_files(arguments)
     if arguments.hermetic:
         from opwright.cli.describing import check_hermetic
@@ -414,7 +414,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
 
 
 def _part(arguments: argparse.Namespace) -> OutputShard | OutputsInFolder | None:
-    """The part of the outputs that the run makes; None for all."""
+    """Part of the outputs that the run makes; None for all."""
     from opwright.run.request import OutputShard, OutputsInFolder
 
     if arguments.in_folder is not None:

@@ -32,7 +32,7 @@ def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
 def open_named_inputs(
     arguments: argparse.Namespace, sink: Diagnostics | None = None, torch: str | None = None
 ) -> Inputs:
-    """The inputs that the arguments name; `torch` replaces `--torch`."""
+    """Inputs that the arguments name; `torch` replaces `--torch`."""
     from opwright.release.inputs import open_inputs
 
     return open_inputs(

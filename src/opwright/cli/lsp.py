@@ -1,7 +1,7 @@
 """Serve editors: diagnostics, hover, completion, navigation, renaming and fixes for operator files.
 
   opwright lsp                    an editor starts this and talks to it on standard input and output
-  opwright lsp --torch 2.13.0     the PyTorch that files outside of PyTorch's own tree belong to
+  opwright lsp --torch 2.13.0     the PyTorch that files outside of PyTorch's tree belong to
 
 The server speaks the Language Server Protocol. It needs the package pygls: pip install 'opwright[lsp]'."""
 
@@ -26,9 +26,7 @@ LOADS_PLUGINS: Final = True
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     where = parser.add_mutually_exclusive_group()
-    help = (
-        "the PyTorch of files outside of PyTorch's own tree: `auto` for the installed one (the default), the path of a "
-    )
+    help = "the PyTorch of files outside of PyTorch's tree: `auto` for the installed one (the default), the path of a "
     where.add_argument("--torch", metavar="SPEC", type=not_empty, help=help + "wheel, or a version")
     help = "a folder `aten/src/ATen` instead"
     where.add_argument("--source-path", metavar="DIR", type=not_empty, help=help)

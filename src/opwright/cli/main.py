@@ -1,4 +1,4 @@
-"""The program `opwright`."""
+"""Program `opwright`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WRITING: Final = {
 _ANSWERING: Final = {
     "check": "check operator files of all kinds, and fix them",
     "coverage": "report which operators a backend implements, and what breaks",
-    "conformance": "compare the files of PyTorch's own generator in a tree with Opwright's",
+    "conformance": "compare the files of PyTorch's generator in a tree with Opwright's",
     "diff": "compare the operators of two releases, and say whom each change breaks",
     "explain": "explain an operator (kernels, signatures, gradients, generated code), or a diagnostic code",
     "where": "show the entry that a generated line comes from",
@@ -104,12 +104,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _load(command: str) -> ModuleType:
-    """The module of a command."""
+    """Module of a command."""
     return import_module(f"opwright.cli.{command if command != 'import' else 'import_library'}")
 
 
 def _parser_of_commands() -> Parser:
-    """The parser of a command line without a command."""
+    """Parser of a command line without a command."""
     commands = "\n".join(f"  {name:<11} {text}" for name, text in COMMANDS.items())
     parser = Parser("opwright", _DESCRIPTION.format(commands=commands))
     parser.add_argument("--version", action="version", version=f"opwright {__version__}")

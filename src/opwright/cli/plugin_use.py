@@ -1,4 +1,4 @@
-"""The plug-ins of a command: which it names, and which are installed."""
+"""Plug-ins of a command: which it names, and which are installed."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _adds_choice(plugin: Plugin, parser: Parser, arguments: argparse.Namespace) 
 
 
 def _load_named(names: Iterable[str]) -> list[Plugin]:
-    """The plug-ins of these names, each once. Raises FaultsFound with the faults of all that do not load."""
+    """Plug-ins of these names, each once. Raises FaultsFound with the faults of all that do not load."""
     sink = Diagnostics()
     plugins: dict[Plugin, None] = {}
     for name in names:
@@ -101,5 +101,5 @@ def _load_named(names: Iterable[str]) -> list[Plugin]:
 
 
 def plugin_files() -> list[str]:
-    """The files, and folders of files, of the active plug-ins."""
+    """Files, and folders of files, of the active plug-ins."""
     return source_paths(ACTIVE.plugins)

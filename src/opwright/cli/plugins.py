@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _block(plugin: Plugin, how: str) -> list[str]:
-    """The lines about a plug-in."""
+    """Lines about a plug-in."""
     version = f" {plugin.version}" if plugin.version else ""
     lines = [f"{plugin.name}{version} ({how})", f"  file: {shown_path(plugin.file)}"]
     for title, names in _contents(plugin):

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _listing(offline: bool) -> Iterator[str]:
-    """The table of releases, newest first."""
+    """Table of releases, newest first."""
     complaint = ""
     offered: tuple[str, ...] = ()
     if not offline:
@@ -87,7 +87,7 @@ def _listing(offline: bool) -> Iterator[str]:
 
 
 def _rules_series(version: str) -> str | None:
-    """The release whose rules a version follows; None for one that is too old, or is not one of PyTorch's."""
+    """Release whose rules a version follows; None for one that is too old, or is not one of PyTorch's."""
     try:
         return series_followed(parse_version(version))
     except Fault:
@@ -113,7 +113,7 @@ def _rules_of(version: Version) -> Iterator[str]:
 
 
 def _differences(older: Version, newer: Version) -> Iterator[str]:
-    """The behaviours that differ between two releases."""
+    """Behaviours that differ between two releases."""
     changed = [row for row in Rules.rows() if row.value_in(older) != row.value_in(newer)]
     yield f"{len(changed)} behaviours differ between PyTorch {older.series} and {newer.series}"
     for row in changed:
@@ -146,7 +146,7 @@ def _tables(rules: Rules) -> Iterator[str]:
 
 
 def _table_differences(older: Rules, newer: Rules) -> Iterator[str]:
-    """The operators by which the tables differ."""
+    """Operators by which the tables differ."""
     for title, before, after in (
         ("C shims", _shims(older), _shims(newer)),
         ("derivatives for complex tensors", set(older.complex_gradients), set(newer.complex_gradients)),
@@ -156,7 +156,7 @@ def _table_differences(older: Rules, newer: Rules) -> Iterator[str]:
 
 
 def _shims(rules: Rules) -> set[str]:
-    """The operators with shims; a further version of a shim counts as one more."""
+    """Operators with shims; a further version of a shim counts as one more."""
     return {
         name if version is None else f"{name} ({version})"
         for operators in (rules.shim_tables.device, rules.shim_tables.aten)

@@ -54,7 +54,7 @@ def run_of(
     families: Iterable[str],
     **kind: object,
 ) -> RunIdentity:
-    """The identity of a command's run: its families, its output folders, and all its arguments."""
+    """Identity of a command's run: its families, its output folders, and all its arguments."""
     return RunIdentity(home, folders, families, kind, request_facts(program, arguments), prunes=arguments.prune)
 
 
@@ -102,7 +102,7 @@ def _installed_torch() -> str | None:
 
 
 def current_manifest(run: RunIdentity, color: str = AUTO) -> Manifest | None:
-    """The manifest of an earlier run that leaves this one nothing to do, or None; prints the earlier run's warnings.
+    """Manifest of an earlier run that leaves this one nothing to do, or None; prints the earlier run's warnings.
 
     `color` is a choice of `--color`.
     """
@@ -175,6 +175,6 @@ def run_unless_current(
 
 
 def further_files(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
-    """The files that a run reads besides the release's inputs: a selection file, and the headers of C shims."""
+    """Files that a run reads besides the release's inputs: a selection file, and the headers of C shims."""
     files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
     return files if arguments.update_aoti_c_shim else files + shim_headers(folders)

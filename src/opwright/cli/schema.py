@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def described_dialects() -> tuple[str, ...]:
-    """The dialects whose files have a JSON Schema, by name."""
+    """Dialects whose files have a JSON Schema, by name."""
     return tuple([dialect.name for dialect in DIALECTS if dialect.has_schema])
 
 

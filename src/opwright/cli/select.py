@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> RunIdentity:
-    """The identity of a run that writes a selection; its state is in the user's cache."""
+    """Identity of a run that writes a selection; its state is in the user's cache."""
     folders = {"selection": os.path.dirname(arguments.out) or "."}
     if arguments.report is not None:
         folders["report"] = os.path.dirname(arguments.report) or "."

@@ -88,7 +88,7 @@ def wants_color(choice: str, stream: TextIO | None = None) -> bool:
     """Whether a stream gets colours, by default standard error.
 
     An explicit choice decides. Otherwise a NO_COLOR that is not empty means no, then a FORCE_COLOR that is not empty
-    means yes, as for Python's own tracebacks; otherwise colours need a terminal that is not dumb.
+    means yes, as for Python's tracebacks; otherwise colours need a terminal that is not dumb.
     """
     if choice != AUTO:
         return choice == "always"

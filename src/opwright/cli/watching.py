@@ -116,7 +116,7 @@ def _generate(
 
 
 def _fingerprints(incremental: IncrementalGeneration, before: dict[str, bytes]) -> dict[str, bytes]:
-    """The fingerprints of all operators after a run, which may have loaded only those of an edit in place."""
+    """Fingerprints of all operators after a run, which may have loaded only those of an edit in place."""
     if incremental.job is None:
         return before
     catalog, fingerprints = incremental.job.catalog, UnitFingerprints()

@@ -97,7 +97,7 @@ def _print_line(path: str, line: int, provenance: str | None) -> int:
 
 
 def _read_provenance(provenance: str) -> bytes:
-    """The contents of the file that the user names."""
+    """Contents of the file that the user names."""
     try:
         return read_plain_file(os.path.realpath(provenance))
     except OSError as error:
@@ -128,7 +128,7 @@ def _nearby_provenance(target: str) -> Iterator[tuple[str, str]]:
 
 
 def _file_origin(provenance: bytes, target: str) -> _Origin | None:
-    """The origin of an output's lines in a provenance file; None if it has none, or is damaged."""
+    """Origin of an output's lines in a provenance file; None if it has none, or is damaged."""
     try:
         data = json.loads(provenance)
         emitter, ranges = data["files"][target]
@@ -182,7 +182,7 @@ def _check_line(path: str, line: int) -> None:
 
 
 def folder_origins(folder: str, is_wanted: Callable[[str, int], bool]) -> dict[str, FileOrigin]:
-    """The origins of the files of an output folder, by their absolute paths. Raises Fault if it has no provenance.
+    """Origins of the files of an output folder, by their absolute paths. Raises Fault if it has no provenance.
 
     Of each file there are only the lines from entries that are wanted, by their files and lines.
     """
@@ -200,7 +200,7 @@ def folder_origins(folder: str, is_wanted: Callable[[str, int], bool]) -> dict[s
 
 
 def _origins_of_entries(provenance: bytes, is_wanted: Callable[[str, int], bool]) -> dict[str, FileOrigin]:
-    """The origins in a provenance file that are of wanted entries. Raises an error of Python if it is damaged."""
+    """Origins in a provenance file that are of wanted entries. Raises an error of Python if it is damaged."""
     data = json.loads(provenance)
     entries = {number: entry for number, entry in enumerate(data["entries"]) if is_wanted(entry[0], entry[1])}
     origins = {}

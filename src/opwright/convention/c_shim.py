@@ -1,4 +1,4 @@
-"""The convention of C shims: operators as C functions, for code that AOTInductor compiles ahead of time.
+"""Convention of C shims: operators as C functions, for code that AOTInductor compiles ahead of time.
 
 Tensors are handles, optional values are nullable pointers, lists are a pointer and a length, a device is a type and an
 index, and enumerations and booleans are `int32_t`. A shim returns an error code and writes its results through
@@ -42,7 +42,7 @@ class CParameters(NamedTuple):
 
     @property
     def declarations(self) -> list[str]:
-        """The parameters with their types."""
+        """Parameters with their types."""
         return [f"{type} {name}" for type, name in zip(self.types, self.names, strict=True)]
 
 
@@ -132,7 +132,7 @@ def _list(type: ListType, elem: CParameters | None, writes: bool, resolves: bool
 
 
 def left_out(argument: Argument) -> str:
-    """The value passed for an argument that an older version of a shim lacks."""
+    """Value passed for an argument that an older version of a shim lacks."""
     if argument.default is None:
         return "std::nullopt"
     return default_expression(argument.default, argument.type, symint=False)
@@ -188,7 +188,7 @@ class ShimFunction(NamedTuple):
 
 
 def operator_key(function: NativeFunction) -> str:
-    """The name by which the table of operators with a shim knows an overload.
+    """Name by which the table of operators with a shim knows an overload.
 
     It is `namespace.name.overload`, where `default` stands for no overload.
     """
@@ -196,7 +196,7 @@ def operator_key(function: NativeFunction) -> str:
 
 
 def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:
-    """The arguments as shims take them: outs first."""
+    """Arguments as shims take them: outs first."""
     return schema.arguments.out + schema.arguments.non_out
 
 

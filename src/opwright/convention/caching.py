@@ -32,7 +32,7 @@ def per_function(make: Callable[[NativeFunction], FunctionFact]) -> Callable[[Na
 
 
 class Bindings(dict[Argument, Binding]):
-    """The parameters for arguments under one convention and its choices, each made when it is first asked for.
+    """Parameters for arguments under one convention and its choices, each made when it is first asked for.
 
     A look-up costs as much as in a dictionary, less than a call of a cached function: PyTorch's operators have 12,000
     arguments, but only 1,100 different ones.

@@ -67,7 +67,7 @@ def has_cpp_form(type: Type, default: str) -> bool:
 def cpp_default(argument: Argument, *, symint: bool) -> str | None:
     """The C++ expression of an argument's default; None without a default, and for one that C++ has no expression of.
 
-    Those of PyTorch's own files all have one. PyTorch's dispatcher takes others too.
+    Those of PyTorch's files all have one. PyTorch's dispatcher takes others too.
 
     >>> from opwright.schema.parser import read_written_schema
     >>> schema = read_written_schema("f(Device where='cpu', Tensor bias=None, int n=None) -> ()")

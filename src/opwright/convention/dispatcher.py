@@ -29,7 +29,7 @@ def argument_type(argument: Argument, *, symint: bool = True, style: TypeStyle =
 
 @cache
 def _bindings(symint: bool, style: TypeStyle) -> Bindings:
-    """The parameters by argument."""
+    """Parameters by argument."""
 
     def make(argument: Argument) -> Binding:
         return Binding(argument.name, argument.name, argument_type(argument, symint=symint, style=style), argument)
@@ -39,32 +39,32 @@ def _bindings(symint: bool, style: TypeStyle) -> Bindings:
 
 @cache
 def _parameters(arguments: Arguments, symint: bool, style: TypeStyle) -> tuple[Binding, ...]:
-    """The parameters for a list of arguments, which many overloads have in common."""
+    """Parameters for a list of arguments, which many overloads have in common."""
     bindings = _bindings(symint, style)
     return tuple([bindings[argument] for argument in arguments.all])
 
 
 def binding(argument: Argument, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN) -> Binding:
-    """The parameter for one argument."""
+    """Parameter for one argument."""
     return _bindings(symint, style)[argument]
 
 
 def arguments(
     schema: FunctionSchema, *, symint: bool = True, style: TypeStyle = TypeStyle.PLAIN
 ) -> tuple[Binding, ...]:
-    """The parameters for all arguments."""
+    """Parameters for all arguments."""
     return _parameters(schema.arguments, symint, style)
 
 
 @per_function
 def signature(function: NativeFunction) -> Signature:
-    """The signature with symbolic integers."""
+    """Signature with symbolic integers."""
     return _signature(function, symint=True)
 
 
 @per_function
 def concrete_signature(function: NativeFunction) -> Signature:
-    """The signature with `int64_t` in place of symbolic integers."""
+    """Signature with `int64_t` in place of symbolic integers."""
     return _signature(function, symint=False)
 
 
@@ -111,7 +111,7 @@ def returns_arguments(schema: FunctionSchema) -> bool:
 
 
 def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:
-    """The expressions of the returns that are new values; `result` is the variable with a call's result.
+    """Expressions of the returns that are new values; `result` is the variable with a call's result.
 
     >>> fresh_results([None, "count"], "result")
     ['std::get<0>(result)']
@@ -122,7 +122,7 @@ def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:
 
 
 def return_statement(returns: tuple[Return, ...], values: Sequence[str], style: TypeStyle = TypeStyle.PLAIN) -> str:
-    """The statement that returns the values; empty if there are none.
+    """Statement that returns the values; empty if there are none.
 
     >>> return_statement((), [])
     ''

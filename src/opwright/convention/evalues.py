@@ -1,4 +1,4 @@
-"""The convention of boxed kernels of ExecuTorch: from values of the type `EValue` to the arguments of a kernel.
+"""Convention of boxed kernels of ExecuTorch: from values of the type `EValue` to the arguments of a kernel.
 
 An `EValue` holds a tensor, a number, a text, an optional of these, or a list of tensors, optional tensors, integers,
 floats or booleans. It holds no other list.
@@ -35,7 +35,7 @@ class ValueChoices(NamedTuple):
 
 
 class ValueConversion(NamedTuple):
-    """The conversion of a value: the variable with the result, declarations before all else, and statements."""
+    """Conversion of a value: the variable with the result, declarations before all else, and statements."""
 
     name: str
     declarations: tuple[str, ...]
@@ -50,7 +50,7 @@ def _ctype(type: Type, mutable: bool, choices: ValueChoices) -> CType:
 
 @cache
 def convert(argument: Argument, choices: ValueChoices) -> ValueConversion:
-    """The conversion of the value in the variable with the argument's name. Raises NoCppType.
+    """Conversion of the value in the variable with the argument's name. Raises NoCppType.
 
     >>> from opwright.schema import parse_schema
     >>> argument = parse_schema("f(Scalar by) -> Tensor").arguments.all[0]
@@ -104,7 +104,7 @@ def _loop(name: str, statement: str) -> tuple[str, ...]:
 
 
 def _by_mode(with_aten: tuple[str, ...], lean: str) -> tuple[str, ...]:
-    """The statements in builds with PyTorch's library, and the one in builds without it."""
+    """Statements in builds with PyTorch's library, and the one in builds without it."""
     return ("", "#ifdef USE_ATEN_LIB", *with_aten, "#else", lean, "#endif", "")
 
 
@@ -128,7 +128,7 @@ def _unheld(elem: Type, name: str, ctype: CType, choices: ValueChoices) -> Value
 
 
 def unheld_list(type: Type) -> str:
-    """The list that no `EValue` holds, in a type or inside it; empty if there is none.
+    """List that no `EValue` holds, in a type or inside it; empty if there is none.
 
     >>> from opwright.schema import parse_type
     >>> unheld_list(parse_type("int[]?")), unheld_list(parse_type("Scalar[]")), unheld_list(parse_type("bool[2]"))

@@ -1,4 +1,4 @@
-"""The convention of ExecuTorch's kernels: schema order, outs last, no defaults, and ExecuTorch's own types.
+"""Convention of ExecuTorch's kernels: schema order, outs last, no defaults, and ExecuTorch's types.
 
 ExecuTorch has no symbolic integers, tensor options, generators, devices or layouts. Its kernels take a context first,
 which the parameters of a signature leave out.
@@ -33,13 +33,13 @@ _VALUES: Final = {row.name: c_types.base(row.executorch) for row in BASE_TYPE_RO
 
 
 def name(function: NativeFunction) -> str:
-    """The name of an overload's function in `Functions.h`."""
+    """Name of an overload's function in `Functions.h`."""
     return public_api.name(function.schema, faithful=True)
 
 
 @cache
 def value_type(type: Type) -> CType | None:
-    """The type of a value that is passed by value; None for tensors, scalars and most lists. Raises NoCppType."""
+    """Type of a value that is passed by value; None for tensors, scalars and most lists. Raises NoCppType."""
     if isinstance(type, BaseType):
         if type.name in ("Tensor", "Scalar"):
             return None
@@ -58,7 +58,7 @@ def value_type(type: Type) -> CType | None:
 
 @cache
 def argument_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeStyle.PLAIN) -> CType:
-    """The type of an argument. Raises NoCppType if ExecuTorch has none.
+    """Type of an argument. Raises NoCppType if ExecuTorch has none.
 
     >>> from opwright.schema import parse_type
     >>> argument_type(parse_type("Tensor?")).text
@@ -90,7 +90,7 @@ def argument_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeS
 
 @cache
 def return_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeStyle.PLAIN) -> CType:
-    """The type of a return. Raises NoCppType if ExecuTorch has none."""
+    """Type of a return. Raises NoCppType if ExecuTorch has none."""
     value = value_type(type)
     if value is not None:
         return value
@@ -107,7 +107,7 @@ def return_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeSty
 
 @cache
 def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN) -> CType:
-    """The type of all returns: `void`, the single type, or a tuple. Raises NoCppType."""
+    """Type of all returns: `void`, the single type, or a tuple. Raises NoCppType."""
     if not returns:
         return c_types.VOID
     types = [return_type(result.type, mutable=result.is_write, style=style) for result in returns]
@@ -121,7 +121,7 @@ def _binding(argument: Argument, style: TypeStyle) -> Binding:
 
 
 def arguments(function: NativeFunction) -> tuple[Binding, ...]:
-    """The parameters for all arguments. Raises NoCppType."""
+    """Parameters for all arguments. Raises NoCppType."""
     if function.arguments.options is not None:
         raise NoCppType("TensorOptions")
     return tuple([_binding(argument, function.style) for argument in function.arguments.all])
@@ -129,5 +129,5 @@ def arguments(function: NativeFunction) -> tuple[Binding, ...]:
 
 @per_function
 def signature(function: NativeFunction) -> Signature:
-    """The signature of an overload's function and of its kernels, without the context. Raises NoCppType."""
+    """Signature of an overload's function and of its kernels, without the context. Raises NoCppType."""
     return Signature(name(function), returns_type(function.schema.returns, function.style), arguments(function))

@@ -1,4 +1,4 @@
-"""The convention of functionalization: how views are replayed on their base, and written back into it.
+"""Convention of functionalization: how views are replayed on their base, and written back into it.
 
 Each view operator has a `ViewMeta` class, whose objects hold the arguments of a view by value. `forward` calls the view
 (or its copying form) on a base; `reverse` calls the hand-written inverse, which writes a changed view back into the
@@ -34,7 +34,7 @@ RETURN_MODE: Final = _parameter("inverse_return_mode", INVERSE_RETURN_MODE)
 
 
 def class_name(schema: FunctionSchema) -> str:
-    """The name of the `ViewMeta` class of a view.
+    """Name of the `ViewMeta` class of a view.
 
     >>> from opwright.schema import parse_schema
     >>> class_name(parse_schema("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)"))
@@ -44,7 +44,7 @@ def class_name(schema: FunctionSchema) -> str:
 
 
 def inverse_name(schema: FunctionSchema) -> str:
-    """The name of the hand-written function that writes a changed view back into its base."""
+    """Name of the hand-written function that writes a changed view back into its base."""
     return f"{schema.name.unambiguous}_inverse"
 
 
@@ -73,7 +73,7 @@ class ViewMetaMembers(NamedTuple):
 
 
 def view_meta_members(function: NativeFunction, *, owns_tensors: bool, index: Binding = OUT_INDEX) -> ViewMetaMembers:
-    """The members of a view's class; `owns_tensors` says that tensors are held by value too."""
+    """Members of a view's class; `owns_tensors` says that tensors are held by value too."""
     schema, style = function.schema, function.style
     arguments = schema.arguments.all[1:]
     many = has_many_outputs(schema)
@@ -86,19 +86,19 @@ def view_meta_members(function: NativeFunction, *, owns_tensors: bool, index: Bi
 
 
 def forward_arguments(schema: FunctionSchema, style: TypeStyle) -> tuple[Binding, ...]:
-    """The arguments with which `forward` calls the view."""
+    """Arguments with which `forward` calls the view."""
     return (BASE, *[dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]])
 
 
 def reverse_arguments(schema: FunctionSchema, style: TypeStyle, index: Binding = OUT_INDEX) -> tuple[Binding, ...]:
-    """The arguments with which `reverse` calls the inverse."""
+    """Arguments with which `reverse` calls the inverse."""
     indices = (index,) if has_many_outputs(schema) else ()
     rest = [dispatcher.binding(argument, style=style) for argument in schema.arguments.all[1:]]
     return (BASE, MUTATED_VIEW, RETURN_MODE, *indices, *rest)
 
 
 def inverse_declaration(group: ViewGroup, index: Binding = OUT_INDEX) -> str:
-    """The declaration of the inverse of a view."""
+    """Declaration of the inverse of a view."""
     schema = group.view.schema
     parameters = ", ".join([argument.definition for argument in reverse_arguments(schema, group.view.style, index)])
     return f"static at::Tensor {inverse_name(schema)}({parameters});"

@@ -1,4 +1,4 @@
-"""The convention of nodes: what a node of a graph of lazy tensors takes for each argument of a schema.
+"""Convention of nodes: what a node of a graph of lazy tensors takes for each argument of a schema.
 
 Tensors become values, which are results of other nodes. Numbers (`Scalar`) do too, unless they are constants of the
 node, and so do symbolic integers if the kernel takes them. All else is kept in the node, by value.
@@ -26,7 +26,7 @@ _KEPT: Final = names_where("is_node_field")
 
 
 class NodeConvention(NamedTuple):
-    """The choices of the convention: the class of values, whether symbolic integers are values, and numbers not."""
+    """Choices of the convention: the class of values, whether symbolic integers are values, and numbers not."""
 
     value: CType = VALUE
     symint: bool = False
@@ -34,7 +34,7 @@ class NodeConvention(NamedTuple):
 
 
 def name(operator: OperatorName) -> str:
-    """The name of the class of an overload's nodes.
+    """Name of the class of an overload's nodes.
 
     >>> from opwright.schema.names import operator_name
     >>> name(operator_name("_adaptive_avg_pool2d")), name(operator_name("norm", overload="ScalarOpt_dim"))
@@ -115,7 +115,7 @@ def _innermost(type: CType) -> CType:
 
 
 class NodeArguments(NamedTuple):
-    """The arguments of a node in the order of the schema, of which some are `positional` and the rest keyword-only.
+    """Arguments of a node in the order of the schema, of which some are `positional` and the rest keyword-only.
 
     `values` and `scalars` are those that are values, and those that are not, in the same order.
     """
@@ -133,7 +133,7 @@ class NodeArguments(NamedTuple):
 
 @cache
 def arguments(schema_arguments: Arguments, convention: NodeConvention) -> NodeArguments:
-    """The arguments of a node. Raises NoCppType for a type that nodes cannot have."""
+    """Arguments of a node. Raises NoCppType for a type that nodes cannot have."""
     node_arguments = tuple([NodeArgument(argument, convention) for argument in schema_arguments.all])
     count = len(schema_arguments.positional)
     return NodeArguments(

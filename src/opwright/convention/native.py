@@ -1,4 +1,4 @@
-"""The native convention: the signatures of kernels in `at::native`.
+"""Native convention: the signatures of kernels in `at::native`.
 
 Schema order; separate tensor options, which are always optional; defaults, except in out functions.
 """
@@ -37,13 +37,13 @@ def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeSt
 
 
 def binding(argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool) -> Binding:
-    """The parameter for one argument."""
+    """Parameter for one argument."""
     return _bindings(symint, style, keeps_default)[argument]
 
 
 @cache
 def _bindings(symint: bool, style: TypeStyle, keeps_default: bool) -> Bindings:
-    """The parameters by argument."""
+    """Parameters by argument."""
 
     def make(argument: Argument) -> Binding:
         default = cpp_default(argument, symint=symint) if keeps_default else None
@@ -65,7 +65,7 @@ _OPTIONS_WITHOUT_DEFAULT: Final = tuple(Binding(name, name, type, None) for name
 
 
 def arguments(schema: FunctionSchema, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> tuple[Binding, ...]:
-    """The parameters for all arguments."""
+    """Parameters for all arguments."""
     parts = schema.arguments
     keep = not parts.out
     bindings = [
@@ -92,11 +92,11 @@ def _signature(function: NativeFunction, symint: bool) -> Signature:
 
 @per_function
 def signature(function: NativeFunction) -> Signature:
-    """The signature with `int64_t` in place of symbolic integers."""
+    """Signature with `int64_t` in place of symbolic integers."""
     return _signature(function, False)
 
 
 @per_function
 def symint_signature(function: NativeFunction) -> Signature:
-    """The signature with symbolic integers, for kernels with `_symint` in their name."""
+    """Signature with symbolic integers, for kernels with `_symint` in their name."""
     return _signature(function, True)

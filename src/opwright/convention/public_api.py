@@ -1,4 +1,4 @@
-"""The public C++ API: functions in `at::` and methods of `Tensor`.
+"""Public C++ API: functions in `at::` and methods of `Tensor`.
 
 An overload has up to four signatures: the friendly one (outs first, packed tensor options, defaults), the faithful one
 (schema order, separate options, no defaults, `_outf`) if it differs, and both again with symbolic integers if the
@@ -76,7 +76,7 @@ def _bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, b
 def binding(
     argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool
 ) -> Binding:
-    """The parameter for one argument; `beside_options` says that the schema has tensor options too."""
+    """Parameter for one argument; `beside_options` says that the schema has tensor options too."""
     return _bindings_by_argument(symint, style, keeps_default, beside_options)[argument]
 
 
@@ -99,7 +99,7 @@ def _options_binding(dtype: Argument, layout: Argument, device: Argument, pin_me
 def bindings(
     function: NativeFunction, *, faithful: bool, method: bool, symint: bool, keeps_defaults: bool | None = None
 ) -> tuple[Binding, ...]:
-    """The parameters of one signature. By default, only the friendly signature keeps defaults."""
+    """Parameters of one signature. By default, only the friendly signature keeps defaults."""
     arguments = function.arguments
     keep = not faithful if keeps_defaults is None else keeps_defaults
     options = arguments.options
@@ -142,17 +142,17 @@ class CppSignature(Signature):
 
     @property
     def qualified_name(self) -> str:
-        """The name with its namespace, and the class if it is a method: `at::Tensor::add`."""
+        """Name with its namespace, and the class if it is a method: `at::Tensor::add`."""
         return f"{self.function.library.api}::{'Tensor::' if self.method else ''}{self.name}"
 
     @property
     def qualified_declaration(self) -> str:
-        """The declaration outside of namespaces and classes."""
+        """Declaration outside of namespaces and classes."""
         return self.declaration(self.qualified_name) + (" const" if self.method else "")
 
 
 class CppSignatures(NamedTuple):
-    """The signatures of one overload, as functions or as methods."""
+    """Signatures of one overload, as functions or as methods."""
 
     friendly: CppSignature
     faithful: CppSignature | None
@@ -186,23 +186,23 @@ def _signatures(function: NativeFunction, method: bool) -> CppSignatures:
 
 @per_function
 def function_signatures(function: NativeFunction) -> CppSignatures:
-    """The signatures of the overload as a function of `at::`."""
+    """Signatures of the overload as a function of `at::`."""
     return _signatures(function, method=False)
 
 
 def method_signatures(function: NativeFunction) -> CppSignatures:
-    """The signatures of the overload as a method of `Tensor`."""
+    """Signatures of the overload as a method of `Tensor`."""
     return _signatures(function, method=True)
 
 
 @per_function
 def return_names(function: NativeFunction) -> tuple[str, ...]:
-    """The names of the returns in generated code and in `Declarations.yaml`."""
+    """Names of the returns in generated code and in `Declarations.yaml`."""
     return tuple(return_name(function, index) for index in range(len(function.schema.returns)))
 
 
 def return_name(function: NativeFunction, index: int, *, fallback: str = "result") -> str:
-    """The name of a return: `self` if in-place, the out argument's or the schema's name, or a numbered fallback."""
+    """Name of a return: `self` if in-place, the out argument's or the schema's name, or a numbered fallback."""
     schema = function.schema
     result = schema.returns[index]
     if schema.name.inplace:
@@ -213,6 +213,6 @@ def return_name(function: NativeFunction, index: int, *, fallback: str = "result
         clashes = any(result.name == argument.name for argument in schema.arguments.all)
         return result.name + "_return" if clashes else result.name
     name = fallback if len(schema.returns) == 1 else f"{fallback}{index}"
-    # No argument of PyTorch's own operators has this name.
+    # No argument of PyTorch's operators has this name.
     clashes = function.library is not PYTORCH and any(name == argument.name for argument in schema.arguments.all)
     return f"{name}_return" if clashes else name

@@ -85,7 +85,7 @@ def held_type(type: Type) -> CType:
     raise NoCppType(type.text)
 
 
-#: Types of PyTorch's own files of which the dispatcher holds no values.
+#: Types of PyTorch's files of which the dispatcher holds no values.
 _NOT_HELD: Final = frozenset([row.name for row in BASE_TYPE_ROWS if not row.is_held])
 
 #: The types of values that the dispatcher holds, by the type of the schema language.

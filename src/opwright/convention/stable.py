@@ -1,4 +1,4 @@
-"""The convention of kernels in PyTorch's stable C++ API (`torch/csrc/stable`), which `TORCH_BOX` registers.
+"""Convention of kernels in PyTorch's stable C++ API (`torch/csrc/stable`), which `TORCH_BOX` registers.
 
 Schema order; symbolic integers are `int64_t`; no defaults. A result is a value, also one that aliases an argument.
 Source of the types: what `TORCH_BOX` of PyTorch 2.13 compiles, and which calls then succeed. Functions that call an
@@ -52,7 +52,7 @@ _DIMENSION: Final = optional(base("int"))
 
 
 def _list_of(elem: Type) -> CType | None:
-    """The type of a list: a reference to an array where the items are there as one, else a vector that owns them."""
+    """Type of a list: a reference to an array where the items are there as one, else a vector that owns them."""
     item = return_type(elem)
     if item is None:
         return None
@@ -63,7 +63,7 @@ def _list_of(elem: Type) -> CType | None:
 
 @cache
 def _value_type(type: Type) -> CType | None:
-    """The type of a parameter before it becomes a reference; None if the stable API has none."""
+    """Type of a parameter before it becomes a reference; None if the stable API has none."""
     if isinstance(type, BaseType):
         return _BASE_TYPES.get(type.name)
     if isinstance(type, OptionalType):
@@ -113,7 +113,7 @@ class Need(NamedTuple):
 
 
 def target_version(release: tuple[int, int]) -> str:
-    """The value of `TORCH_TARGET_VERSION` for the oldest release that a binary serves.
+    """Value of `TORCH_TARGET_VERSION` for the oldest release that a binary serves.
 
     >>> target_version((2, 10))
     '0x020a000000000000'
@@ -122,7 +122,7 @@ def target_version(release: tuple[int, int]) -> str:
 
 
 def registered_tags(function: NativeFunction) -> list[str]:
-    """The tags of a function that are registered, sorted."""
+    """Tags of a function that are registered, sorted."""
     return sorted(function.tags - _TAGS_BY_FORM)
 
 
@@ -147,13 +147,13 @@ def call_refusal(function: NativeFunction) -> str:
 
 @per_function
 def signature(function: NativeFunction) -> Signature:
-    """The signature of a kernel. Raises ValueError for a type that the stable API lacks; checks report these first."""
+    """Signature of a kernel. Raises ValueError for a type that the stable API lacks; checks report these first."""
     return _signature(function.schema)
 
 
 @per_function
 def rule_schema(function: NativeFunction) -> FunctionSchema:
-    """The schema of the operator that is the batching rule of a function.
+    """Schema of the operator that is the batching rule of a function.
 
     The index of the batch dimension follows each tensor. A rule of a function that writes returns nothing.
     """
@@ -170,13 +170,13 @@ def rule_schema(function: NativeFunction) -> FunctionSchema:
 
 @per_function
 def rule_signature(function: NativeFunction) -> Signature:
-    """The signature of the author's batching rule of a function."""
+    """Signature of the author's batching rule of a function."""
     return _signature(rule_schema(function))
 
 
 @per_function
 def caller_signature(function: NativeFunction) -> Signature | None:
-    """The signature of the C++ function that calls an operator; None if the stable API lacks a type of its schema."""
+    """Signature of the C++ function that calls an operator; None if the stable API lacks a type of its schema."""
     arguments = function.arguments
     bindings = []
     for argument in (*arguments.out, *arguments.positional, *arguments.keyword_only):
@@ -192,7 +192,7 @@ def caller_signature(function: NativeFunction) -> Signature | None:
 
 
 def _passed_type(argument: Argument) -> CType | None:
-    """The type of a parameter that is passed on. Texts and optional lists own what they have.
+    """Type of a parameter that is passed on. Texts and optional lists own what they have.
 
     An optional of a reference to numbers would take `{1}`, a number that is gone when the operator is called. The API
     passes lists of `bool` as references alone.
@@ -210,7 +210,7 @@ def _passed_type(argument: Argument) -> CType | None:
 
 
 def default_text(argument: Argument) -> str:
-    """The default of a parameter in C++. A parameter that has none has an empty one.
+    """Default of a parameter in C++. A parameter that has none has an empty one.
 
     >>> from opwright.schema import parse_schema
     >>> default_text(parse_schema("f(ScalarType dtype=long) -> Tensor").arguments.all[0])

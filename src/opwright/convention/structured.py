@@ -1,4 +1,4 @@
-"""The conventions of structured kernels: the shape function `meta` and the compute function `impl`.
+"""Conventions of structured kernels: the shape function `meta` and the compute function `impl`.
 
 They take references where a value need not be owned, no symbolic integers, and return nothing.
 """
@@ -63,27 +63,27 @@ _BINDINGS: Final = Bindings(
 
 
 def binding(argument: Argument) -> Binding:
-    """The parameter for one argument."""
+    """Parameter for one argument."""
     return _BINDINGS[argument]
 
 
 def meta_name(group: NativeFunctionsGroup) -> str:
-    """The name of the class whose method `meta` is; also the kernel's class, if its entry names no other."""
+    """Name of the class whose method `meta` is; also the kernel's class, if its entry names no other."""
     return group.functional.name.unambiguous
 
 
 def meta_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
-    """The parameters of `meta`: the arguments of the functional overload."""
+    """Parameters of `meta`: the arguments of the functional overload."""
     return tuple([binding(argument) for argument in group.functional.arguments.non_out])
 
 
 def out_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
-    """The parameters for the out tensors."""
+    """Parameters for the out tensors."""
     return tuple([binding(argument) for argument in group.out.arguments.out])
 
 
 def impl_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
-    """The parameters of `impl`: those of `meta` or precomputed replacements, more precomputed values, and outs."""
+    """Parameters of `impl`: those of `meta` or precomputed replacements, more precomputed values, and outs."""
     precomputed = group.out.precomputed
     plain = group.functional.arguments.non_out
     if precomputed is None:

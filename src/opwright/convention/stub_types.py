@@ -18,7 +18,7 @@ from opwright.source.record_fields import NamedTuple
 
 
 class Form(NamedTuple):
-    """The annotations of a base type as an argument and as a result."""
+    """Annotations of a base type as an argument and as a result."""
 
     argument: str
     result: str
@@ -39,7 +39,7 @@ _REPEATED: Final = frozenset(("int", "SymInt", "float"))
 
 @cache
 def argument_type(type: Type) -> str:
-    """The annotation of an argument.
+    """Annotation of an argument.
 
     >>> from opwright.schema import parse_type
     >>> argument_type(parse_type("int[2]?")), argument_type(parse_type("Tensor?[]"))
@@ -73,7 +73,7 @@ def _form(type: Type) -> Form:
 
 @cache
 def return_type(returns: tuple[Return, ...]) -> str:
-    """The annotation of what a call returns: None, one value, or a tuple.
+    """Annotation of what a call returns: None, one value, or a tuple.
 
     >>> from opwright.schema import parse_schema
     >>> return_type(parse_schema("max.dim(Tensor self, int dim) -> (Tensor values, Tensor indices)").returns)

@@ -1,4 +1,4 @@
-"""The conventions of ufuncs: kernels that apply a scalar function to all elements of their tensors.
+"""Conventions of ufuncs: kernels that apply a scalar function to all elements of their tensors.
 
 The scalar function (`ufunc::add`) computes in one type: `scalar_t`, a vector of it, or the wider `opmath_t`. CPU
 kernels are called through a stub, which takes everything but the tensors. CUDA kernels are functors: they hold the
@@ -20,19 +20,19 @@ from opwright.source.record_fields import NamedTuple
 
 
 def kernel_name(group: NativeFunctionsGroup, key: DispatchKey) -> str:
-    """The name of the generated kernel for a dispatch key."""
+    """Name of the generated kernel for a dispatch key."""
     return f"ufunc_{group.out.schema.name.name}_{key.name}"
 
 
 def stub_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
-    """The parameters of the stub besides the iterator, which has the tensors."""
+    """Parameters of the stub besides the iterator, which has the tensors."""
     return tuple(
         [structured.binding(argument) for argument in group.out.arguments.non_out if not argument.type.is_tensor_like]
     )
 
 
 def scalar_arguments(group: NativeFunctionsGroup, computed: CType) -> tuple[Binding, ...]:
-    """The parameters of the scalar function if it computes in the type `computed`."""
+    """Parameters of the scalar function if it computes in the type `computed`."""
     return tuple([_binding(argument, computed) for argument in group.functional.arguments.non_out])
 
 
@@ -42,7 +42,7 @@ def tensor_elements(group: NativeFunctionsGroup, held: CType) -> tuple[Binding, 
 
 
 def tensors(group: NativeFunctionsGroup) -> list[Argument]:
-    """The tensor arguments."""
+    """Tensor arguments."""
     return [argument for argument in group.functional.arguments.non_out if argument.type.is_tensor_like]
 
 
@@ -58,7 +58,7 @@ HELD_TENSOR: Final = {UfuncKey.CUDAFunctorOnSelf: 1, UfuncKey.CUDAFunctorOnOther
 
 
 def functor_arguments(group: NativeFunctionsGroup, key: UfuncKey) -> FunctorArguments:
-    """The arguments of a functor. It holds values, and the tensor that it takes as a scalar, in the wider type."""
+    """Arguments of a functor. It holds values, and the tensor that it takes as a scalar, in the wider type."""
     arguments = tensors(group)
     held_tensor = arguments[HELD_TENSOR[key]] if key in HELD_TENSOR else None
     passed = [argument for argument in arguments if argument is not held_tensor]

@@ -1,4 +1,4 @@
-"""The convention of unboxing: from boxed values on a stack to arguments of the public C++ API.
+"""Convention of unboxing: from boxed values on a stack to arguments of the public C++ API.
 
 Boxed values have no symbolic integers. Lists are copied into vectors that live as long as the call.
 """
@@ -49,7 +49,7 @@ def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
 
 
 def _inside(statements: tuple[str, ...]) -> list[str]:
-    """The statements with the indentation of a block."""
+    """Statements with the indentation of a block."""
     first, *more = statements
     return [f"    {first}", *[f"\t{statement}" for statement in more]]
 

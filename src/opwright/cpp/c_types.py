@@ -47,7 +47,7 @@ class CType:
 
 
 def _value_type(type: CType) -> CType:
-    """The type without any `&`, also inside: a type that can be stored by value."""
+    """Type without any `&`, also inside: a type that can be stored by value."""
     if type.kind == "base":
         return type
     if type.kind in ("const_ref", "mut_ref"):
@@ -89,22 +89,22 @@ _REBUILD: Final = {
 
 
 def base(text: str) -> CType:
-    """The named type, spelt with its namespace."""
+    """Named type, spelt with its namespace."""
     return _intern("base", text, ())
 
 
 def array(elem: CType, size: int) -> CType:
-    """The type `::std::array<elem,size>`."""
+    """Type `::std::array<elem,size>`."""
     return _intern("array", f"::std::array<{elem.text},{size}>", (elem,))
 
 
 def dict_of(key: CType, value: CType) -> CType:
-    """The type `c10::Dict<key, value>`."""
+    """Type `c10::Dict<key, value>`."""
     return _intern("dict", f"c10::Dict<{key.text}, {value.text}>", (key, value))
 
 
 def tuple_of(elems: tuple[CType, ...]) -> CType:
-    """The type `::std::tuple<...>`."""
+    """Type `::std::tuple<...>`."""
     return _intern("tuple", f"::std::tuple<{','.join([elem.text for elem in elems])}>", elems)
 
 

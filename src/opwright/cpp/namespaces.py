@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 def opening(namespace: str) -> str:
-    """The lines that open a namespace, each level on its own line.
+    """Lines that open a namespace, each level on its own line.
 
     >>> opening("at::native")
     'namespace at {\\nnamespace native {'
@@ -15,7 +15,7 @@ def opening(namespace: str) -> str:
 
 
 def closing(namespace: str) -> str:
-    """The lines that close a namespace, each level on its own line.
+    """Lines that close a namespace, each level on its own line.
 
     >>> closing("at::native")
     '} // namespace native\\n} // namespace at'
@@ -24,7 +24,7 @@ def closing(namespace: str) -> str:
 
 
 def enclose(namespace: str, text: str) -> str:
-    """The text inside a namespace; without one, the text itself."""
+    """Text inside a namespace; without one, the text itself."""
     if not namespace:
         return text
     return "\n".join([opening(namespace), *([text] if text else ()), closing(namespace)])

@@ -23,17 +23,17 @@ class Signature:
 
     @property
     def parameters(self) -> str:
-        """The parameters with their defaults."""
+        """Parameters with their defaults."""
         return ", ".join([binding.declaration for binding in self.bindings])
 
     @property
     def definition_parameters(self) -> str:
-        """The parameters without defaults."""
+        """Parameters without defaults."""
         return ", ".join([binding.definition for binding in self.bindings])
 
     @property
     def arguments(self) -> str:
-        """The names of the parameters, for a call that passes them on."""
+        """Names of the parameters, for a call that passes them on."""
         return ", ".join([binding.name for binding in self.bindings])
 
     def declaration(self, name: str | None = None, *, first: str = "") -> str:
@@ -46,7 +46,7 @@ class Signature:
 
     @property
     def parameter_types(self) -> str:
-        """The types of the parameters."""
+        """Types of the parameters."""
         return ", ".join([binding.type.text for binding in self.bindings])
 
     @property
@@ -56,7 +56,7 @@ class Signature:
 
     @property
     def pointer(self) -> str:
-        """The type of a pointer to the function: `R (*)(T, ...)`."""
+        """Type of a pointer to the function: `R (*)(T, ...)`."""
         return f"{self.returns.text} (*)({self.parameter_types})"
 
 

@@ -206,7 +206,7 @@ class _Solver:
         self._conversions = conversions
 
     def expression(self, role: str, type: CType) -> str:
-        """The expression of a wanted value. Raises Untranslatable if there is none."""
+        """Expression of a wanted value. Raises Untranslatable if there is none."""
         text = self._any(role, type)
         if text is None:
             in_scope = ", ".join(f"{ctype.text} {named}" for named, ctype in self._scope)
@@ -262,7 +262,7 @@ class _Solver:
         return None
 
     def _memory_format(self) -> str | None:
-        """The memory format, which the options may contain too. If both are in scope they must agree."""
+        """Memory format, which the options may contain too. If both are in scope they must agree."""
         text = self._direct(*_REDUNDANT_MEMORY_FORMAT)
         options = None if self._takes_options else self._direct(*_OPTIONS)
         if text is None or options is None:

@@ -42,7 +42,7 @@ class CppToken(NamedTuple):
 
 
 def cpp_tokens(text: str) -> Iterator[CppToken]:
-    """The tokens of a text without blanks and comments."""
+    """Tokens of a text without blanks and comments."""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind is not None and kind != "space":
@@ -60,7 +60,7 @@ _MISFIT: Final = lazy_pattern(
 
 
 def read_condition(node: Node, sink: Diagnostics) -> str | None:
-    """The condition that a text states, or that all texts of a list state together; None if one has a fault."""
+    """Condition that a text states, or that all texts of a list state together; None if one has a fault."""
     if isinstance(node, Sequence):
         parts = [read_condition(item, sink) for item in node.items]
         return None if None in parts else joined_conditions([part for part in parts if part])
@@ -147,7 +147,7 @@ def find_cpp_fault(text: str, *, has_statements: bool = False) -> CppFault | Non
 
 
 def free_names(text: str) -> list[CppName]:
-    """The names of an expression that are no members, no qualified names, and no words of C++.
+    """Names of an expression that are no members, no qualified names, and no words of C++.
 
     >>> [found.name for found in free_names("at::sum(self.sizes(), dims) + scale(x, true)")]
     ['self', 'dims', 'scale', 'x']
@@ -165,7 +165,7 @@ def free_names(text: str) -> list[CppName]:
 
 
 def split_cpp(text: str, separator: str = ",") -> list[tuple[int, int]]:
-    """The offsets of the parts of a text between separators that are in no brackets and no literals, without blanks.
+    """Offsets of the parts of a text between separators that are in no brackets and no literals, without blanks.
 
     >>> [" f(a, b) , c"[start:end] for start, end in split_cpp(" f(a, b) , c")]
     ['f(a, b)', 'c']

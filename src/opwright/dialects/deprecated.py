@@ -33,7 +33,7 @@ _CALL: Final = re.compile(r"(\w+)(?:\.\w+)?\((.*)\)")
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[DeprecatedSignature, ...]:
-    """The deprecated signatures of the functions that have a Python binding, which the context holds."""
+    """Deprecated signatures of the functions that have a Python binding, which the context holds."""
     items, may_lack = context.chosen_items.get(DEPRECATED.name), context.operators.may_lack
     if items is None:
         return load_deprecated(files[0], context.functions, context.sink, may_lack=may_lack)
@@ -50,7 +50,7 @@ def load_deprecated(
     *,
     may_lack: Callable[[str], bool] = lambda _: False,
 ) -> tuple[DeprecatedSignature, ...]:
-    """The deprecated signatures of a file; `functions` are those that have a Python binding.
+    """Deprecated signatures of a file; `functions` are those that have a Python binding.
 
     All faults go to `sink`, and entries with faults are left out. `may_lack` says whether a function of a name may be
     missing because of another fault; entries that call it are left out without a report.
@@ -70,7 +70,7 @@ def load_deprecated(
 def _load_entries(
     items: Iterable[Node], functions: Iterable[NativeFunction], sink: Diagnostics, may_lack: Callable[[str], bool]
 ) -> tuple[DeprecatedSignature, ...]:
-    """The deprecated signatures of entries."""
+    """Deprecated signatures of entries."""
     by_name: dict[str, list[NativeFunction]] = {}
     for function in functions:
         by_name.setdefault(function.name.name, []).append(function)
@@ -79,7 +79,7 @@ def _load_entries(
 
 
 class _Callees(NamedTuple):
-    """The functions that signatures can call, by name, and whether one may be missing."""
+    """Functions that signatures can call, by name, and whether one may be missing."""
 
     by_name: dict[str, list[NativeFunction]]
     may_lack: Callable[[str], bool]
@@ -107,7 +107,7 @@ class _PassedValue(NamedTuple):
 
 
 def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
-    """The signatures of one entry: one for each overload that it may call."""
+    """Signatures of one entry: one for each overload that it may call."""
     if not isinstance(node, Mapping):
         sink.error(codes.DEPRECATED_ENTRY_SHAPE, f"an entry is a mapping, not {node.description}", node.span)
         return
@@ -163,7 +163,7 @@ def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
 
 
 def _passed_values(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> list[_PassedValue] | None:
-    """The values that the call passes, with their types from the signature."""
+    """Values that the call passes, with their types from the signature."""
     by_name = {argument.name: argument for argument in schema.arguments.all}
     passed = []
     for value, start in zip(call.values, call.starts, strict=True):
@@ -191,7 +191,7 @@ def _callable(
     known_functions: _Callees,
     sink: Diagnostics,
 ) -> list[NativeFunction]:
-    """The overloads that take what is passed and return what the signature promises."""
+    """Overloads that take what is passed and return what the signature promises."""
     at = call.scalar.span_of(0, len(call.name))
     candidates = known_functions.by_name.get(call.name, [])
     if not candidates and not known_functions.may_lack(call.name):
@@ -246,7 +246,7 @@ DEPRECATED_FIELDS: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a list of deprecated signatures. Signatures and calls are texts for it; Opwright checks those."""
+    """Schema: a list of deprecated signatures. Signatures and calls are texts for it; Opwright checks those."""
     entries = list_of_schema(mapping_schema(DEPRECATED_FIELDS))
     return dialect_schema("Deprecated Python signatures of operators of PyTorch", entries)
 
@@ -255,7 +255,7 @@ _CALLED: Final = re.compile(r"name: .*\n  aten: (\w+?)(?:_out)?\(")
 
 
 def operator_of(item: str) -> str | None:
-    """The operator that an item calls, told from its text; None if the item does not begin in the usual way.
+    """Operator that an item calls, told from its text; None if the item does not begin in the usual way.
 
     >>> operator_of("name: add(Tensor self, Scalar alpha, Tensor other) -> Tensor\\n  aten: add(self, other, alpha)")
     'add'

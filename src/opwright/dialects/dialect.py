@@ -36,7 +36,7 @@ _FIRST_FIELD: Final = lazy_pattern(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
 
 
 class BackendReader:
-    """Reads a vendor's own file as a backend file.
+    """Reads a vendor's file as a backend file.
 
     `recognizes` tells from the root node whether a file is of the vendor's kind. `rewrite` makes the root of a backend
     file from it, a mapping with `backend`, `cpp_namespace` and sections. Nodes that it takes over, and nodes that it
@@ -71,7 +71,7 @@ class LoadContext(NamedTuple):
     `sink` takes every fault. `inputs` has the other inputs of the release. `catalog` holds the operators, None while
     they are being loaded, and `functions` are those that entries may name. `ignored_keys` are the dispatch keys that
     the run leaves out. `strict` makes errors of mistakes that the reference accepts; `tolerant` makes warnings of those
-    that are errors otherwise, and leaves only the reference's own dialect. `read_file` reads files that the files of
+    that are errors otherwise, and leaves only the reference's dialect. `read_file` reads files that the files of
     the dialect name by their paths, and `allowed_paths` are files and folders outside of the project that they may
     name. `chosen_items` has the entries of a run that does not load all, by the name of the dialect. With
     `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys` gives
@@ -95,7 +95,7 @@ class LoadContext(NamedTuple):
 
     @property
     def operators(self) -> Catalog:
-        """The catalog, for dialects that are loaded after it."""
+        """Catalog, for dialects that are loaded after it."""
         assert self.catalog is not None, "this dialect is loaded after the operators"
         return self.catalog
 
@@ -165,7 +165,7 @@ class Dialect(Generic[Model]):
 
     @property
     def model(self) -> type[Model]:
-        """The type that files of this dialect load into."""
+        """Type that files of this dialect load into."""
         if not isinstance(self.loads_into, str):
             return self.loads_into
         module, _, name = self.loads_into.partition(":")
@@ -187,7 +187,7 @@ class Dialect(Generic[Model]):
         return first is not None and first[1] in self.fields
 
     def files(self, inputs: Inputs) -> list[SourceFile]:
-        """The files of this dialect among the inputs. Raises Fault where one is required and missing, or not text."""
+        """Files of this dialect among the inputs. Raises Fault where one is required and missing, or not text."""
         if self.is_required:
             return [inputs.read_text(name) for name in self.inputs]
         return [inputs.read_text(name) for name in inputs.names() if self.recognizes_name(name)]
@@ -204,7 +204,7 @@ class Dialect(Generic[Model]):
             self.module("loader")
 
     def module(self, name: str) -> ModuleType:
-        """The module of the package with this name, or the package itself if it is one module."""
+        """Module of the package with this name, or the package itself if it is one module."""
         module = import_module(self.package)
         return import_module(f"{self.package}.{name}") if hasattr(module, "__path__") else module
 

@@ -118,7 +118,7 @@ class Evaluator:
                 raise _Unknown(statement, "only running this statement would tell what it does to docstrings")
 
     def _value(self, node: ast.expr) -> Value:
-        """The value of an expression. Raises _Unknown."""
+        """Value of an expression. Raises _Unknown."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise _Unknown(node, f"the module evaluates more than {_MOST_STEPS:,} expressions")
@@ -190,7 +190,7 @@ class Evaluator:
         return texts
 
     def _call(self, node: ast.Call) -> Value:
-        """The value of a call: a text that is formatted, or what a helper gives."""
+        """Value of a call: a text that is formatted, or what a helper gives."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and not node.args:
             return self._format(node, self._text(node.func.value))
         helper = self._value(node.func)
@@ -233,7 +233,7 @@ class Evaluator:
     def _document(self, node: ast.Call, name: str, text: str) -> None:
         last = name.rpartition(".")[2]
         if last.startswith("__") and last.endswith("__"):
-            message = f"PyTorch's own generator fails at a docstring of `{last}`"
+            message = f"PyTorch's generator fails at a docstring of `{last}`"
             raise _Unknown(
                 node.args[0], message, "leave out the docstring: the stub files show none of special methods"
             )
@@ -251,7 +251,7 @@ def _add_docstr_all(evaluator: Evaluator, node: ast.Call) -> None:
 
 
 def _parse_kwargs(evaluator: Evaluator, node: ast.Call) -> dict[str, str]:
-    """The descriptions of arguments by the names that they begin with."""
+    """Descriptions of arguments by the names that they begin with."""
     (text,) = evaluator._arguments(node, 1)
     descriptions = [part.strip() for part in _NEXT_ARGUMENT.split(evaluator._text(text))]
     return {description.split(" ")[0]: description for description in descriptions if description}
@@ -277,7 +277,7 @@ def _hasattr(evaluator: Evaluator, node: ast.Call) -> bool:
 
 
 def _dir(evaluator: Evaluator, node: ast.Call) -> tuple[str, ...]:
-    """Nothing: the modules look there for functions without docstrings, of which PyTorch's own generator finds none."""
+    """Nothing: the modules look there for functions without docstrings, of which PyTorch's generator finds none."""
     evaluator._target(*evaluator._arguments(node, 1))
     return ()
 
@@ -294,7 +294,7 @@ _HELPERS: Final[Mapping[str, Callable[[Evaluator, ast.Call], Value]]] = {
 
 
 def load(_files: Sequence[SourceFile], context: LoadContext) -> dict[str, Docstring]:
-    """The docstrings by the full names of functions, such as `torch.abs` and `torch._C.TensorBase.abs`."""
+    """Docstrings by the full names of functions, such as `torch.abs` and `torch._C.TensorBase.abs`."""
     files = {}
     for name in DOCSTRING_MODULES:
         try:

@@ -16,7 +16,7 @@ from opwright.source.span import Span
 
 
 class ExtraKeys:
-    """The extra keys of one place: their names, their defaults, and the values of an entry or a head."""
+    """Extra keys of one place: their names, their defaults, and the values of an entry or a head."""
 
     __slots__ = ("_keys", "defaults")
 
@@ -30,16 +30,16 @@ class ExtraKeys:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the keys."""
+        """Names of the keys."""
         return tuple(self._keys)
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The keys as fields of documentation and JSON Schemas."""
+        """Keys as fields of documentation and JSON Schemas."""
         return tuple([key.field for key in self._keys.values()])
 
     def read(self, entries: Iterable[tuple[Scalar, Node]], at: Span, releases: Releases) -> ExtraValues | None:
-        """The values of an entry or a head with these keys, among others; None, with diagnostics, if one has a fault.
+        """Values of an entry or a head with these keys, among others; None, with diagnostics, if one has a fault.
 
         `at` is where the entry is. `releases` has the release whose values count, and the sink.
         """
@@ -63,7 +63,7 @@ class ExtraKeys:
         return None if field_sink.has_errors else ExtraValues(values, given)
 
     def _of_release(self, name: str, node: Node, releases: Releases) -> Node | None:
-        """The value of a key in the release of the run."""
+        """Value of a key in the release of the run."""
         if isinstance(node, Sequence):
             if self._keys[name].key_type.fits(node):
                 has_releases = any(_has_releases(item) for item in node.items)

@@ -34,7 +34,7 @@ _PLACES: Final[dict[str, dict[str, tuple[str | int, ...]]]] = {
 def add_extra_keys(
     dialect: str, schema: Mapping[str, object], extra_keys: Mapping[str, tuple[ExtraKey, ...]]
 ) -> Mapping[str, object]:
-    """The schema of a dialect with the keys that plug-ins declare for its files, each with its values."""
+    """Schema of a dialect with the keys that plug-ins declare for its files, each with its values."""
     places = {where: path for where, path in _PLACES.get(dialect, {}).items() if extra_keys.get(where)}
     if not places:
         return schema
@@ -51,7 +51,7 @@ def add_extra_keys(
 
 
 def _property(key: ExtraKey) -> Mapping[str, object]:
-    """The schema of a key's values: one for all releases, or one for each range of releases."""
+    """Schema of a key's values: one for all releases, or one for each range of releases."""
     field = key.field
     value = field._replace(name="value", help="The value in these releases.", is_required=True)
     versions = mapping_schema((value, *VERSION_FIELDS[1:]))

@@ -33,7 +33,7 @@ class KeyPlace(NamedTuple):
         self.sink.error(code, message, at, label=label, help=help, notes=notes)
 
     def below(self, name: str) -> KeyPlace:
-        """The place of a field of the value."""
+        """Place of a field of the value."""
         return self._replace(path=f"{self.path}.{name}")
 
 
@@ -55,7 +55,7 @@ class KeyType(ABC):
         return self._fits(node)
 
     def read(self, node: Node, place: KeyPlace) -> ExtraValue:
-        """The value of a node. Faults go to the sink of the place; the value of a node of another shape is None."""
+        """Value of a node. Faults go to the sink of the place; the value of a node of another shape is None."""
         if self._fits(node):
             try:
                 return self._value(node, place)
@@ -339,12 +339,12 @@ class ExtraKey(Copyable):
 
     @property
     def field(self) -> Field:
-        """The key as a field of documentation and JSON Schemas."""
+        """Key as a field of documentation and JSON Schemas."""
         help = f"{self.help} (plug-in {self.plugin})".strip() if self.plugin else self.help
         return Field(self.name, self.key_type.words, self.key_type.schema, help, is_required=self.is_required)
 
     def read(self, node: Node, sink: Diagnostics) -> ExtraValue:
-        """The value of a node, for a dialect of a plug-in. Faults go to the sink."""
+        """Value of a node, for a dialect of a plug-in. Faults go to the sink."""
         return self.key_type.read(node, KeyPlace(self.name, self, sink))
 
     def __repr__(self) -> str:
@@ -374,7 +374,7 @@ _PYTHON_TYPES: Final[dict[object, KeyType]] = {
 
 
 def as_key_type(type: KeyTypeLike) -> KeyType:
-    """The type of keys that a Python type stands for. Raises ValueError for other types.
+    """Type of keys that a Python type stands for. Raises ValueError for other types.
 
     >>> as_key_type(list[str])
     <key type: a list of strings>
@@ -406,7 +406,7 @@ def plain_value(value: object) -> ExtraValue:
 
 
 def _unique_entries(mapping: Mapping, place: KeyPlace) -> dict[str, tuple[Scalar, Node]]:
-    """The entries of a mapping by name. Repeated keys go to the sink."""
+    """Entries of a mapping by name. Repeated keys go to the sink."""
     check_unique_keys(mapping, place.sink)
     return {key.value: (key, value) for key, value in mapping.entries}
 

@@ -60,23 +60,23 @@ TEXTS: Final[JsonSchema] = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
 
 
 def choice(*values: str) -> JsonSchema:
-    """The schema of a text that is one of some words."""
+    """Schema of a text that is one of some words."""
     return {"enum": list(values)}
 
 
 def list_of_schema(items: JsonSchema) -> JsonSchema:
-    """The schema of a list."""
+    """Schema of a list."""
     return {"type": "array", "items": items}
 
 
 def dialect_schema(title: str, schema: JsonSchema, **definitions: JsonSchema) -> dict[str, object]:
-    """The schema of a kind of file, with the definitions that it refers to."""
+    """Schema of a kind of file, with the definitions that it refers to."""
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
     return {**draft, **schema, **({"$defs": definitions} if definitions else {})}
 
 
 def mapping_schema(fields: tuple[Field, ...], *, has_others: bool | JsonSchema = False) -> dict[str, object]:
-    """The schema of a mapping with these fields; without others unless `has_others`, which may be their schema."""
+    """Schema of a mapping with these fields; without others unless `has_others`, which may be their schema."""
     schema: dict[str, object] = {
         "type": "object",
         "properties": {field.name: field.json_schema for field in fields},

@@ -72,7 +72,7 @@ LAZY_FIELDS: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: that of backend files, with the fields that only lazy tensors need."""
+    """Schema: that of backend files, with the fields that only lazy tensors need."""
     schema: dict[str, Any] = BACKEND.module("fields").json_schema()
     return {
         **schema,
@@ -86,16 +86,16 @@ _NODE_FIELDS: Final = [field.name for field in NODE_FIELDS]
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[LazyBackend, ...]:
-    """The backends of the files, in their order. Faults go to the sink of the context."""
+    """Backends of the files, in their order. Faults go to the sink of the context."""
     backends = [_load_file(file, context) for file in files]
     return tuple([backend for backend in backends if backend is not None])
 
 
 def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
-    """The backend of a file; None if its fields cannot be read."""
+    """Backend of a file; None if its fields cannot be read."""
     file_sink = Diagnostics()
     backends = backend_loader.load([file], context._replace(sink=file_sink))
-    # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's own backend do.
+    # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's backend do.
     context.sink.extend([fault for fault in file_sink if fault.code != COMPOSITE_OVERRIDE_WARNING])
     root = load_yaml(file)
     if not isinstance(root, Mapping):
@@ -125,7 +125,7 @@ def _items(root: Mapping, name: str, sink: Diagnostics) -> Files[Node]:
 
 
 def _without_class_name(backend: ExternalBackend, root: Mapping, sink: Diagnostics) -> ExternalBackend:
-    """The backend with the class that lazy tensors always have."""
+    """Backend with the class that lazy tensors always have."""
     entry = root.entry("class_name")
     if entry is not None:
         sink.warning(codes.CLASS_NAME_IGNORED, "`class_name` has no effect on lazy tensors", entry[0].span)
@@ -133,7 +133,7 @@ def _without_class_name(backend: ExternalBackend, root: Mapping, sink: Diagnosti
 
 
 def _node_entry(node: Node, context: LoadContext) -> NodeEntry | None:
-    """The function that an item of `ir_gen` names."""
+    """Function that an item of `ir_gen` names."""
     name = expect_string(node, "an item of `ir_gen`", context.sink)
     catalog = context.operators
     if name is None:
@@ -151,7 +151,7 @@ def _node_entry(node: Node, context: LoadContext) -> NodeEntry | None:
 
 
 def _non_native_node(node: Node, context: LoadContext) -> NonNativeNode | None:
-    """The node of an entry of `non_native`; None if it cannot be read."""
+    """Node of an entry of `non_native`; None if it cannot be read."""
     sink = context.sink
     if not isinstance(node, Mapping):
         message = f"the entry is {node.description}, not a mapping with `func`"
@@ -172,7 +172,7 @@ def _non_native_node(node: Node, context: LoadContext) -> NonNativeNode | None:
 
 
 def _op_kind(node: Node | None, context: LoadContext) -> str:
-    """The kind of a node as a C++ expression; empty if the entry has none."""
+    """Kind of a node as a C++ expression; empty if the entry has none."""
     if node is None:
         return ""
     if context.tolerant and isinstance(node, Scalar) and node.kind != "str":
@@ -204,7 +204,7 @@ def _schema(text: Scalar, sink: Diagnostics) -> FunctionSchema | None:
 
 
 def _properties(node: Node | None, sink: Diagnostics) -> NodeProperties | None:
-    """The properties of a node, of which later ones replace earlier ones; None if one is unknown."""
+    """Properties of a node, of which later ones replace earlier ones; None if one is unknown."""
     properties = NON_NATIVE_PROPERTIES
     names = None if node is None else expect_sequence(node, "`properties`", sink)
     if names is None:

@@ -1,4 +1,4 @@
-"""The operators that a vendor's own file lists, for readers of such files."""
+"""Operators that a vendor's file lists, for readers of such files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ListedOperator(NamedTuple):
     fields: MappingNode
 
     def entry(self, options: Mapping[str, NodeValue], namespace: str = "") -> MappingNode:
-        """The entry of a backend file for the operator, at its place.
+        """Entry of a backend file for the operator, at its place.
 
         One of another library than PyTorch has its namespace, and the schema that stands in the list.
         """
@@ -34,7 +34,7 @@ class ListedOperator(NamedTuple):
 
 
 def listed_operators(node: Node | None, key: str = "func") -> Iterator[ListedOperator]:
-    """The operators of a list whose items are texts, or entries with a key that names them; others are left out.
+    """Operators of a list whose items are texts, or entries with a key that names them; others are left out.
 
     A text is a name or a schema, and may begin with `aten::`. A mapping has the entries of operators by their names.
     What is neither has no operators.
@@ -53,7 +53,7 @@ def listed_operators(node: Node | None, key: str = "func") -> Iterator[ListedOpe
 
 
 def _texts(node: Node | None, key: str) -> Iterator[tuple[Scalar, Node]]:
-    """The texts that name operators, each with its entry."""
+    """Texts that name operators, each with its entry."""
     if isinstance(node, MappingNode):
         yield from node.entries
     for item in node.items if isinstance(node, Sequence) else ():
@@ -67,7 +67,7 @@ def known_operators(
     context: LoadContext,
     reason: Callable[[ListedOperator], str] = lambda _: "",
 ) -> Iterator[ListedOperator]:
-    """The operators that PyTorch has in the release of the run, each once; a note says why others are left out.
+    """Operators that PyTorch has in the release of the run, each once; a note says why others are left out.
 
     `reason` gives why an operator is left out for what its entry says; empty if it is not.
     """

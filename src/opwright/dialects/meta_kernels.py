@@ -1,4 +1,4 @@
-"""The operators for which PyTorch registers kernels for Meta in Python.
+"""Operators for which PyTorch registers kernels for Meta in Python.
 
 These kernels compute the shapes and dtypes of results while PyTorch traces. They are in modules of PyTorch's package,
 which Opwright reads as text: it looks for the decorators and functions that register them.
@@ -51,7 +51,7 @@ class MetaKernels:
 
 
 def load_meta_kernels(modules: Iterable[str]) -> MetaKernels:
-    """The kernels that these texts of modules register.
+    """Kernels that these texts of modules register.
 
     >>> kernels = load_meta_kernels(["@register_meta([aten.take.default, aten.take.out])\\ndef meta_take(): ..."])
     >>> kernels.has("take", "out"), kernels.has("take", "")
@@ -69,7 +69,7 @@ def load_meta_kernels(modules: Iterable[str]) -> MetaKernels:
 
 
 def _registered_operators(text: str) -> Iterator[tuple[str, str]]:
-    """The operators that a module registers kernels for; the overload is empty if all overloads are meant."""
+    """Operators that a module registers kernels for; the overload is empty if all overloads are meant."""
     for match in _REGISTRATION.finditer(text):
         form, end = match.group(1), _closing(text, match.end())
         given = text[match.end() : end]
@@ -88,13 +88,13 @@ def _registered_operators(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _named_operators(given: str) -> Iterator[tuple[str, str]]:
-    """The operators that arguments name."""
+    """Operators that arguments name."""
     for match in _OPERATOR.finditer(given):
         yield match.group(1), match.group(2) or ""
 
 
 def _closing(text: str, start: int) -> int:
-    """The offset of the bracket that closes the one just before `start`; the end of the text if there is none."""
+    """Offset of the bracket that closes the one just before `start`; the end of the text if there is none."""
     depth = 1
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match.group() in "([{" else -1

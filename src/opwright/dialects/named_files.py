@@ -50,7 +50,7 @@ def _is_below(target: str, folder: str) -> bool:
 
 
 def read_named_file(path: str, named_by: str, at: Span, code: str, context: LoadContext) -> SourceFile | None:
-    """The file at a path that stands at a place in the file `named_by`, which the path is relative to.
+    """File at a path that stands at a place in the file `named_by`, which the path is relative to.
 
     If the project cannot have the file (E0005), or if it cannot be read (`code`), the sink of the context gets a fault.
     """
@@ -66,7 +66,7 @@ def read_named_file(path: str, named_by: str, at: Span, code: str, context: Load
 
 
 def read_beside(root: Node, path: str, context: LoadContext) -> Node:
-    """The root of another YAML file, whose path is relative to the file of a node. Raises Fault if it has none.
+    """Root of another YAML file, whose path is relative to the file of a node. Raises Fault if it has none.
 
     Raises Fault too if the path is outside of the project (E0005).
     """

@@ -51,7 +51,7 @@ def namespace_conflict(name: str, *, is_outermost: bool = True) -> str:
 
 
 def default_kernel_name(schema: FunctionSchema) -> str:
-    """The kernel name of an entry without `dispatch`, which is the operator's C++ name.
+    """Kernel name of an entry without `dispatch`, which is the operator's C++ name.
 
     >>> from opwright.schema import parse_schema
     >>> default_kernel_name(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"))

@@ -25,12 +25,12 @@ _FAMILY: Final = "declarations"
 
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[NativeAotKernel, ...]:
-    """The kernels that a release declares; none for releases that make no stubs for them."""
+    """Kernels that a release declares; none for releases that make no stubs for them."""
     return load_native_aot(files, context.operators, context.sink) if context.rules.native_aot_stubs else ()
 
 
 def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnostics) -> tuple[NativeAotKernel, ...]:
-    """The kernels that the files declare, ordered by key and operator; faults go to `sink`.
+    """Kernels that the files declare, ordered by key and operator; faults go to `sink`.
 
     A partial catalog gives the kernels of its operators.
     """
@@ -55,7 +55,7 @@ def load_native_aot(files: Iterable[SourceFile], catalog: Catalog, sink: Diagnos
 def _kernel(
     file: SourceFile, structured: Mapping[str, list[NativeFunctionsGroup]], catalog: Catalog
 ) -> NativeAotKernel | None:
-    """The kernel that a file declares; None if its operator is left out, or missing because of another fault."""
+    """Kernel that a file declares; None if its operator is left out, or missing because of another fault."""
     values = _constants(file)
     for name in _REQUIRED:
         node = values.get(name)

@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The difference in words, as a clause that starts with the name of the overload."""
+        """Difference in words, as a clause that starts with the name of the overload."""
         name, other = f"`{self.function.name}`", f"`{self.other.name}`"
         if self.argument is not None and self.other_argument is not None:
             if self.argument.text == self.other_argument.text:
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The span of the argument or the results that differ; the overload's name if it lacks an argument."""
+        """Span of the argument or the results that differ; the overload's name if it lacks an argument."""
         return _part_span(self.function, self.argument, self.other_argument)
 
     @property
@@ -87,7 +87,7 @@ def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Dif
 
 
 class OverloadIndex:
-    """The written overloads by name, and by the arguments and results that forms of an operation share."""
+    """Written overloads by name, and by the arguments and results that forms of an operation share."""
 
     __slots__ = ("_alike", "_complete", "_functions", "_lacking", "_named")
 
@@ -99,7 +99,7 @@ class OverloadIndex:
         self._lacking: Final[dict[object, dict[str, UnlinkedFunction]]] = {}
 
     def of_name(self, function: UnlinkedFunction) -> Sequence[UnlinkedFunction]:
-        """The overloads with the operator name of a function."""
+        """Overloads with the operator name of a function."""
         if not self._named:
             for overload in self._written():
                 self._named.setdefault(_operator(overload), []).append(overload)
@@ -124,7 +124,7 @@ class OverloadIndex:
         return self._alike
 
     def _complete_operators(self, function: UnlinkedFunction) -> set[str]:
-        """The base names of the operators with an overload of a function's kind."""
+        """Base names of the operators with an overload of a function's kind."""
         key = function.namespace, function.kind
         if key not in self._complete:
             alike = [overload for overload in self._written() if (overload.namespace, overload.kind) == key]
@@ -140,7 +140,7 @@ def nearest_overload(
     index: OverloadIndex,
     is_wanted: Callable[[UnlinkedFunction], bool] | None = None,
 ) -> Difference | None:
-    """The difference to the most similar wanted overload of the same name; None if none is similar."""
+    """Difference to the most similar wanted overload of the same name; None if none is similar."""
     same_name = [overload for overload in index.of_name(function) if overload is not function]
     wanted = same_name if is_wanted is None else filter(is_wanted, same_name)
     differences = [first_difference(function, other) for other in wanted]
@@ -172,7 +172,7 @@ def _shared_form(function: UnlinkedFunction) -> object:
 
 
 def _distance(difference: Difference) -> tuple[int, bool, int, int]:
-    """The order of differences: of two with as many edits, the one between overloads that have more in common."""
+    """Order of differences: of two with as many edits, the one between overloads that have more in common."""
     ours, theirs = ([key for key, _ in _shared_arguments(each)] for each in (difference.function, difference.other))
     common = sum(key in theirs for key in ours)
     other_name = difference.function.name.overload != difference.other.name.overload
@@ -180,7 +180,7 @@ def _distance(difference: Difference) -> tuple[int, bool, int, int]:
 
 
 def _shared_arguments(function: UnlinkedFunction) -> list[tuple[tuple[Argument, bool], Argument]]:
-    """The arguments that all forms of an operation share, as pairs of the part that must agree and the argument."""
+    """Arguments that all forms of an operation share, as pairs of the part that must agree and the argument."""
     arguments = function.arguments
     keywords = arguments.pre_options + arguments.post_options
     positional = [((plain_argument(argument), False), argument) for argument in arguments.positional]
@@ -204,21 +204,21 @@ def _part_span(function: UnlinkedFunction, argument: Argument | None, other: Arg
 
 
 def schema_span(function: UnlinkedFunction) -> Span:
-    """The span of the schema in a function's entry; the whole entry if the schema is not there as text."""
+    """Span of the schema in a function's entry; the whole entry if the schema is not there as text."""
     entry = function.entry
     start = entry.file.text.find(str(function.schema), entry.start, entry.end)
     return entry if start < 0 else Span(entry.file, start, start + len(str(function.schema)))
 
 
 def word_span(function: UnlinkedFunction, word: str) -> Span:
-    """The span of a word of an entry; that of the entry if it does not occur."""
+    """Span of a word of an entry; that of the entry if it does not occur."""
     entry = function.entry
     start = entry.text.find(word)
     return entry if start < 0 else Span(entry.file, entry.start + start, entry.start + start + len(word))
 
 
 def _argument_span(function: UnlinkedFunction, text: str) -> Span:
-    """The span of an argument in a function's entry; its schema if the argument is not there as text."""
+    """Span of an argument in a function's entry; its schema if the argument is not there as text."""
     whole = schema_span(function)
     for before in ("(", " "):
         start = whole.file.text.find(before + text, whole.start, whole.end)

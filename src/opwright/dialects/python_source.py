@@ -19,7 +19,7 @@ _LONGEST: Final = 1_000_000
 
 
 def parse_module(file: SourceFile, code: str) -> ast.Module:
-    """The syntax tree of a module. Raises Fault with the given code, at the line, if it is not Python."""
+    """Syntax tree of a module. Raises Fault with the given code, at the line, if it is not Python."""
     if len(file.text) > _LONGEST:
         raise Fault.at(code, f"the module has more than {_LONGEST:,} characters", first_line(file))
     try:
@@ -38,7 +38,7 @@ def parse_module(file: SourceFile, code: str) -> ast.Module:
 
 
 def literal(node: ast.expr) -> object:
-    """The value of a constant expression; None for other expressions."""
+    """Value of a constant expression; None for other expressions."""
     try:
         return ast.literal_eval(node)
     except (*PARSE_ERRORS, TypeError):
@@ -51,7 +51,7 @@ def first_line(file: SourceFile) -> Span:
 
 
 def node_span(file: SourceFile, node: ast.expr | ast.stmt | ast.keyword) -> Span:
-    """The span of a node. Python counts columns in bytes."""
+    """Span of a node. Python counts columns in bytes."""
     start = _offset(file, node.lineno, node.col_offset)
     end = _offset(file, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
     return Span(file, start, max(end, start))

@@ -1,4 +1,4 @@
-"""The tables of operators with a C shim, read from `torchgen/aoti/fallback_ops.py`.
+"""Tables of operators with a C shim, read from `torchgen/aoti/fallback_ops.py`.
 
 PyTorch's developers add operators to this Python module. It is parsed and not run: the tables are dictionaries of
 constants.
@@ -28,7 +28,7 @@ _Rows = dict[object, tuple[ast.expr, ast.expr]]
 
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> ShimTables:
-    """The tables of a release."""
+    """Tables of a release."""
     rules = context.rules
     wanted = (_DEVICE, _ATEN) if rules.shims_through_dispatcher else (_DEVICE,)
     return load_shim_tables(files[0], context.sink, guarded=rules.shims_are_guarded, wanted=wanted)
@@ -37,7 +37,7 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> ShimTables:
 def load_shim_tables(
     file: SourceFile, sink: Diagnostics, *, guarded: bool, wanted: Sequence[str] = (_DEVICE, _ATEN)
 ) -> ShimTables:
-    """The tables in a file; faults go to `sink`. `guarded` says that rows name the release that introduced them.
+    """Tables in a file; faults go to `sink`. `guarded` says that rows name the release that introduced them.
 
     The file must have the `wanted` tables.
     """
@@ -54,7 +54,7 @@ def load_shim_tables(
 
 
 def _tables(file: SourceFile, wanted: Sequence[str]) -> Mapping[str, _Rows]:
-    """The rows of each dictionary that the module assigns to a name, after all statements."""
+    """Rows of each dictionary that the module assigns to a name, after all statements."""
     tables: dict[str, _Rows] = {}
     for statement in parse_module(file, SHIM_TABLE).body:
         name, value, grows = _assignment(statement)
@@ -81,7 +81,7 @@ def _tables(file: SourceFile, wanted: Sequence[str]) -> Mapping[str, _Rows]:
 
 
 def _assignment(statement: ast.stmt) -> tuple[str, ast.expr | None, bool]:
-    """The name that a statement assigns to, the dictionary, and whether its rows join those that the name has.
+    """Name that a statement assigns to, the dictionary, and whether its rows join those that the name has.
 
     The dictionary is None for other statements.
     """
@@ -110,7 +110,7 @@ def _check_is_unrelated(file: SourceFile, statement: ast.stmt) -> None:
 
 
 def _rows(value: ast.expr, tables: Mapping[str, _Rows]) -> _Rows | None:
-    """The rows of a dictionary, each once; None if only running the module would tell them."""
+    """Rows of a dictionary, each once; None if only running the module would tell them."""
     match value:
         case ast.Name(id=name):
             return tables.get(name)
@@ -135,7 +135,7 @@ def _rows(value: ast.expr, tables: Mapping[str, _Rows]) -> _Rows | None:
 
 
 def _text(node: ast.expr) -> str | None:
-    """The value of an expression if it is a text."""
+    """Value of an expression if it is a text."""
     text = literal(node)
     return text if isinstance(text, str) else None
 
@@ -187,7 +187,7 @@ def _version(file: SourceFile, name: str, version: str, value: ast.expr) -> tupl
 
 
 def _items(file: SourceFile, what: str, value: ast.expr) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """The keys of a dictionary, as texts and nodes, with the nodes of their values."""
+    """Keys of a dictionary, as texts and nodes, with the nodes of their values."""
     if not isinstance(value, ast.Dict):
         raise Fault.at(SHIM_TABLE, f"{what} is not a dictionary", node_span(file, value))
     for key, item in zip(value.keys, value.values, strict=True):

@@ -31,7 +31,7 @@ SLOTS: Final = {
 
 
 def load(_files: Sequence[SourceFile], context: LoadContext) -> dict[str, SourceFile]:
-    """The templates by their names."""
+    """Templates by their names."""
     templates = {}
     for name, slots in SLOTS.items():
         try:

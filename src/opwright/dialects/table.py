@@ -1,4 +1,4 @@
-"""The table of dialects. Prefetch, loading and the list of diagnostic codes are derived from its rows."""
+"""Table of dialects. Prefetch, loading and the list of diagnostic codes are derived from its rows."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN, DOCSTRINGS, TEMPLATES_OF_STUB
 
 
 def more_dialects(names: Collection[str]) -> list[Dialect[Any]]:
-    """The dialects of these names and of every run that are not built in; a run loads them into `Job.more_inputs`."""
+    """Dialects of these names and of every run that are not built in; a run loads them into `Job.more_inputs`."""
     return [dialect for dialect in chosen_dialects(names) if dialect not in _BUILT_IN]
 
 
 def dialect_of(file: SourceFile) -> Dialect[Any] | None:
-    """The dialect of a file, by its file name or its first field; None if no dialect recognises it.
+    """Dialect of a file, by its file name or its first field; None if no dialect recognises it.
 
     >>> from opwright.source.text import SourceFile
     >>> dialect_of(SourceFile("my_ops.yaml", "- func: twice(Tensor self) -> Tensor"))
@@ -121,7 +121,7 @@ def dialect_of(file: SourceFile) -> Dialect[Any] | None:
 
 
 def dialect_help(current: Dialect[Any] | None, file: SourceFile) -> str:
-    """The help for a file without the shape of its dialect: another dialect that recognises it, if any.
+    """Help for a file without the shape of its dialect: another dialect that recognises it, if any.
 
     >>> from opwright.source.text import SourceFile
     >>> dialect_help(SELECTION, SourceFile("kept.yaml", "- func: twice(Tensor self) -> Tensor"))
@@ -136,7 +136,7 @@ def dialect_help(current: Dialect[Any] | None, file: SourceFile) -> str:
 
 
 def chosen_dialects(names: Collection[str]) -> list[Dialect[Any]]:
-    """The dialects of these names and those that every run loads, in the order of the table."""
+    """Dialects of these names and those that every run loads, in the order of the table."""
     return [dialect for dialect in DIALECTS if dialect.is_always_loaded or dialect.name in names]
 
 

@@ -23,7 +23,7 @@ TAG_FIELDS: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a list of tags."""
+    """Schema: a list of tags."""
     return dialect_schema("Tags of operators of PyTorch", list_of_schema(mapping_schema(TAG_FIELDS)))
 
 
@@ -31,12 +31,12 @@ _FIELDS: Final = tuple([field.name for field in TAG_FIELDS])
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> dict[str, str]:
-    """The tags of a release with their descriptions."""
+    """Tags of a release with their descriptions."""
     return load_tags(files[0], context.sink, of_tree=context.rules.tree is not None)
 
 
 def load_tags(file: SourceFile, sink: Diagnostics, *, of_tree: bool = False) -> dict[str, str]:
-    """The tags of a `tags.yaml` with their descriptions, in the order of the file; faults go to `sink`.
+    """Tags of a `tags.yaml` with their descriptions, in the order of the file; faults go to `sink`.
 
     In a tree between releases, unknown fields are ignored with one note, as PyTorch's generator ignores them.
     """

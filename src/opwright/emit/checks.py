@@ -112,7 +112,7 @@ _PACKED: Final = frozenset(("ScalarType?", "Layout?", "Device?", "bool?", "Memor
 
 
 def _check_groups(catalog: Catalog, sink: Diagnostics) -> None:
-    """The functional form of an operation writes nothing, and can be called with what each other form has at hand."""
+    """Functional form of an operation writes nothing, and can be called with what each other form has at hand."""
     for group in catalog.groups:
         if not isinstance(group, NativeFunctionsGroup):
             continue
@@ -140,7 +140,7 @@ def _has_tensor_out(function: NativeFunction) -> bool:
 
 
 def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
-    """The copying form of a view, which Opwright generates, has a kernel entry and returns tensors."""
+    """Copying form of a view, which Opwright generates, has a kernel entry and returns tensors."""
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.view_copy is None:
             continue
@@ -290,7 +290,7 @@ def check_header_names(job: Job, sink: Diagnostics) -> None:
 
 
 def check_headers_of_pytorch(job: Job, sink: Diagnostics) -> None:
-    """Reports each operator of another namespace whose headers would hide those of one of PyTorch's own operators.
+    """Reports each operator of another namespace whose headers would hide those of one of PyTorch's operators.
 
     The headers of a library that is loaded as such are in a folder of its own.
     """
@@ -317,7 +317,7 @@ def _is_suspect(name: str, job: Job) -> bool:
 
 
 def _stems(name: str) -> tuple[str, ...]:
-    """The operators that have a header which is called like the one of `name`, if they exist.
+    """Operators that have a header which is called like the one of `name`, if they exist.
 
     >>> _stems("foo_ops"), _stems("foo_cpu_dispatch"), _stems("foo")
     (('foo',), ('foo_cpu', 'foo'), ())
@@ -342,7 +342,7 @@ class CheckedKernel(NamedTuple):
 
 
 def named_kernels(kernels: Iterable[tuple[CheckedKernel, str]]) -> dict[str, tuple[CheckedKernel, str]]:
-    """The kernels by the names of their objects, each with the C++ class of the first operator that uses it.
+    """Kernels by the names of their objects, each with the C++ class of the first operator that uses it.
 
     >>> [*named_kernels([(CheckedKernel("a", "add", "int ()"), "A"), (CheckedKernel("b", "add", "int ()"), "B")])]
     ['add', 'add_2']
@@ -362,7 +362,7 @@ def named_kernels(kernels: Iterable[tuple[CheckedKernel, str]]) -> dict[str, tup
 
 
 def checks_text(objects: Mapping[str, tuple[CheckedKernel, str]], scope: str) -> str:
-    """The objects, in the namespace `kernels` of a scope."""
+    """Objects, in the namespace `kernels` of a scope."""
     kernels = [kernel for kernel, _ in objects.values()]
     absent = ", ".join([f"{name}{{}}" for name in dict.fromkeys([kernel.name for kernel in kernels])])
     lines = [enclose(f"{scope}::absent_kernels", f"inline constexpr ::opwright::no_kernel {absent};")]

@@ -105,7 +105,7 @@ class Lazy(Generic[Fact]):
         self._error: FaultsFound | None = None
 
     def get(self) -> Fact:
-        """The value. Raises FaultsFound, each time, if computing it did."""
+        """Value. Raises FaultsFound, each time, if computing it did."""
         if self._error is not None:
             raise self._error
         if not self._values:
@@ -122,21 +122,21 @@ class UnitText(Protocol):
 
     @property
     def text(self) -> str:
-        """The text of the template."""
+        """Text of the template."""
         ...
 
     def __call__(self, slots: Slots, /) -> str:
-        """The text of a unit. Raises Fault at a slot that has no value."""
+        """Text of a unit. Raises Fault at a slot that has no value."""
         ...
 
 
 class ListedSlots:
-    """The text of a unit without a template: the values of its slots, one below the other."""
+    """Text of a unit without a template: the values of its slots, one below the other."""
 
     text: Final = ""
 
     def __call__(self, slots: Slots) -> str:
-        """The text of a unit."""
+        """Text of a unit."""
         return "\n".join(value if isinstance(value, str) else "\n".join(value) for value in slots.values())
 
 
@@ -263,7 +263,7 @@ class Job(FragmentContext):
         self.cache: Final[dict[object, object]] = {}
 
     def context(self, reads: Iterable[DeclaredRead[Any]] = ()) -> FragmentContext:
-        """The context of the fragments of an emitter with these reads."""
+        """Context of the fragments of an emitter with these reads."""
         facts = {read: read.get(self) for read in reads}
         return FragmentContext(self.options, self.rules, self.selection, facts)
 
@@ -273,17 +273,17 @@ class Job(FragmentContext):
 
     @property
     def derivatives(self) -> MatchedDerivatives:
-        """The derivatives of the functions that are selected for training."""
+        """Derivatives of the functions that are selected for training."""
         return self._derivatives.get() if isinstance(self._derivatives, Lazy) else self._derivatives
 
     @property
     def deprecated(self) -> Sequence[DeprecatedSignature]:
-        """The deprecated signatures that Python still takes."""
+        """Deprecated signatures that Python still takes."""
         return self._deprecated.get() if isinstance(self._deprecated, Lazy) else self._deprecated
 
     @property
     def shim_tables(self) -> ShimTables:
-        """The operators with a C shim: from the tables of the inputs, else from those of the release."""
+        """Operators with a C shim: from the tables of the inputs, else from those of the release."""
         return self._shim_tables or self.rules.shim_tables
 
 

@@ -71,7 +71,7 @@ class WrapperFacts(NamedTuple):
 
     @property
     def tensors(self) -> tuple[WrapperArgument, ...]:
-        """The tensor-like arguments."""
+        """Tensor-like arguments."""
         return tuple([argument for argument in self.arguments if argument.is_tensor_like])
 
 
@@ -168,10 +168,10 @@ The facts are those of the wrapper that is registered, None if something else is
 
 
 class KernelConvention(Copyable):
-    """The signature of kernels, and the conversions that wrappers need to call them.
+    """Signature of kernels, and the conversions that wrappers need to call them.
 
     `signature` gives the signature of an operator's kernel; its name is not used. Wrappers translate their arguments
-    as between PyTorch's own conventions, and with `conversions` for types that PyTorch does not have, also that of the
+    as between PyTorch's conventions, and with `conversions` for types that PyTorch does not have, also that of the
     result. A wrapper of an operator that writes to arguments returns these if the kernel returns nothing.
     """
 
@@ -204,7 +204,7 @@ def cpp_type(text: str) -> CType:
 
 
 def usual_signature(function: NativeFunction) -> Signature:
-    """The signature that the kernel of a backend has without a convention: the dispatcher's, with integers."""
+    """Signature that the kernel of a backend has without a convention: the dispatcher's, with integers."""
     return dispatcher.concrete_signature(function)
 
 
@@ -247,7 +247,7 @@ class RunPlugins(Generic[PluginType]):
         """Make these plug-ins the active ones. Raises FaultsFound with all faults of what they add."""
 
     def with_their_keys(self, context: LoadContext) -> LoadContext:
-        """The context of a loader with what the active plug-ins declare and read."""
+        """Context of a loader with what the active plug-ins declare and read."""
         return context
 
     @property
@@ -256,11 +256,11 @@ class RunPlugins(Generic[PluginType]):
         return NO_EXTENSIONS
 
     def template(self, name: str) -> SourceFile:
-        """The template of an active plug-in, whose name is `PLUGIN:FILE`. Raises Fault if there is none."""
+        """Template of an active plug-in, whose name is `PLUGIN:FILE`. Raises Fault if there is none."""
         raise AssertionError(f"there are no plug-ins, and so no template `{name}`")
 
     def sources(self, plugins: Sequence[PluginType]) -> list[str]:
-        """The paths of the sources of plug-ins."""
+        """Paths of the sources of plug-ins."""
         del plugins
         return []
 

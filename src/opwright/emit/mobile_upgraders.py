@@ -74,7 +74,7 @@ _ROW: Final = " " * 43
 
 
 def upgrader_source(tables: UpgraderTables) -> str:
-    """The text of the file. Upgraders and operators are in the order of their names."""
+    """Text of the file. Upgraders and operators are in the order of their names."""
     upgraders = sorted(tables.upgraders, key=attrgetter("name"))
     listed = [upgrader for upgrader in upgraders if upgrader.name not in LEFT_OUT_UPGRADERS]
     positions = {upgrader.name: position for position, upgrader in enumerate(listed)}
@@ -87,7 +87,7 @@ def upgrader_source(tables: UpgraderTables) -> str:
 
 
 def _operator_versions(operator: str, ranges: Iterable[UpgraderRange], positions: Mapping[str, int]) -> str:
-    """The entry of an operator, with the position of each of its upgraders in the other table."""
+    """Entry of an operator, with the position of each of its upgraders in the other table."""
     rows = [
         f'{" " * 24}Upgrader({{{row.first}, {row.last}, "{row.upgrader}", {positions[row.upgrader]}}})'
         for row in ranges

@@ -30,7 +30,7 @@ class Registration(NamedTuple):
 
 
 class ChangedRegistrations(NamedTuple):
-    """The registrations of a source as plug-ins change them, and the faults of those that cannot."""
+    """Registrations of a source as plug-ins change them, and the faults of those that cannot."""
 
     registrations: Sequence[Registration]
     faults: tuple[Diagnostic, ...] = ()
@@ -42,7 +42,7 @@ def end_of_registrations(rules: Rules) -> str:
 
 
 def print_registrations(registrations: Iterable[Registration], end: str = "}") -> list[str]:
-    """The lines of the registrations, a block for each namespace and key, in the order of their first registrations.
+    """Lines of the registrations, a block for each namespace and key, in the order of their first registrations.
 
     >>> print("\\n".join(print_registrations([Registration("aten", "HPU", "relu", "&relu", "enabled()")])))
     TORCH_LIBRARY_IMPL(aten, HPU, m) {
@@ -90,7 +90,7 @@ AUTOCAST: Final = "Autocast"
 
 
 def policy_kernel(policy: str, device: str, callee: str, type: str) -> str:
-    """The kernel of an operator of a type with a policy on a device, which calls a function of the type.
+    """Kernel of an operator of a type with a policy on a device, which calls a function of the type.
 
     >>> policy_kernel("fp32", "CPU", "f", "void ()")
     '&::opwright::autocast::Kernel<::opwright::autocast::Policy::fp32, c10::DeviceType::CPU, \

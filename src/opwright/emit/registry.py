@@ -1,4 +1,4 @@
-"""The table of families: every kind of files that Opwright makes, with all that programs need to know about it.
+"""Table of families: every kind of files that Opwright makes, with all that programs need to know about it.
 
 A family is one row. The choices of the command line and their help, the drop-in programs, the inputs that are read in
 advance, the output folders, and the checks before writing follow from it. A new emitter is a module with
@@ -37,7 +37,7 @@ class Check:
     """A check of a whole job, which reports what keeps the emitters of a family from making their files.
 
     `function` is a function that takes the job and a sink, or the name of one as `module:name`. With
-    `when_tolerant` false, runs that let pass what PyTorch's own generator lets pass leave it out. A `deferred`
+    `when_tolerant` false, runs that let pass what PyTorch's generator lets pass leave it out. A `deferred`
     check needs the deferred dialects of its family, and is made when these are loaded.
     """
 
@@ -49,7 +49,7 @@ class Check:
         self.deferred: Final = deferred
 
     def load(self) -> CheckFunction:
-        """The function itself."""
+        """Function itself."""
         if not isinstance(self.function, str):
             return self.function
         module, _, name = self.function.partition(":")
@@ -147,7 +147,7 @@ class Family:
 _CHECK_KERNELS: Final = Check(".aten.kernel_checks:check_kernels")
 _CHECK_REGISTERED: Final = Check(".aten.kernel_checks:check_registered")
 
-#: Output folders in PyTorch's own build.
+#: Output folders in PyTorch's build.
 _ATEN: Final = {"aten": "aten/src/ATen"}
 _OPS: Final = {"ops": "aten/src/ATen/ops"}
 _CORE: Final = {"core": "aten/src/ATen/core"}
@@ -391,7 +391,7 @@ DEFAULT_FAMILIES: Final = tuple(family.name for family in _ROWS if family.by_def
 
 
 def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
-    """The families that a user asks for, with those generated with them; without a choice the default ones.
+    """Families that a user asks for, with those generated with them; without a choice the default ones.
 
     >>> chosen_families(["python"])
     ('python', 'annotated', 'view_meta')
@@ -403,7 +403,7 @@ def chosen_families(only: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def program_families(program: str, chosen: str | None = None) -> dict[str, str | None]:
-    """The families that a program makes, each with what its flag calls the family.
+    """Families that a program makes, each with what its flag calls the family.
 
     With `chosen`, only the family of that name for the flag, and those that the program always makes.
 
@@ -427,12 +427,12 @@ def serves_libraries(families: Iterable[str]) -> bool:
 
 
 def executorch_families() -> list[str]:
-    """The families of the files of ExecuTorch."""
+    """Families of the files of ExecuTorch."""
     return [name for name, family in FAMILIES.items() if family.job_loader]
 
 
 def file_options(name: str) -> tuple[str, ...]:
-    """The options of which one must name a file that a family is made from; none for files of PyTorch's operators.
+    """Options of which one must name a file that a family is made from; none for files of PyTorch's operators.
 
     >>> file_options("backend"), file_options("headers")
     (('backend',), ())
@@ -471,7 +471,7 @@ def has_local_units(families: Iterable[str]) -> bool:
 
 
 def families_with(folder: str) -> tuple[str, ...]:
-    """The families that write to an output folder.
+    """Families that write to an output folder.
 
     >>> families_with("ops")
     ('headers',)
@@ -480,7 +480,7 @@ def families_with(folder: str) -> tuple[str, ...]:
 
 
 def build_folders(out: str, families: Iterable[str] | None = None) -> dict[str, str]:
-    """The output folders of families (by default the usual ones) below `out`, laid out as PyTorch's own build does.
+    """Output folders of families (by default the usual ones) below `out`, laid out as PyTorch's build does.
 
     >>> build_folders("build")["ops"]
     'build/aten/src/ATen/ops'
@@ -492,7 +492,7 @@ def build_folders(out: str, families: Iterable[str] | None = None) -> dict[str, 
 
 
 def dialects_of(families: Iterable[str], *, deferred: bool = True) -> frozenset[str]:
-    """The names of the dialects that a run of these families loads besides those of every run.
+    """Names of the dialects that a run of these families loads besides those of every run.
 
     Unless `deferred`, without those that are deferred dialects of all families which load them.
 
@@ -504,12 +504,12 @@ def dialects_of(families: Iterable[str], *, deferred: bool = True) -> frozenset[
 
 
 def family_inputs(families: Iterable[str]) -> frozenset[str]:
-    """The inputs that these families read besides files of dialects and their templates."""
+    """Inputs that these families read besides files of dialects and their templates."""
     return frozenset(name for family in families for name in FAMILIES[family].inputs)
 
 
 def checks_of(families: Iterable[str], *, deferred: bool, tolerant: bool = False) -> list[CheckFunction]:
-    """The checks of these families, each once."""
+    """Checks of these families, each once."""
     checks = {
         check.function: check
         for name in families
@@ -539,7 +539,7 @@ def import_modules(families: Iterable[str]) -> None:
 
 
 def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[AnyEmitter]:
-    """The emitters of the given families, in the order of the table.
+    """Emitters of the given families, in the order of the table.
 
     Modules are imported when a family of theirs is asked for: a run that needs only headers starts faster.
 

@@ -46,7 +46,7 @@ def cmake_list(name: str, paths: Iterable[str]) -> str:
 
 
 def dependency_lists(plan: Plan, devices: Sequence[str] = ()) -> dict[str, list[str]]:
-    """The paths of each list by its prefix, below the folders as the user wrote them.
+    """Paths of each list by its prefix, below the folders as the user wrote them.
 
     Each of `devices` has a list, under the prefix `cuda_` for `CUDA`. A list is there even when it is empty. Files of
     a device that has no list go to the main one.
@@ -63,19 +63,19 @@ def dependency_lists(plan: Plan, devices: Sequence[str] = ()) -> dict[str, list[
 
 
 def compiled_outputs(plan: Plan) -> list[str]:
-    """The paths of all files of a run that builds compile, below the folders as the user wrote them."""
+    """Paths of all files of a run that builds compile, below the folders as the user wrote them."""
     roots = {name: _list_root(path) for name, path in plan.folders.items()}
     return [roots[planned.folder] + planned.path for planned in plan.outputs if not is_everything(planned.path)]
 
 
 def _list_root(path: str) -> str:
-    """The start of the paths below a folder: `./a//b/` becomes `a/b/`, and a relative path stays relative."""
+    """Start of the paths below a folder: `./a//b/` becomes `a/b/`, and a relative path stays relative."""
     root = PurePath(path).as_posix()
     return "" if root == "." else root if root.endswith("/") else f"{root}/"
 
 
 def _prefix(planned: PlannedFile, of_device: re.Pattern[str]) -> str | None:
-    """The prefix of the list that an output belongs to, or None."""
+    """Prefix of the list that an output belongs to, or None."""
     if planned.folder in _FOLDER_PREFIXES:
         return _FOLDER_PREFIXES[planned.folder]
     if planned.folder != _MAIN_FOLDER or is_everything(planned.path):
@@ -139,12 +139,12 @@ def write_dependency_lists(
 
 
 def list_paths(path: str | os.PathLike[str], devices: Sequence[str] = ()) -> list[str]:
-    """The path of each list that `write_dependency_lists` writes."""
+    """Path of each list that `write_dependency_lists` writes."""
     return [_list_path(path, prefix)[0] for prefix in dependency_lists(Plan({}), devices)]
 
 
 def _list_path(path: str | os.PathLike[str], prefix: str) -> tuple[str, str]:
-    """The path of the list with a prefix, and the name of its variable."""
+    """Path of the list with a prefix, and the name of its variable."""
     folder, name = os.path.split(real_path(os.fspath(path)))
     if not name or os.path.isdir(path):
         raise Fault.at(NOT_A_FILE, f"`{os.fspath(path)}` is a folder: dependency lists need the name of a file")
@@ -152,7 +152,7 @@ def _list_path(path: str | os.PathLike[str], prefix: str) -> tuple[str, str]:
 
 
 def cmake_string(text: str) -> str:
-    """The quoted argument of CMake with this text, in which nothing is a variable.
+    """Quoted argument of CMake with this text, in which nothing is a variable.
 
     >>> print(cmake_string('out/${HOME}'))
     "out/\\${HOME}"

@@ -1,4 +1,4 @@
-"""The program `clang-format`, which formats the text of files before they are written.
+"""Program `clang-format`, which formats the text of files before they are written.
 
 It reads the text from its input and never touches the file, so a file with the same formatted text is left alone.
 """
@@ -27,7 +27,7 @@ class FormatterFailed(Exception):
 
 
 def find_formatter() -> str | None:
-    """The path of the first `clang-format` on the search path, or None."""
+    """Path of the first `clang-format` on the search path, or None."""
     name = f"{NAME}.exe" if os.name == "nt" else NAME
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
@@ -56,7 +56,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def formatting(formatter: str) -> Callable[[str, bytes], bytes]:
-    """The function that formats the text of a file at a path. It raises FormatterFailed."""
+    """Function that formats the text of a file at a path. It raises FormatterFailed."""
 
     def format_text(path: str, data: bytes) -> bytes:
         import subprocess
@@ -95,7 +95,7 @@ _TOKEN: Final = lazy_pattern(
 
 
 def lost_tokens(before: str, after: str) -> Counter[str]:
-    """The tokens of a C++ text that the formatted text lacks, wherever they stand, and how often.
+    """Tokens of a C++ text that the formatted text lacks, wherever they stand, and how often.
 
     Comments are no tokens, and string literals in a row are one, as they are for a compiler.
 

@@ -11,7 +11,7 @@ from opwright.source.text import SourceFile
 
 
 def kept_header(folder: str, name: str) -> str | None:
-    """The text of a header in a folder; None if it does not exist or cannot be read, which is reported elsewhere."""
+    """Text of a header in a folder; None if it does not exist or cannot be read, which is reported elsewhere."""
     path = os.path.join(folder, name)
     try:
         return SourceFile.read(path).text if os.path.exists(path) else None

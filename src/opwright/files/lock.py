@@ -1,6 +1,6 @@
-"""The lock of an output folder: runs into the same folder take turns.
+"""Lock of an output folder: runs into the same folder take turns.
 
-The lock is the system's own lock on a file that stays, so it ends with the process, however the process ends. If the
+The lock is the system's lock on a file that stays, so it ends with the process, however the process ends. If the
 system or the file system has no locks, or the folder cannot be written, runs go on without one: files are still
 written whole.
 """

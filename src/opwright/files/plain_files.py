@@ -38,17 +38,17 @@ _TIME = "st_mtime_ns" if os.name == "nt" else "st_ctime_ns"
 
 
 def file_status(status: os.stat_result) -> Status:
-    """The size, time of change and inode of a file, one of which differs after any change."""
+    """Size, time of change and inode of a file, one of which differs after any change."""
     return status.st_size, getattr(status, _TIME), status.st_ino
 
 
 def real_folder(path: str) -> str:
-    """The path of a folder with all links resolved and slashes between its parts; the root of a system is empty."""
+    """Path of a folder with all links resolved and slashes between its parts; the root of a system is empty."""
     return os.path.realpath(path).replace(os.sep, "/").rstrip("/")
 
 
 def real_path(path: str) -> str:
-    """The path of a file with all links to its folder resolved; if the file itself is a link, it is not followed."""
+    """Path of a file with all links to its folder resolved; if the file itself is a link, it is not followed."""
     folder, name = os.path.split(os.path.abspath(path))
     return f"{real_folder(folder)}/{name}"
 
@@ -64,7 +64,7 @@ def stays_below(path: str) -> bool:
 
 
 def read_plain_file(path: str, folder: int | None = None) -> bytes:
-    """The contents of a regular file; `folder` is the handle of the folder that the path is relative to.
+    """Contents of a regular file; `folder` is the handle of the folder that the path is relative to.
 
     Raises OSError for anything else, such as a link, a pipe, or a file larger than a run writes.
     """
@@ -79,7 +79,7 @@ def read_plain_file(path: str, folder: int | None = None) -> bytes:
 
 
 def read_below(top: str, path: str) -> bytes:
-    """The contents of a regular file below a folder. Raises OSError if it is missing, or a link is on the way."""
+    """Contents of a regular file below a folder. Raises OSError if it is missing, or a link is on the way."""
     folder, _, name = path.rpartition("/")
     with _open_folder(top, folder) as handle:
         return read_plain_file(name if handle is not None else f"{top}/{path}", handle)
@@ -122,7 +122,7 @@ def _remove(path: str, folder: int | None) -> bool:
 
 @contextlib.contextmanager
 def _open_folder(top: str, relative: str) -> Iterator[int | None]:
-    """The handle of a folder below another one, or None on systems without such handles.
+    """Handle of a folder below another one, or None on systems without such handles.
 
     Raises OSError if there is a link on the way, `top` itself included.
     """

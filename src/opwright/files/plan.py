@@ -1,4 +1,4 @@
-"""The plan of a run: which emitter makes which file, before anything is rendered or written.
+"""Plan of a run: which emitter makes which file, before anything is rendered or written.
 
 Of a sharded family, the fragments are spread over a fixed number of files, and all of them stand in one more. A unit's
 shard depends on its key alone, so an edit of one operator touches one shard. Builds compile the numbered shards; the
@@ -37,7 +37,7 @@ class FileSpec(NamedTuple):
 
 
 def file_specs(emitter: AnyEmitter, units: Sequence[object], *, lean: bool = False) -> Iterator[FileSpec]:
-    """The files of an emitter, as its layout says. Of a sharded family the file with everything comes first.
+    """Files of an emitter, as its layout says. Of a sharded family the file with everything comes first.
 
     Lean runs have no file with everything.
 
@@ -87,7 +87,7 @@ def _stable_hash(key: str) -> int:
 
 
 def shard_path(path: str, shard_id: str) -> str:
-    """The path of one shard.
+    """Path of one shard.
 
     >>> shard_path("RegisterCPU.cpp", "_3")
     'RegisterCPU_3.cpp'
@@ -116,7 +116,7 @@ class PlannedFile(NamedTuple):
 
 
 class Plan:
-    """The files of a run in its output folders.
+    """Files of a run in its output folders.
 
     >>> plan = Plan({"ops": "build/ops"})
     >>> plan.add("operators", "ops", "add.h").path
@@ -137,7 +137,7 @@ class Plan:
 
     @property
     def outputs(self) -> tuple[PlannedFile, ...]:
-        """The files that were added so far, in order."""
+        """Files that were added so far, in order."""
         return tuple(self._files.values())
 
     @property

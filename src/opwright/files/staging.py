@@ -44,7 +44,7 @@ def staging_name() -> str:
 
 
 class Journal:
-    """The journal of the runs into one output folder, in their state folder.
+    """Journal of the runs into one output folder, in their state folder.
 
     Entering it removes what a killed run left. Only the run that holds the lock of the folder may use it: without the
     lock (`locked`) it does nothing. A journal in an output folder may be forged, so it removes only files below that
@@ -228,7 +228,7 @@ def replace_checked_state(path: str, file_format: str, body: bytes) -> str:
 
 
 def read_checked_state(path: str, file_format: str) -> tuple[str, bytes]:
-    """The header of a file of the state folder, and what follows it.
+    """Header of a file of the state folder, and what follows it.
 
     Raises OSError if the file cannot be read, and ValueError if the header is not of this format or of what follows.
     """

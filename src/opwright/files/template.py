@@ -2,7 +2,7 @@
 
 A slot is written `$name`, `${name}`, `${,name}` or `${name,}`; a `$` before anything else is plain text.
 
-- A slot that only blanks precede on its line takes its value line by line: each line gets the slot's own indentation
+- A slot that only blanks precede on its line takes its value line by line: each line gets the slot's indentation
   and loses its trailing whitespace, and the last line loses the blank lines after it. A list gives each item lines
   of its own; an empty item gives none.
 - Any other slot takes a string as it is, and a list joined by `, `; `${,name}` and `${name,}` put one more `, ` before
@@ -83,7 +83,7 @@ class Template:
 
     @property
     def text(self) -> str:
-        """The text that the template was made from."""
+        """Text that the template was made from."""
         return self.source.text
 
     def render(self, slots: Slots) -> str:
@@ -107,7 +107,7 @@ class Template:
 
     @staticmethod
     def chunk(value: str | Sequence[str], indent: str) -> str | None:
-        """The lines that one unit puts into a slot; None where there are none."""
+        """Lines that one unit puts into a slot; None where there are none."""
         return lines_of(value, indent)
 
     @staticmethod
@@ -117,7 +117,7 @@ class Template:
 
     @staticmethod
     def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
-        """The text of a slot with a value."""
+        """Text of a slot with a value."""
         if indent is not None:
             return indent_lines(value, indent)
         if isinstance(value, str):
@@ -125,7 +125,7 @@ class Template:
         return f"{before}{', '.join(value)}{after}" if value else ""
 
     def missing_slot(self, slots: Slots) -> Fault:
-        """The fault of the first slot that has no value."""
+        """Fault of the first slot that has no value."""
         index, name = next((index, name) for index, name in enumerate(self.names) if name not in slots)
         start = _offset_in_file(self.source.text, self._starts[index])
         slot = _SLOT.match(self.source.text, start)
@@ -149,7 +149,7 @@ class UnevenTemplate(Template):
 
     @staticmethod
     def chunk(value: str | Sequence[str], indent: str) -> str | None:
-        """The lines that one unit puts into a slot; None where there are none."""
+        """Lines that one unit puts into a slot; None where there are none."""
         items = [value] if isinstance(value, str) else value
         lines = [indent + line for item in items for line in item.splitlines()]
         return "\n".join(lines) if lines else None
@@ -161,7 +161,7 @@ class UnevenTemplate(Template):
 
     @staticmethod
     def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
-        """The text of a slot with a value."""
+        """Text of a slot with a value."""
         if indent is None:
             return Template.filled_slot(value, indent, before, after)
         return (UnevenTemplate.chunk(value, indent) or "").rstrip()
@@ -172,7 +172,7 @@ WHOLE_TEXT = "text"
 
 
 class WholeText:
-    """The template of an output that has none: the texts in the slot `text` are the file."""
+    """Template of an output that has none: the texts in the slot `text` are the file."""
 
     separator = ""
     opening = ""
@@ -182,7 +182,7 @@ class WholeText:
 
     @staticmethod
     def chunk(value: str | Sequence[str], _indent: str) -> str | None:
-        """The texts of one unit, joined."""
+        """Texts of one unit, joined."""
         text = value if isinstance(value, str) else "".join(value)
         return text or None
 
@@ -193,12 +193,12 @@ class WholeText:
 
     @staticmethod
     def missing_slot(_slots: Slots) -> Fault:
-        """The fault that no unit and no file slot gives the slot `text`."""
+        """Fault that no unit and no file slot gives the slot `text`."""
         return Fault.at(MISSING_SLOT, f"an output without template has no slot `{WHOLE_TEXT}`")
 
     @staticmethod
     def filled_slot(value: str | Sequence[str], _indent: str | None, _before: str, _after: str) -> str:
-        """The text of the slot with a value."""
+        """Text of the slot with a value."""
         return value if isinstance(value, str) else "".join(value)
 
 
@@ -206,7 +206,7 @@ AnyTemplate: TypeAlias = "Template | WholeText"
 
 
 def _template_part(slot: re.Match[str], indent: str | None, rest: str) -> TemplatePart:
-    """The part that a slot starts; `indent` is what precedes it on its line, if that is blank."""
+    """Part that a slot starts; `indent` is what precedes it on its line, if that is blank."""
     bare, before, braced, after = slot.group("bare", "before", "braced", "after")
     return TemplatePart(bare or braced, indent, ", " if before else "", ", " if after else "", rest)
 
@@ -221,7 +221,7 @@ def _without_lead(opening: str, parts: Sequence[TemplatePart]) -> tuple[str, tup
 
 
 def _offset_in_file(text: str, offset: int) -> int:
-    """The offset in a text of an offset that counts each CR LF pair as one character."""
+    """Offset in a text of an offset that counts each CR LF pair as one character."""
     for pair in re.finditer("\r\n", text):
         if pair.start() >= offset:
             break
@@ -230,7 +230,7 @@ def _offset_in_file(text: str, offset: int) -> int:
 
 
 def indent_lines(value: str | Sequence[str], indent: str) -> str:
-    """The lines of a value, or of all items of a list, each indented and without trailing whitespace.
+    """Lines of a value, or of all items of a list, each indented and without trailing whitespace.
 
     Blank lines stay empty, and those at the end are dropped.
 
@@ -322,7 +322,7 @@ def template_kind(rules: Rules) -> Callable[[SourceFile], Template]:
 
 
 def generated_comment(template: str, launcher: str = LAUNCHER) -> str:
-    """The comment that says by which program a text was made from which template."""
+    """Comment that says by which program a text was made from which template."""
     # In two pieces here, so that no tool takes this file for a generated one.
     return "@" + f"generated by {launcher} from {template}"
 
@@ -356,7 +356,7 @@ class Templates:
         self._templates: dict[str, LoadedTemplate] = {}
 
     def __getitem__(self, name: str) -> LoadedTemplate:
-        """The template of a name. Raises Fault if it cannot be read."""
+        """Template of a name. Raises Fault if it cannot be read."""
         loaded = self._templates.get(name)
         if loaded is None:
             loaded = self._templates[name] = LoadedTemplate(self._kind(self._load(name)), self._comment(name))
@@ -390,11 +390,11 @@ class UnitTemplate:
 
     @property
     def text(self) -> str:
-        """The text of the template."""
+        """Text of the template."""
         return self._template.source.text
 
     def __call__(self, slots: Slots) -> str:
-        """The filled text. Raises Fault (E0601) at the first slot that has no value."""
+        """Filled text. Raises Fault (E0601) at the first slot that has no value."""
         text = self._plain_text(slots) if self._is_plain else None
         if text is None:
             text = self._template.render({"generated_comment": self._comment, **slots})

@@ -70,7 +70,7 @@ def exchange_files(first: str, second: str) -> bool:
 
 @cache
 def _exchange_call() -> Callable[[str, str], int] | None:
-    """The function that exchanges two files and gives the number of the error, or 0; None if the system has none."""
+    """Function that exchanges two files and gives the number of the error, or 0; None if the system has none."""
     import ctypes
 
     try:
@@ -376,7 +376,7 @@ def _make_alike(original: str, copy: str) -> bool:
 
 
 def _attributes(path: str) -> Mapping[str, bytes]:
-    """The extended attributes of a file, lists of access rights among them."""
+    """Extended attributes of a file, lists of access rights among them."""
     if not hasattr(os, "listxattr"):
         return {}
     try:
@@ -399,7 +399,7 @@ def _holds(path: str, data: bytes) -> bool:
 
 
 def _contents(handle: int) -> bytes:
-    """The contents of an open file. Raises OSError if it is not a regular file."""
+    """Contents of an open file. Raises OSError if it is not a regular file."""
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         raise OSError(errno.EEXIST, "it is not a file")
     os.lseek(handle, 0, os.SEEK_SET)

@@ -52,7 +52,7 @@ def write_user_files(
 
 
 def _existing(path: str) -> bytes | None:
-    """The contents of a file, None if there is none. Raises Fault for what is no file, and for links to elsewhere."""
+    """Contents of a file, None if there is none. Raises Fault for what is no file, and for links to elsewhere."""
     folder, target = os.path.realpath(os.path.dirname(path) or os.curdir), os.path.realpath(path)
     if os.path.islink(path) and not target.startswith(os.path.join(folder, "")):
         message = f"`{path}` is a link to `{target}`, outside of its folder"

@@ -33,7 +33,7 @@ class _Worker(Generic[Share]):
         self._child = Child(lambda parent: _work_apart(work, tasks, journal, parent))
 
     def share(self) -> Share:
-        """The result of the process. Raises its Fault."""
+        """Result of the process. Raises its Fault."""
         share: Share = self._receive()
         return share
 
@@ -72,7 +72,7 @@ class _Worker(Generic[Share]):
 def _work_apart(
     work: Callable[[Writer, Iterator[int]], object], tasks: int, journal: Journal | None, parent: Parent
 ) -> None:
-    """The work of another process."""
+    """Work of another process."""
     import pickle
 
     message: tuple[str, object]
@@ -113,7 +113,7 @@ def share_work(
     check: Callable[[Sequence[Share]], None],
     journal: Journal | None = None,
 ) -> list[Share]:
-    """The result of each process for the tasks that it took; the first result is this process's.
+    """Result of each process for the tasks that it took; the first result is this process's.
 
     `check` gets all results before anything is put in place, and may raise. Raises the Fault of any process.
     """

@@ -234,7 +234,7 @@ def touch_file(path: str) -> None:
 
 
 def final_statuses(statuses: Mapping[str, Status]) -> dict[str, Status]:
-    """The final statuses for those that a writer gave; call it after the commit.
+    """Final statuses for those that a writer gave; call it after the commit.
 
     A rename sets the time of change of a file. So before the commit the status of a changed file is provisional: its
     size, its time of modification as a negative number, and its inode.
@@ -286,7 +286,7 @@ def _not_a_file(target: str) -> Fault:
 
 
 def write_fault(target: str, error: OSError, helps: Mapping[str, str] | None = None) -> Fault:
-    """The fault for an error of the system (E0605 to E0608), with help that fits it: that for outputs, or another."""
+    """Fault for an error of the system (E0605 to E0608), with help that fits it: that for outputs, or another."""
     kinds = ((NOT_PERMITTED, _NOT_PERMITTED), (NO_SPACE, _NO_SPACE), (NOT_A_FILE, _NOT_A_FILE))
     code = next((code for code, numbers in kinds if error.errno in numbers), WRITE_FAILED)
     if helps is None:

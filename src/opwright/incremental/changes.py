@@ -63,12 +63,12 @@ class ComparedFile(NamedTuple):
     items: list[ItemText]
 
     def changed_texts(self) -> list[tuple[str, str]]:
-        """The texts of the items that changed, as they were and as they are."""
+        """Texts of the items that changed, as they were and as they are."""
         pairs = zip(self.items_before, self.items, strict=True)
         return [(before, now) for (_, before), (_, now) in pairs if before != now]
 
     def entries_before(self, operations: Collection[str]) -> ChosenItems:
-        """The entries that are about some operations, or about what cannot be told, as they were."""
+        """Entries that are about some operations, or about what cannot be told, as they were."""
         chosen = [item for item in self.items_before if self.is_about(item[1], operations)]
         return ChosenItems(self.before, chosen, changed=())
 
@@ -84,12 +84,12 @@ class ComparedFile(NamedTuple):
         return name is None or _operation(name) in operations
 
     def operator(self, text: str) -> str | None:
-        """The operator that an entry is about; None if the entry does not begin in the usual way."""
+        """Operator that an entry is about; None if the entry does not begin in the usual way."""
         return _OPERATOR_OF[self.dialect](text)
 
 
 def _dialects(families: Iterable[str]) -> list[Dialect[Any]]:
-    """The dialects of a run whose entries may change."""
+    """Dialects of a run whose entries may change."""
     names = dialects_of(families)
     return [
         dialect
@@ -99,7 +99,7 @@ def _dialects(families: Iterable[str]) -> list[Dialect[Any]]:
 
 
 def inputs_to_keep(inputs: Inputs, families: Iterable[str]) -> dict[str, str]:
-    """The texts that `find_edit` compares; none for families whose units may hold functions of several operations."""
+    """Texts that `find_edit` compares; none for families whose units may hold functions of several operations."""
     if not has_local_units(families):
         return {}
     return {dialect.name: inputs.read_text(dialect.inputs[0]).text for dialect in _dialects(families)}
@@ -108,7 +108,7 @@ def inputs_to_keep(inputs: Inputs, families: Iterable[str]) -> dict[str, str]:
 def compare_inputs(
     run: RunIdentity, manifest: Manifest, stamps: InputStamps, inputs: Inputs
 ) -> list[ComparedFile] | None:
-    """The inputs beside those of the run of the manifest; None if more changed than entries in place."""
+    """Inputs beside those of the run of the manifest; None if more changed than entries in place."""
     facts = manifest.facts
     # Messages without a place in the inputs stay the same. Another run has to repeat those with a place.
     if run.request != manifest.request or facts.get("has messages with places") != 0:
@@ -128,7 +128,7 @@ def compare_inputs(
 
 
 def _changed_files(before: InputStamps, now: InputStamps) -> set[str] | None:
-    """The files whose contents changed; None if files or folders are not those of before."""
+    """Files whose contents changed; None if files or folders are not those of before."""
     if before.folders != now.folders or before.files.keys() != now.files.keys():
         return None
     pairs = [(path, before.files[path], stamp) for path, stamp in now.files.items()]
@@ -138,7 +138,7 @@ def _changed_files(before: InputStamps, now: InputStamps) -> set[str] | None:
 
 
 def _compare(dialect: str, before: SourceFile, now: SourceFile) -> ComparedFile | None:
-    """The items of a file; None if an edit may have done more than change some of them in place."""
+    """Items of a file; None if an edit may have done more than change some of them in place."""
     items_before, items = split_items(before.text), split_items(now.text)
     if len(items) != len(items_before) or not items:
         return None
@@ -146,7 +146,7 @@ def _compare(dialect: str, before: SourceFile, now: SourceFile) -> ComparedFile 
 
 
 def find_edit(files: Sequence[ComparedFile], depends_on: Iterable[str]) -> InputEdit | None:
-    """The entries to load after an edit: those that it changed, and others that their files depend on.
+    """Entries to load after an edit: those that it changed, and others that their files depend on.
 
     `depends_on` are operators that files depend on in any case. None if all entries have to be loaded.
     """
@@ -158,7 +158,7 @@ def find_edit(files: Sequence[ComparedFile], depends_on: Iterable[str]) -> Input
 
 
 def _edited_operations(files: Iterable[ComparedFile], depends_on: Iterable[str]) -> set[str] | None:
-    """The operations that a run after the edit has to load; None if it has to load all."""
+    """Operations that a run after the edit has to load; None if it has to load all."""
     operators = set(depends_on)
     count = 0
     for file in files:

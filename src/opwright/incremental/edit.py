@@ -1,4 +1,4 @@
-"""The files of an emitter after an edit that changed few entries, of whose operations alone the units are known.
+"""Files of an emitter after an edit that changed few entries, of whose operations alone the units are known.
 
 A run after an edit loads the entries of these operations twice: as the previous build read them, and as they are now.
 The fingerprints of the units before the edit show where the units stand in each file; there the chunks of the units
@@ -66,7 +66,7 @@ def _operator_names(unit: object) -> Iterator[str]:
 
 
 class EditedFiles(EmitterFiles):
-    """The files of one emitter after an edit.
+    """Files of one emitter after an edit.
 
     `before` are those of the same emitter with the entries as they were. Rendering raises NotLocal.
     """
@@ -77,7 +77,7 @@ class EditedFiles(EmitterFiles):
         self._units_before: Final = {spec.path: spec.units for spec in before.specs()}
 
     def specs(self) -> Iterator[FileSpec]:
-        """The files that have units of the edited operations. Raises NotLocal if they are others than before."""
+        """Files that have units of the edited operations. Raises NotLocal if they are others than before."""
         before, specs = self._before, list(super().specs())
         # Facts and slots of the file may depend on all operators. If the edit does not change what those of its
         # operations add to them, it does not change what all operators add to them.
@@ -91,7 +91,7 @@ class EditedFiles(EmitterFiles):
 
     @cached_property
     def _last_state(self) -> EmitterState:
-        """The state of the previous build."""
+        """State of the previous build."""
         previous = self._build.previous
         state = None if previous is None else previous.emitters.get(self.name)
         if state is None:
@@ -99,7 +99,7 @@ class EditedFiles(EmitterFiles):
         return state
 
     def render(self, spec: FileSpec, previous: PreviousFile | None = None) -> RenderedFile:
-        """The bytes of a file with the units of the edit, and its spans."""
+        """Bytes of a file with the units of the edit, and its spans."""
         if previous is None:
             raise NotLocal(spec.path)
         rendered = self._render_edited(spec, previous)
@@ -127,7 +127,7 @@ class EditedFiles(EmitterFiles):
         return RenderedFile(*file)
 
     def _replace_units(self, spec: FileSpec, spans: FileSpans) -> tuple[bytes, dict[int, int]]:
-        """The fingerprints of a file's units after the edit, and the numbers of changed units by those in the file."""
+        """Fingerprints of a file's units after the edit, and the numbers of changed units by those in the file."""
         before, units_before = self._before, self._units_before[spec.path]
         if len(units_before) != len(spec.units):
             raise NotLocal(spec.path)
@@ -163,7 +163,7 @@ class EditedFiles(EmitterFiles):
 
 
 def _only_index(fingerprints: bytes, fingerprint: bytes) -> int:
-    """The number of the only unit that has a fingerprint; -1 if none has it, or several have."""
+    """Number of the only unit that has a fingerprint; -1 if none has it, or several have."""
     starts = [start for start in _starts(fingerprints, fingerprint) if start % FINGERPRINT_SIZE == 0]
     return starts[0] // FINGERPRINT_SIZE if len(starts) == 1 else -1
 

@@ -1,4 +1,4 @@
-"""The files of one emitter in one run: their specs, and how each is rendered.
+"""Files of one emitter in one run: their specs, and how each is rendered.
 
 `EmitterFiles.render` is the one way to a file's bytes. A dry run needs only the specs. A fresh run renders without a
 previous build. A later run leaves a file alone if the fingerprints of its units, file slots, template and context are
@@ -30,7 +30,7 @@ _Found = TypeVar("_Found")
 
 
 class RenderedFile(NamedTuple):
-    """The bytes of a file, or None if the file on disk is up to date, and its spans."""
+    """Bytes of a file, or None if the file on disk is up to date, and its spans."""
 
     data: bytes | None
     spans: FileSpans
@@ -91,7 +91,7 @@ def named_emitters(emitters: Iterable[AnyEmitter]) -> Iterator[tuple[str, AnyEmi
 
 
 class EmitterFiles:
-    """The files of one emitter in one run."""
+    """Files of one emitter in one run."""
 
     def __init__(self, name: str, emitter: AnyEmitter, build: JobFiles) -> None:
         self.name: Final = name
@@ -107,11 +107,11 @@ class EmitterFiles:
         self._reported: Final[set[tuple[object, ...]]] = set()
 
     def specs(self) -> Iterator[FileSpec]:
-        """The files of the emitter."""
+        """Files of the emitter."""
         return file_specs(self.emitter, self.units, lean=self._build.job.options.lean)
 
     def render(self, spec: FileSpec, previous: PreviousFile | None = None) -> RenderedFile:
-        """The bytes of a file and its spans.
+        """Bytes of a file and its spans.
 
         Raises Fault if its template cannot be read, a slot has no value (E0601), or the text has no UTF-8 form (E0609).
         """
@@ -127,7 +127,7 @@ class EmitterFiles:
         return rendered
 
     def new_diagnostics(self, raised: Fault | FaultsFound) -> list[Diagnostic]:
-        """The diagnostics of a fault that no other file of the emitter had at the same place.
+        """Diagnostics of a fault that no other file of the emitter had at the same place.
 
         They name its plug-in, and those about slots the module to change.
         """
@@ -180,7 +180,7 @@ class EmitterFiles:
 
     @cached_property
     def template(self) -> AnyTemplate:
-        """The template of the emitter's files."""
+        """Template of the emitter's files."""
         name = self.emitter.template
         return WholeText() if name is None else self._build.templates[name].template
 
@@ -190,7 +190,7 @@ class EmitterFiles:
 
     @cached_property
     def _fingerprints(self) -> list[bytes]:
-        """The fingerprint of each unit."""
+        """Fingerprint of each unit."""
         return self._fingerprinted(lambda table: table.of_all(self.units))
 
     def _fingerprinted(self, find: Callable[[UnitFingerprints], _Found]) -> _Found:
@@ -204,7 +204,7 @@ class EmitterFiles:
 
     @cached_property
     def _state(self) -> EmitterState | None:
-        """The state of the previous build, if its chunks may be reused: template and context are the same."""
+        """State of the previous build, if its chunks may be reused: template and context are the same."""
         build = self._build.previous
         state = None if build is None else build.emitters.get(self.name)
         if state is None or state.template != self._template_fingerprint:
@@ -213,11 +213,11 @@ class EmitterFiles:
 
     @cached_property
     def _filled_slots(self) -> frozenset[str]:
-        """The slots that any unit fills."""
+        """Slots that any unit fills."""
         return frozenset().union(*[self.fragment(number) for number in range(len(self.units))])
 
     def fragment(self, number: int) -> Slots:
-        """The fragment of a unit, rendered once. Raises FaultsFound with the faults of all units."""
+        """Fragment of a unit, rendered once. Raises FaultsFound with the faults of all units."""
         fragment = self._fragments.get(number)
         if fragment is None:
             try:
@@ -228,7 +228,7 @@ class EmitterFiles:
 
     @cached_property
     def _fragment_faults(self) -> list[Diagnostic]:
-        """The faults of all units, so that a run reports the same whichever fragments it reuses."""
+        """Faults of all units, so that a run reports the same whichever fragments it reuses."""
         sink = Diagnostics()
         for number in range(len(self.units)):
             try:
@@ -242,12 +242,12 @@ class EmitterFiles:
         return self.emitter.fragment(self.units[number], self._context)
 
     def chunk(self, number: int, slot: str, indent: str) -> str | None:
-        """The chunk of a unit in a slot."""
+        """Chunk of a unit in a slot."""
         value = self.fragment(number).get(slot)
         return None if value is None else self.template.chunk(value, indent)
 
     def chunks(self, slot: str, indent: str) -> list[str | None]:
-        """The chunks of all units in a slot, made once for all files."""
+        """Chunks of all units in a slot, made once for all files."""
         chunks = self._chunks.get((slot, indent))
         if chunks is None:
             chunk = self.template.chunk
@@ -268,19 +268,19 @@ class EmitterFiles:
         )
 
     def _file_fingerprints(self, units: Sequence[int]) -> bytes:
-        """The fingerprints of the units of a file, one after the other."""
+        """Fingerprints of the units of a file, one after the other."""
         fingerprints = self._fingerprints
         return fingerprints[units[0]] if len(units) == 1 else b"".join([fingerprints[number] for number in units])
 
     def _same_as_last(self, units: Sequence[int]) -> RenderedFile | None:
-        """The file rendered just before, if this one has the same units and does not show its shard."""
+        """File rendered just before, if this one has the same units and does not show its shard."""
         if self._last is None or "shard_id" in self.template.names:
             return None
         last_units, rendered = self._last
         return rendered if len(last_units) == len(units) and list(last_units) == list(units) else None
 
     def _render_unit(self, spec: FileSpec) -> RenderedFile:
-        """The file of one unit. Such files are rendered whole: there are thousands, each of one chunk."""
+        """File of one unit. Such files are rendered whole: there are thousands, each of one chunk."""
         fragment, own = self._make_fragment(spec.units[0]), self._file_slots
         slots = {**own, **fragment}
         for name in own.keys() & fragment.keys():
@@ -290,7 +290,7 @@ class EmitterFiles:
         )
 
     def _render_units(self, spec: FileSpec, previous: PreviousFile | None) -> RenderedFile:
-        """The file of many units, spliced if possible."""
+        """File of many units, spliced if possible."""
         slots = {**self._file_slots, "shard_id": spec.shard} if spec.shard else self._file_slots
         fingerprints = self._file_fingerprints(spec.units)
         chunks = UnitChunks(self, spec.units)
@@ -324,7 +324,7 @@ class EmitterFiles:
 
     def _encoding_fault(self, error: UnicodeEncodeError) -> Fault:
         name = self.emitter.template
-        maker = "the output's own text" if name is None else f"template `{name}`"
+        maker = "the output's text" if name is None else f"template `{name}`"
         character = f"U+{ord(error.object[error.start]):04X}"
         return Fault.at(NO_UTF8, f"{maker} gives a text with {character}, which has no UTF-8 form")
 
@@ -375,16 +375,16 @@ class UnitChunks:
         self._units = units
 
     def chunks(self, slot: str, indent: str) -> Sequence[str | None]:
-        """The chunk of each unit in a slot that has its lines to itself."""
+        """Chunk of each unit in a slot that has its lines to itself."""
         chunks = self._files.chunks(slot, indent)
         return chunks if len(self._units) == len(chunks) else [chunks[number] for number in self._units]
 
     def chunk(self, slot: str, indent: str, number: int) -> str | None:
-        """The chunk of one unit."""
+        """Chunk of one unit."""
         return self._files.chunk(self._units[number], slot, indent)
 
     def texts(self, slot: str) -> Sequence[str]:
-        """The texts of all units in a slot, in order."""
+        """Texts of all units in a slot, in order."""
         return [text for number in self._units for text in _texts(self._files.fragment(number).get(slot, ()))]
 
 

@@ -50,7 +50,7 @@ _Reader: TypeAlias = "Callable[[Any], _Contents]"
 
 
 def fingerprint(text: str) -> bytes:
-    """The fingerprint of a text, which may hold surrogates."""
+    """Fingerprint of a text, which may hold surrogates."""
     return _digest(text)
 
 
@@ -65,7 +65,7 @@ def split_fingerprints(joined: bytes) -> list[bytes]:
 
 
 class UnitFingerprints:
-    """The fingerprints of a run's values, each computed once for each object: equal values may have different ones."""
+    """Fingerprints of a run's values, each computed once for each object: equal values may have different ones."""
 
     __slots__ = ("_cached", "_entries", "_links", "_values")
 
@@ -80,13 +80,13 @@ class UnitFingerprints:
         self._links: dict[tuple[int, int], bytes] = {}
 
     def of_all(self, values: Iterable[object]) -> list[bytes]:
-        """The fingerprints of values. Raises TypeError as `of` does."""
+        """Fingerprints of values. Raises TypeError as `of` does."""
         # Nearly all units are functions that other emitters have as well.
         cached = self._cached.get
         return [cached(id(value)) or self.of(value) for value in values]
 
     def of(self, value: object) -> bytes:
-        """The fingerprint of a value.
+        """Fingerprint of a value.
 
         Raises TypeError if it holds an object whose contents cannot be found out, or that holds itself.
         """
@@ -140,7 +140,7 @@ class UnitFingerprints:
         return dict.fromkeys(sorted(map(self.of, value)), ...)
 
     def _function(self, function: NativeFunction) -> bytes:
-        """The fingerprint of a function: of its own fields, and of the functions that are linked with it."""
+        """Fingerprint of a function: of its own fields, and of the functions that are linked with it."""
         own = self.entry(function)
         group, view_group = function.group, function.view_group
         if group is None and view_group is None:
@@ -152,7 +152,7 @@ class UnitFingerprints:
         return _digest((own, linked))
 
     def _linked(self, *groups: NativeFunctionsGroup | ViewGroup | None) -> bytes:
-        """The fingerprint of the functions that groups link: their own fields, and which group has which of them."""
+        """Fingerprint of the functions that groups link: their own fields, and which group has which of them."""
         functions: list[NativeFunction] = []
         numbers: dict[NativeFunction | None, int | None] = {None: None}
         links: list[object] = []
@@ -172,7 +172,7 @@ class UnitFingerprints:
         return _digest((*links, *map(self.entry, functions)))
 
     def entry(self, function: NativeFunction) -> bytes:
-        """The fingerprint of a function's own fields, without the functions that are linked with it."""
+        """Fingerprint of a function's fields, without the functions that are linked with it."""
         result = self._entries.get(id(function))
         if result is None:
             self._values.append(function)
@@ -180,11 +180,11 @@ class UnitFingerprints:
         return result
 
     def of_context(self, job: FragmentContext) -> bytes:
-        """The fingerprint of what every fragment can read besides its unit: options, rules and selection."""
+        """Fingerprint of what every fragment can read besides its unit: options, rules and selection."""
         return _digest(self._encoded((job.rules, job.options, job.selection)))
 
     def of_emitter(self, emitter: AnyEmitter, job: Job) -> bytes:
-        """The fingerprint of what the fragments of an emitter can read besides: declared reads, and what it carries.
+        """Fingerprint of what the fragments of an emitter can read besides: declared reads, and what it carries.
 
         The function that makes fragments may carry data: in a closure, as arguments of a `partial`, or as the object
         of a method. Raises TypeError as `of` does.

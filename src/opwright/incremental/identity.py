@@ -89,11 +89,11 @@ class RunIdentity:
 
     @property
     def journal_top(self) -> str | None:
-        """The folder below which the journal may remove files; None if the journal is in the user's cache."""
+        """Folder below which the journal may remove files; None if the journal is in the user's cache."""
         return None if self.apart else self.home
 
     def state_path(self, suffix: str) -> str:
-        """The path of a file of the state of runs of this kind."""
+        """Path of a file of the state of runs of this kind."""
         encoded = self.kind.encode()
         name = f"{zlib.crc32(encoded):08x}{zlib.adler32(encoded):08x}"
         return os.path.join(self.state_folder, name + suffix)
@@ -107,7 +107,7 @@ def _folder_in_kind(home: str, folder: str) -> str:
 
 
 def _state_folder_apart(home: str) -> str:
-    """The folder of the user's cache with the state of runs into an output folder."""
+    """Folder of the user's cache with the state of runs into an output folder."""
     from opwright.release.user_cache import cache_folder
 
     real = os.path.realpath(home).encode("utf-8", "surrogateescape")
@@ -128,7 +128,7 @@ def tool_identity() -> str:
 
 
 def own_files() -> list[str]:
-    """The paths of the files of this package on which outputs may depend; of a package in a zip file, that of the zip.
+    """Paths of the files of this package on which outputs may depend; of a package in a zip file, that of the zip.
 
     >>> __file__ in own_files()
     True
@@ -137,12 +137,12 @@ def own_files() -> list[str]:
 
 
 def input_files(stamps: InputStamps | None) -> list[str]:
-    """The files that a run read and that are on this machine."""
+    """Files that a run read and that are on this machine."""
     return [] if stamps is None else [path for path, stamp in stamps.files.items() if stamp is not None]
 
 
 def dependencies(stamps: InputStamps | None) -> list[str]:
-    """The paths on this machine that the outputs of a run depend on: its files and folders, and the own files.
+    """Paths on this machine that the outputs of a run depend on: its files and folders, and the own files.
 
     Dependency files, the list for CMake and the keys of what `inline` keeps are made from it; the inputs of actions are
     the files of it, without the own ones, which belong to the tool.
@@ -152,12 +152,12 @@ def dependencies(stamps: InputStamps | None) -> list[str]:
 
 
 def _package() -> str:
-    """The folder of this package; it may be in a zip file."""
+    """Folder of this package; it may be in a zip file."""
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def _own_files(top: str) -> dict[str, os.stat_result]:
-    """The files below a folder. There are hundreds, and a run with nothing to do lists them."""
+    """Files below a folder. There are hundreds, and a run with nothing to do lists them."""
     statuses, folders = {}, [top]
     # A package in a zip file is as old as that.
     archive: str = getattr(__spec__.loader, "archive", "") if __spec__ is not None else ""
@@ -175,7 +175,7 @@ def _own_files(top: str) -> dict[str, os.stat_result]:
 
 
 class InputStamps:
-    """The stamps of files, and the names in folders.
+    """Stamps of files, and the names in folders.
 
     >>> stamps = InputStamps.take([__file__], [])
     >>> stamps.are_current()
@@ -192,7 +192,7 @@ class InputStamps:
 
     @classmethod
     def take(cls, files: Iterable[str], folders: Iterable[str]) -> InputStamps:
-        """The state of files and folders now. Take it before the files are read: a change between is then seen."""
+        """State of files and folders now. Take it before the files are read: a change between is then seen."""
         files, folders = list(files), list(folders)
         statuses = {path: _status(path) for path in (*files, *folders)}
         stamps = cls({path: _stamp(path) for path in files}, {path: _names(path) for path in folders})
@@ -201,7 +201,7 @@ class InputStamps:
 
     @classmethod
     def from_manifest(cls, files: Mapping[str, Any], folders: Mapping[str, Any]) -> InputStamps:
-        """The stamps that a manifest has. Raises TypeError where a value is of a wrong type."""
+        """Stamps that a manifest has. Raises TypeError where a value is of a wrong type."""
         for stamp in files.values():
             if stamp is not None and list(map(type, stamp)) != _STAMP_TYPES:
                 raise TypeError("a stamp is three numbers and a digest")
@@ -295,7 +295,7 @@ class InputStamps:
 
 
 def _status(path: str) -> Status | None:
-    """The status of a file or folder, to be compared with a later one; None if it is not there."""
+    """Status of a file or folder, to be compared with a later one; None if it is not there."""
     try:
         return file_status(os.stat(path))
     except OSError:

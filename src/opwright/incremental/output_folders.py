@@ -1,4 +1,4 @@
-"""The output folders of runs: outputs that are no longer made, links that lead out, and the state of gone folders.
+"""Output folders of runs: outputs that are no longer made, links that lead out, and the state of gone folders.
 
 A run also writes through symbolic links that lead out of its own folder, and notes it.
 """
@@ -24,7 +24,7 @@ _HOME_FILE = "folder"
 def stale_outputs(
     run: RunIdentity, previous: Manifest, others: Iterable[Manifest], targets: Collection[str]
 ) -> set[str]:
-    """The files that earlier runs of the same kind made and this one does not make.
+    """Files that earlier runs of the same kind made and this one does not make.
 
     They exclude files that a run of another kind made too, unless this run makes everything that such runs make. They
     also exclude files behind a link that leads out of the folders that the user chose.
@@ -38,9 +38,9 @@ def stale_outputs(
 
 
 def _tops(run: RunIdentity) -> dict[str, str]:
-    """The real path of each output folder that files are removed from, and that of the folder it must not leave.
+    """Real path of each output folder that files are removed from, and that of the folder it must not leave.
 
-    An output folder below the run's own folder must not leave this; one elsewhere was chosen by the user as it is.
+    An output folder below the run's folder must not leave this; one elsewhere was chosen by the user as it is.
     """
     home = real_folder(run.home)
     tops = {}

@@ -1,6 +1,6 @@
 """Chunk spans: which bytes of a file came from which unit, so that the next run can reuse them.
 
-The text that one unit puts into one slot is its chunk. A file is the template's own text, the values of the file
+The text that one unit puts into one slot is its chunk. A file is the template's text, the values of the file
 slots, and in each slot that units fill their chunks in order. `assemble` joins the chunks of this run; `patch` takes
 those of unchanged units out of the file that the previous build wrote.
 """
@@ -22,21 +22,21 @@ ABSENT: Final = -1
 
 
 class SlotSpans(NamedTuple):
-    """The chunks of one slot: the offset of the first, the length of each, and the line breaks cut off at the end."""
+    """Chunks of one slot: the offset of the first, the length of each, and the line breaks cut off at the end."""
 
     start: int
     lengths: bytes
     trimmed: int
 
     def unit_lengths(self) -> array[int]:
-        """The length of each unit's chunk."""
+        """Length of each unit's chunk."""
         lengths = array("i")
         lengths.frombytes(self.lengths)
         return lengths
 
 
 class FileSpans(NamedTuple):
-    """The fingerprints of a file's units, one after the other, and the slots that units fill in the template's order.
+    """Fingerprints of a file's units, one after the other, and the slots that units fill in the template's order.
 
     `slots` is None if the file cannot be divided into chunks.
     """
@@ -49,15 +49,15 @@ class Chunks(Protocol):
     """What the units of a file put into its slots."""
 
     def chunks(self, slot: str, indent: str) -> Sequence[str | None]:
-        """The chunk of each unit in a slot that has its lines to itself."""
+        """Chunk of each unit in a slot that has its lines to itself."""
         ...
 
     def chunk(self, slot: str, indent: str, number: int) -> str | None:
-        """The chunk of the unit of a number."""
+        """Chunk of the unit of a number."""
         ...
 
     def texts(self, slot: str) -> Sequence[str]:
-        """The texts of all units in a slot, in order."""
+        """Texts of all units in a slot, in order."""
         ...
 
 
@@ -126,7 +126,7 @@ class _FileWriter:
         return True
 
     def finish(self, fingerprints: bytes) -> tuple[bytes, FileSpans]:
-        """The bytes of the file and its spans."""
+        """Bytes of the file and its spans."""
         self._add(self._old[self._copied :])
         data = b"".join(self._parts)
         if b'"""\n' in data:
@@ -158,7 +158,7 @@ class FileContents(NamedTuple):
 
 
 def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
-    """The bytes of a file and its spans. Raises KeyError for a slot without a value."""
+    """Bytes of a file and its spans. Raises KeyError for a slot without a value."""
     template, file_slots, filled, units, fingerprints = contents
     slots = file_slots or {}
     writer = _FileWriter(template)
@@ -222,12 +222,12 @@ class _Run(NamedTuple):
 
 
 def changed_units(old: bytes, new: bytes) -> list[int]:
-    """The numbers of the units of a new file whose chunks `patch` makes anew, by the fingerprints of both files."""
+    """Numbers of the units of a new file whose chunks `patch` makes anew, by the fingerprints of both files."""
     return [run.first for run in _reused_runs(old, new) if run.old_first is None]
 
 
 def _reused_runs(old: bytes, new: bytes) -> list[_Run]:
-    """The units of the new file as the longest runs that can be copied at once.
+    """Units of the new file as the longest runs that can be copied at once.
 
     It copies chunks of units whose fingerprint the old file has. Most edits change few units next to each other.
     """
@@ -275,7 +275,7 @@ def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
 def _patched_slot(
     contents: FileContents, part: TemplatePart, slot: SlotSpans, old: bytes, runs: Sequence[_Run]
 ) -> tuple[bytes, array[int], bytes] | None:
-    """The chunks of a slot, joined, and the length of each; then the chunks of the old file, joined.
+    """Chunks of a slot, joined, and the length of each; then the chunks of the old file, joined.
 
     None if the spans do not fit the old file.
     """

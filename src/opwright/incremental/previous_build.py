@@ -1,6 +1,6 @@
 """The previous build: what a run keeps of how its files were made, for the next run, which reuses most of it.
 
-It is stored as JSON. The file may be forged, and Python's own formats are not safe to read from strangers.
+It is stored as JSON. The file may be forged, and Python's formats are not safe to read from strangers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PreviousFile(NamedTuple):
     spans: FileSpans
 
     def read(self) -> bytes:
-        """The contents of the file. Raises OSError."""
+        """Contents of the file. Raises OSError."""
         with open(self.path, "rb") as stream:
             return stream.read()
 
@@ -58,7 +58,7 @@ class PreviousBuild(NamedTuple):
     intact: Mapping[str, Status]
 
     def file(self, emitter: str, path: str, target: str) -> PreviousFile | None:
-        """The file of an emitter, by its path and its place on disk, if it is as the previous build left it."""
+        """File of an emitter, by its path and its place on disk, if it is as the previous build left it."""
         state = self.emitters.get(emitter)
         spans = None if state is None else state.files.get(path)
         return None if spans is None or target not in self.intact else PreviousFile(target, spans)
@@ -66,7 +66,7 @@ class PreviousBuild(NamedTuple):
 
 @lru_cache(maxsize=1)
 def decode_emitters(data: bytes) -> Mapping[str, EmitterState] | None:
-    """The state of each emitter by name; None if it is not what a run writes. A run may ask for it twice."""
+    """State of each emitter by name; None if it is not what a run writes. A run may ask for it twice."""
     try:
         stored: dict[str, Any] = loads(data)
         return {name: _decode_emitter(*state) for name, state in stored.items()}
@@ -105,7 +105,7 @@ def _decode_emitter(
 
 
 def _decode_spans(encoded: str, slots: list[tuple[int, str, int]] | None) -> FileSpans:
-    """The spans of a file. Raises ValueError or TypeError if they are not what a run writes."""
+    """Spans of a file. Raises ValueError or TypeError if they are not what a run writes."""
     fingerprints = a2b_base64(encoded)
     if slots is None:
         return FileSpans(fingerprints, None)
@@ -118,7 +118,7 @@ def _decode_spans(encoded: str, slots: list[tuple[int, str, int]] | None) -> Fil
 
 
 def encode_emitters(emitters: Mapping[str, EmitterState]) -> bytes:
-    """The state of each emitter by name, as one line."""
+    """State of each emitter by name, as one line."""
     return dumps({name: _encode_emitter(state) for name, state in emitters.items()}, separators=(",", ":")).encode()
 
 

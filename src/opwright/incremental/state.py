@@ -1,4 +1,4 @@
-"""The state that a run leaves for the next one: what it read and wrote, and how it made its files.
+"""State that a run leaves for the next one: what it read and wrote, and how it made its files.
 
 It is a file `.opwright/NAME.state`: a line with the format's number, a checksum and the length of the rest; a line of
 JSON, the manifest, with which the next run can tell that there is nothing to do; and what only a run with something to
@@ -96,11 +96,11 @@ class Manifest:
         return len(_intact(self.others)) == len(self.others)
 
     def intact_outputs(self) -> dict[str, Status]:
-        """The outputs that are as the run left them."""
+        """Outputs that are as the run left them."""
         return _intact(self.outputs)
 
     def own_outputs(self) -> set[str]:
-        """The outputs that runs of this kind remove once they are made no longer."""
+        """Outputs that runs of this kind remove once they are made no longer."""
         return {*(self.outputs.keys() - self.source_outputs), *self.left}
 
 
@@ -127,7 +127,7 @@ def _intact_in(folder: str, expected: dict[str, Status]) -> list[tuple[str, Stat
 
 
 def load_manifest(run: RunIdentity) -> Manifest | None:
-    """The manifest of the last run of this kind, or None when there is none that can be trusted."""
+    """Manifest of the last run of this kind, or None when there is none that can be trusted."""
     manifest = _load(run.state_path(_SUFFIX), run)
     return manifest if manifest is not None and manifest.kind == run.kind else None
 
@@ -138,13 +138,13 @@ def has_manifest(run: RunIdentity) -> bool:
 
 
 def load_manifests(run: RunIdentity) -> list[Manifest]:
-    """The manifests of all other kinds of runs into the same folder."""
+    """Manifests of all other kinds of runs into the same folder."""
     manifests = [_load(path, run) for path in manifest_paths(run.state_folder)]
     return [manifest for manifest in manifests if manifest is not None and manifest.kind != run.kind]
 
 
 def manifest_paths(state_folder: str) -> list[str]:
-    """The manifests in a folder."""
+    """Manifests in a folder."""
     try:
         names = sorted(os.listdir(state_folder))
     except OSError:
@@ -166,7 +166,7 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionEr
 
 
 def _read(path: str) -> tuple[dict[str, Any], bytes]:
-    """The data of a manifest, with texts and facts checked, and what else is kept."""
+    """Data of a manifest, with texts and facts checked, and what else is kept."""
     _, body = read_checked_state(path, _FORMAT)
     manifest, _, details = body.partition(b"\n")
     data: dict[str, Any] = loads(manifest)
@@ -231,12 +231,12 @@ def keep(emitters: bytes, texts: Mapping[str, str]) -> bytes:
 
 
 def kept_emitters(manifest: Manifest) -> bytes:
-    """The state of the emitters that a run kept."""
+    """State of the emitters that a run kept."""
     return manifest.details.partition(b"\n")[0]
 
 
 def kept_texts(manifest: Manifest) -> dict[str, str] | None:
-    """The texts of inputs that a run kept, by their names; None if it kept none."""
+    """Texts of inputs that a run kept, by their names; None if it kept none."""
     try:
         texts = manifest.details.partition(b"\n")[2].decode("utf-8", "surrogatepass").split(_SEPARATOR)
         return dict(zip(texts[::2], texts[1::2], strict=True))
@@ -245,12 +245,12 @@ def kept_texts(manifest: Manifest) -> dict[str, str] | None:
 
 
 def _roots(home: str, kind: str) -> dict[str, str]:
-    """The real paths of the output folders that a kind names."""
+    """Real paths of the output folders that a kind names."""
     return {name: real_folder(os.path.join(home, folder)) for name, folder in loads(kind)["folders"].items()}
 
 
 def _stored_folders(roots: Mapping[str, str], stored: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The path of each folder that a manifest stores something of. Raises ValueError for one outside of its root."""
+    """Path of each folder that a manifest stores something of. Raises ValueError for one outside of its root."""
     for name, folders in stored.items():
         for folder, content in folders.items():
             if folder and not stays_below(folder):
@@ -333,6 +333,6 @@ def _by_root(roots: Mapping[str, str], folders: Mapping[str, object]) -> dict[st
 
 
 def root_of(roots: Mapping[str, str], folder: str) -> str | None:
-    """The name of the innermost output folder that a folder is in, or None if it is in none of them."""
+    """Name of the innermost output folder that a folder is in, or None if it is in none of them."""
     above = [name for name, root in roots.items() if f"{folder}/".startswith(f"{root}/")]
     return max(above, key=lambda name: len(roots[name]), default=None)

@@ -1,3 +1,3 @@
-"""The model of a run: dispatch keys, native functions, groups, and the catalog that links them. Data only."""
+"""Model of a run: dispatch keys, native functions, groups, and the catalog that links them. Data only."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalog: everything loaded for one run, linked."""
+"""Catalog: everything loaded for one run, linked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Catalog(Frozen):
         self.kernels: Final[Mapping[DispatchKey, Mapping[NativeFunction, Kernel]]] = kernels
 
     def __getitem__(self, name: str) -> NativeFunction:
-        """The function named `add.Tensor` or `aten::add.Tensor`; KeyError with a hint if there is none."""
+        """Function named `add.Tensor` or `aten::add.Tensor`; KeyError with a hint if there is none."""
         names = self._names()
         if name not in names:
             hint = str(did_you_mean(name, names))
@@ -101,7 +101,7 @@ class Catalog(Frozen):
             raise PartialCatalog
 
     def _names(self) -> Mapping[str, NativeFunction]:
-        """The functions by name, with their namespace and without it."""
+        """Functions by name, with their namespace and without it."""
         names = self._by_name
         if not names and self.functions:
             # If two namespaces have an operator of one name, the name alone means that of `aten`.
@@ -118,5 +118,5 @@ class Catalog(Frozen):
 
     @property
     def structured_groups(self) -> list[NativeFunctionsGroup]:
-        """The groups that are written as structured kernels."""
+        """Groups that are written as structured kernels."""
         return [group for group in self.groups if isinstance(group, NativeFunctionsGroup) and group.structured]

@@ -37,7 +37,7 @@ class ValueKind(enum.Enum):
 
 
 class ValueType(NamedTuple):
-    """The type of an expression: its kind, and whether it may be None."""
+    """Type of an expression: its kind, and whether it may be None."""
 
     kind: ValueKind
     is_optional: bool = False
@@ -123,7 +123,7 @@ class OutputExpression(NamedTuple):
 
     @property
     def kind(self) -> ValueKind:
-        """The kind of the value."""
+        """Kind of the value."""
         return self.type.kind
 
 

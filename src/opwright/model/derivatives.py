@@ -30,7 +30,7 @@ _WORD: Final = lazy_pattern(r"\w+")
 
 @cache
 def words_of(formula: str) -> frozenset[str]:
-    """The words of a formula.
+    """Words of a formula.
 
     >>> sorted(words_of("grad * self.sgn()"))
     ['grad', 'self', 'sgn']
@@ -95,7 +95,7 @@ class Derivative(NamedTuple):
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the formula."""
+        """Words of the formula."""
         return words_of(self.formula)
 
 
@@ -118,7 +118,7 @@ class ForwardDerivative(NamedTuple):
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the formula."""
+        """Words of the formula."""
         return words_of(self.formula)
 
 
@@ -128,7 +128,7 @@ class ForwardDerivative(NamedTuple):
     used_gradients="it joins those of the derivatives",
 )
 class DifferentiabilityInfo(Copyable):
-    """The derivatives of a function under one dispatch key.
+    """Derivatives of a function under one dispatch key.
 
     `name` is the function's name in `derivatives.yaml` and `node_name` that of the autograd node (`MulBackward0`), None
     if nothing is differentiable. `differentiable_arguments` are the arguments that have a backward formula, in the
@@ -184,7 +184,7 @@ class DifferentiabilityInfo(Copyable):
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of all backward formulas."""
+        """Words of all backward formulas."""
         return frozenset().union(*[derivative.words for derivative in self.derivatives])
 
     @property
@@ -194,7 +194,7 @@ class DifferentiabilityInfo(Copyable):
 
     @property
     def left_out(self) -> tuple[Argument, ...]:
-        """The tensors that no formula is for, and that nothing calls not differentiable: they may need no gradients."""
+        """Tensors that no formula is for, and that nothing calls not differentiable: they may need no gradients."""
         named = {name for derivative in self.derivatives for name in derivative.var_names}.union(
             self.non_differentiable
         )
@@ -231,7 +231,7 @@ InfoByKey = Mapping[str, DifferentiabilityInfo]
 
 
 class Derivatives(NamedTuple):
-    """The contents of `derivatives.yaml`: the infos by function, in its order, and the dispatch keys that it names.
+    """Contents of `derivatives.yaml`: the infos by function, in its order, and the dispatch keys that it names.
 
     The infos made for copying forms of views come last.
     """
@@ -258,7 +258,7 @@ class DifferentiableFunction(NamedTuple):
 
 
 class MatchedDerivatives(NamedTuple):
-    """The functions of a run with their derivatives.
+    """Functions of a run with their derivatives.
 
     `infos` are those of the file in its order, and `made` those made for functions over lists (`_foreach_`). `file` is
     what was loaded from the file.
@@ -271,7 +271,7 @@ class MatchedDerivatives(NamedTuple):
 
     @property
     def keys(self) -> frozenset[str]:
-        """The dispatch keys that the file names."""
+        """Dispatch keys that the file names."""
         return self.file.keys
 
 
@@ -279,12 +279,12 @@ NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), Derivatives({}, frozenset
 
 
 def autograd_keys() -> tuple[str, ...]:
-    """The names of the dispatch keys that `dispatch` of an entry may name, `Default` aside."""
+    """Names of the dispatch keys that `dispatch` of an entry may name, `Default` aside."""
     return "AutogradNestedTensor", *(f"Autograd{device.name}" for device in devices())
 
 
 def node_prefix(name: str) -> str:
-    """The prefix of the names of a function's autograd nodes.
+    """Prefix of the names of a function's autograd nodes.
 
     >>> node_prefix("add_"), node_prefix("_thnn_fused_gru_cell"), node_prefix("nll_loss_forward")
     ('AddBackward', 'ThnnFusedGruCellBackward', 'NllLossBackward')

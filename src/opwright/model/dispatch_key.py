@@ -20,7 +20,7 @@ class Device:
     `flag` is the command-line flag (`mps` for `--mps`) without which a run leaves out the device's keys; empty for
     devices that every run has. `has_guard` tells that kernels run under a device guard, for which their registrations
     include `guard_headers`. `is_initialized_lazily` tells that functions that make tensors initialize the device.
-    `export_macro` exports the symbols of the device's own library; it is empty for devices whose kernels stand in the
+    `export_macro` exports the symbols of the device's library; it is empty for devices whose kernels stand in the
     main library. `is_known` is false for devices of which only names are known, and `is_generated` for those whose keys
     PyTorch's generator does not know.
 
@@ -183,12 +183,12 @@ class DispatchKey:
 
     @property
     def backend(self) -> str:
-        """The name of the key's device; empty for keys of no device."""
+        """Name of the key's device; empty for keys of no device."""
         return "" if self.device is None else self.device.name
 
     @property
     def flag(self) -> str:
-        """The command-line flag, without dashes, that adds the key to a run; empty where none does."""
+        """Command-line flag, without dashes, that adds the key to a run; empty where none does."""
         return "" if self.device is None or not self.is_dispatchable else self.device.flag
 
     @property
@@ -203,12 +203,12 @@ class DispatchKey:
 
     @property
     def guard_headers(self) -> tuple[str, ...]:
-        """The headers that registrations include for device guards."""
+        """Headers that registrations include for device guards."""
         return () if self.device is None else self.device.guard_headers
 
     @property
     def export_macro(self) -> str:
-        """The macro that exports symbols of the device's own library; empty where they stand in the main library."""
+        """Macro that exports symbols of the device's library; empty where they stand in the main library."""
         return "" if self.device is None else self.device.export_macro
 
     def __str__(self) -> str:
@@ -387,7 +387,7 @@ _OTHERS: Final = (
 #: The devices whose Autocast keys PyTorch has and its generator does not know.
 _AUTOCAST_DEVICES: Final = ("MPS", "MTIA", "PrivateUse1")
 
-#: What a key of a library's kernels may begin with: keys of tensors, of devices that PyTorch's own files leave to
+#: What a key of a library's kernels may begin with: keys of tensors, of devices that PyTorch's files leave to
 #: others, and of what happens before a kernel runs.
 _LIBRARY_KEYS: Final = (
     "HIP", "XLA", "Lazy", "PrivateUse", "QuantizedPrivateUse", "SparsePrivateUse", "SparseCsrPrivateUse",
@@ -433,12 +433,12 @@ def learn_key(key: DispatchKey, *, before: str) -> None:
 
 
 def key_named(name: str) -> DispatchKey:
-    """The dispatch key of that name; KeyError where there is none."""
+    """Dispatch key of that name; KeyError where there is none."""
     return KEYS.get(name) or LIBRARY_KEYS[name]
 
 
 def dispatch_keys() -> tuple[DispatchKey, ...]:
-    """The keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made."""
+    """Keys that `dispatch` of native_functions.yaml may name, in the order in which their files are made."""
     return tuple([key for key in KEYS.values() if key.is_dispatchable])
 
 
@@ -456,7 +456,7 @@ LIBRARY_KEYS: Final = _library_keys()
 
 
 def composite_keys(key: DispatchKey) -> tuple[DispatchKey, ...]:
-    """The composite keys whose kernels serve a device's key that has none, in the order in which PyTorch asks them.
+    """Composite keys whose kernels serve a device's key that has none, in the order in which PyTorch asks them.
 
     >>> [composite.name for composite in composite_keys(key_named("SparsePrivateUse1"))]
     ['CompositeExplicitAutograd', 'CompositeImplicitAutograd']
@@ -470,12 +470,12 @@ def composite_keys(key: DispatchKey) -> tuple[DispatchKey, ...]:
 
 
 def devices() -> tuple[Device, ...]:
-    """The devices that have dispatch keys."""
+    """Devices that have dispatch keys."""
     return tuple(dict.fromkeys([key.device for key in KEYS.values() if key.device is not None]))
 
 
 def device_flags() -> dict[str, str]:
-    """The command-line flags that add devices to a run, without dashes, with the name of the device.
+    """Command-line flags that add devices to a run, without dashes, with the name of the device.
 
     >>> device_flags()
     {'mps': 'MPS', 'xpu': 'XPU', 'mtia': 'MTIA'}

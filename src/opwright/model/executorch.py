@@ -12,11 +12,11 @@ DEFAULT_KEY: Final = "default"
 
 
 class ExecutorchOptions(NamedTuple):
-    """The choices of a run for ExecuTorch that change the text of files.
+    """Choices of a run for ExecuTorch that change the text of files.
 
-    With `aten_mode`, kernels take PyTorch's own tensors. With `manual_registration`, a program registers kernels by a
+    With `aten_mode`, kernels take PyTorch's tensors. With `manual_registration`, a program registers kernels by a
     call, not when it starts. `exception_boundary` catches the exceptions of kernels. With `as_reference`, the outputs
-    are the bytes of ExecuTorch's own program also where these are wrong; otherwise they are right.
+    are the bytes of ExecuTorch's program also where these are wrong; otherwise they are right.
     """
 
     aten_mode: bool = False
@@ -60,12 +60,12 @@ class ExecutorchOperator(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The qualified name, such as `aten::add.out`."""
+        """Qualified name, such as `aten::add.out`."""
         return f"{self.function.namespace}::{self.function.name.text}"
 
     @property
     def kernel(self) -> ExecutorchKernel | None:
-        """The kernel for callers that do not choose by dtype: the default one, else the first; None if there is none.
+        """Kernel for callers that do not choose by dtype: the default one, else the first; None if there is none.
 
         >>> from opwright.model.executorch import ExecutorchKernel as Kernel
         >>> kernels = (Kernel("v1/6;0,1", "add_float", "mine::native"), Kernel("default", "add", "mine::native"))
@@ -76,7 +76,7 @@ class ExecutorchOperator(NamedTuple):
 
 
 class ExecutorchOperators(NamedTuple):
-    """The operators of a run: those of `functions.yaml` (or of PyTorch), then those of `custom_ops.yaml`.
+    """Operators of a run: those of `functions.yaml` (or of PyTorch), then those of `custom_ops.yaml`.
 
     `has_custom_file` says that the run names a file of custom operators, even if none of it is selected.
     """
@@ -86,7 +86,7 @@ class ExecutorchOperators(NamedTuple):
 
     @property
     def custom(self) -> tuple[ExecutorchOperator, ...]:
-        """The custom operators."""
+        """Custom operators."""
         return tuple([operator for operator in self.operators if operator.is_custom])
 
 

@@ -116,7 +116,7 @@ class EntryOptions(NamedTuple):
 
     `device_check` and `device_guard` are those of the operator's wrapper, None as the head of the file says. `callee`
     is the C++ function that the wrapper calls in place of a member of a class, and `class_name` is the class that has
-    the kernel if it is not the backend's. Kernels of PyTorch have PyTorch's own convention, others the dispatcher's.
+    the kernel if it is not the backend's. Kernels of PyTorch have PyTorch's convention, others the dispatcher's.
     With `define_meta` the backend's structured kernel has a shape function of its own, which with `register_meta` also
     replaces PyTorch's for the Meta key. `register_if` is a C++ condition for the registration. With `cpu_on_error`, the
     wrapper runs the CPU's kernel if that of the backend throws. `policy` is the policy of an operator under autocast.
@@ -158,7 +158,7 @@ class BackendEntry(NamedTuple):
 
     @property
     def variants(self) -> tuple[BackendEntry, ...]:
-        """The entry with each of its kernels."""
+        """Entry with each of its kernels."""
         if not self.options.candidates:
             return (self,)
         return tuple(
@@ -178,7 +178,7 @@ class BackendEntry(NamedTuple):
 
 
 class BackendSection(NamedTuple):
-    """The operators that a backend implements under one dispatch key.
+    """Operators that a backend implements under one dispatch key.
 
     `name` is the key of the section in the file, such as `supported`, and `span` is where this key stands; if the file
     does not have the section, where its first key stands.
@@ -191,12 +191,12 @@ class BackendSection(NamedTuple):
 
     @property
     def kernels(self) -> dict[NativeFunction, Kernel]:
-        """The kernels of the section by function."""
+        """Kernels of the section by function."""
         return {entry.function: entry.kernel for entry in self.entries}
 
 
 class HeadOptions(NamedTuple):
-    """What a backend file says besides what PyTorch's own generator reads.
+    """What a backend file says besides what PyTorch's generator reads.
 
     `guard` is what structured kernels hold and wrappers open, None for PyTorch's own. `allocation` allocates the
     outputs of structured kernels. `lazy_init` is a C++ statement that initializes the device, in wrappers of functions
@@ -235,7 +235,7 @@ class HeadOptions(NamedTuple):
     autocast_fallthrough: bool = True
 
 
-#: The options of a file that PyTorch's own generator reads.
+#: The options of a file that PyTorch's generator reads.
 NO_HEAD_OPTIONS: Final = HeadOptions()
 
 
@@ -291,21 +291,21 @@ class ExternalBackend(Frozen):
         self.options: Final = options
 
     def section(self, name: str) -> BackendSection | None:
-        """The section of that name, None if the file has none."""
+        """Section of that name, None if the file has none."""
         return next((section for section in self.sections if section.name == name), None)
 
     @property
     def entries(self) -> list[BackendEntry]:
-        """The entries of all sections."""
+        """Entries of all sections."""
         return [entry for section in self.sections for entry in section.entries]
 
     @property
     def kernel_owner(self) -> str:
-        """The class whose static members are the kernels, with its namespace."""
+        """Class whose static members are the kernels, with its namespace."""
         return f"{self.cpp_namespace}::{self.class_name}"
 
     def display_key(self, key: DispatchKey) -> str:
-        """The name of one of the backend's dispatch keys, with the display name in place of the device's.
+        """Name of one of the backend's dispatch keys, with the display name in place of the device's.
 
         >>> from opwright.model.dispatch_key import key_named
         >>> backend = ExternalBackend(key_named("PrivateUse1"), (), cpp_namespace="acme", display_name="Acme")

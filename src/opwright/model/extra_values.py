@@ -17,7 +17,7 @@ ExtraValue: TypeAlias = "bool | int | float | str | tuple[ExtraValue, ...] | Ext
 
 @not_fingerprinted(_text="it is the representation of `_values`")
 class ExtraValues(Mapping[str, ExtraValue]):
-    """The values of extra keys by name: those of the file, and defaults for the others.
+    """Values of extra keys by name: those of the file, and defaults for the others.
 
     Two of them are equal if their values are: where a value stands in its file is no part of it.
 
@@ -58,21 +58,21 @@ class ExtraValues(Mapping[str, ExtraValue]):
 
     @property
     def names_in_file(self) -> tuple[str, ...]:
-        """The names of the keys that the file has."""
+        """Names of the keys that the file has."""
         return tuple(self._nodes)
 
     def node(self, name: str) -> Node | None:
-        """The value of a key as a node of the file; None if it is a default."""
+        """Value of a key as a node of the file; None if it is a default."""
         entry = self._nodes.get(name)
         return None if entry is None else entry[1]
 
     def span(self, name: str) -> Span | None:
-        """The span of the value of a key; None if it is a default."""
+        """Span of the value of a key; None if it is a default."""
         node = self.node(name)
         return None if node is None else node.span
 
     def key_span(self, name: str) -> Span | None:
-        """The span of the key itself; None if the file does not have it."""
+        """Span of the key itself; None if the file does not have it."""
         entry = self._nodes.get(name)
         return None if entry is None else entry[0].span
 

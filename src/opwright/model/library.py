@@ -1,4 +1,4 @@
-"""What generated code calls the functions of a library of operators; PyTorch's own operators are one of them."""
+"""What generated code calls the functions of a library of operators; PyTorch's operators are one of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Names(NamedTuple):
 
 
 class Library(_Names):
-    """The names that the C++ code around the operators of a library has.
+    """Names that the C++ code around the operators of a library has.
 
     `namespace` is that of the operators for the dispatcher; `api` is the C++ namespace of the functions that callers
     use, and the namespaces of everything else are below it. `headers` is the include folder of the headers that are
@@ -47,7 +47,7 @@ class Library(_Names):
     __slots__ = ()
 
     def __new__(cls, namespace: str, api: str, headers: str, export: str, *, graph: str = "") -> Library:
-        """The library. Only PyTorch's nodes are outside of the namespace `api`."""
+        """Library. Only PyTorch's nodes are outside of the namespace `api`."""
         inside = f"{api}::{{}}".format
         return super().__new__(
             cls,
@@ -71,14 +71,14 @@ class Library(_Names):
 
 
 class Autocast(NamedTuple):
-    """The policies of an operator under autocast: one for all devices, empty if there is none, and those of devices."""
+    """Policies of an operator under autocast: one for all devices, empty if there is none, and those of devices."""
 
     everywhere: str = ""
     by_device: tuple[tuple[str, str], ...] = ()
 
 
 class LibraryFields(NamedTuple):
-    """The fields that PyTorch's entries lack: those of an operator library, and those that plug-ins declare.
+    """Fields that PyTorch's entries lack: those of an operator library, and those that plug-ins declare.
 
     `batch_rule` is the C++ function, with its namespace, that vmap calls. `outputs` are the declared outputs, see
     `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make. The
@@ -120,7 +120,7 @@ NO_LIBRARY_FIELDS: Final = LibraryFields()
 
 
 def library_names(namespace: str, cpp_namespace: str = "") -> Library:
-    """The names around the operators of a namespace, in the C++ namespace of that name unless another one is given.
+    """Names around the operators of a namespace, in the C++ namespace of that name unless another one is given.
 
     >>> library_names("acme").operators, library_names("acme", "acme::ops").headers
     ('acme::_ops', 'acme/ops')

@@ -23,7 +23,7 @@ class DeprecatedSignature(NamedTuple):
 
 
 class Docstring(NamedTuple):
-    """The docstring of a function, without blanks at its ends, and where the module gives it."""
+    """Docstring of a function, without blanks at its ends, and where the module gives it."""
 
     text: str
     span: Span
@@ -43,10 +43,10 @@ class NativeAotKernel(NamedTuple):
 
     @property
     def identifier(self) -> str:
-        """The operator as one C++ identifier."""
+        """Operator as one C++ identifier."""
         return self.operator.replace(".", "_")
 
     @property
     def stub(self) -> str:
-        """The name of the stub through which the kernel is called."""
+        """Name of the stub through which the kernel is called."""
         return f"{self.identifier}_aot_stub"

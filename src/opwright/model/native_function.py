@@ -123,7 +123,7 @@ class Precomputed:
 
 
 class UfuncKey(enum.Enum):
-    """The loops a ufunc entry may name."""
+    """Loops a ufunc entry may name."""
 
     CUDAFunctor = "CUDAFunctor"
     CUDAFunctorOnOther = "CUDAFunctorOnOther"
@@ -158,7 +158,7 @@ _STYLES: Final = {
 
 @frozen_fields
 class EntryFields:
-    """The fields of an entry besides its schema and its kernels, each with its type and its default.
+    """Fields of an entry besides its schema and its kernels, each with its type and its default.
 
     Everything else about them is in the table of `dialects/native_functions/fields.py`. What derives from this class
     has the fields: the entry while it is read, and the functions themselves.
@@ -296,7 +296,7 @@ class UnlinkedFunction(EntryFields):
     def is_factory(self) -> bool:
         """Whether the function has tensor options, and does not take unspecified options from a tensor.
 
-        Names of PyTorch's own operators tell which do. Those of libraries say nothing.
+        Names of PyTorch's operators tell which do. Those of libraries say nothing.
 
         >>> import opwright
         >>> catalog = opwright.load()
@@ -335,7 +335,7 @@ class UnlinkedFunction(EntryFields):
 
     @property
     def declared_outputs(self) -> DeclaredOutputs:
-        """The outputs that the entry declares, or the functional or out overload of its group; empty without any.
+        """Outputs that the entry declares, or the functional or out overload of its group; empty without any.
 
         Those of the functional and the out overload are the results of both, and of the in-place overload.
         """
@@ -346,7 +346,7 @@ class UnlinkedFunction(EntryFields):
 
     @property
     def values(self) -> ExtraValues:
-        """The values of the keys that plug-ins declare for entries; a synthesized overload has none."""
+        """Values of the keys that plug-ins declare for entries; a synthesized overload has none."""
         return self.library_fields.values
 
     @property
@@ -401,7 +401,7 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
 
 
 class NativeFunctionsGroup(Frozen):
-    """The overloads of one operation: a functional and an out one, and an in-place and a mutable one if they exist.
+    """Overloads of one operation: a functional and an out one, and an in-place and a mutable one if they exist.
 
     >>> import opwright
     >>> group = opwright.load()["relu"].group
@@ -430,16 +430,16 @@ class NativeFunctionsGroup(Frozen):
 
     @property
     def root_name(self) -> str:
-        """The base name that all members share."""
+        """Base name that all members share."""
         return self.functional.root_name
 
     @property
     def library(self) -> Library:
-        """The library of the members."""
+        """Library of the members."""
         return self.functional.library
 
     def functions(self) -> list[NativeFunction]:
-        """The members: functional, out, in-place, mutable."""
+        """Members: functional, out, in-place, mutable."""
         members = (self.functional, self.out, self.inplace, self.mutable)
         return [member for member in members if member is not None]
 
@@ -468,7 +468,7 @@ class ViewGroup(Frozen):
 
     @property
     def library(self) -> Library:
-        """The library of the members."""
+        """Library of the members."""
         return self.view.library
 
     @property
@@ -477,7 +477,7 @@ class ViewGroup(Frozen):
         return self.view.has_composite_implicit or self.view.ends_in_autograd
 
     def functions(self, *, include_copy: bool = True) -> list[NativeFunction]:
-        """The members: view, in-place, copy."""
+        """Members: view, in-place, copy."""
         members = [self.view]
         if self.view_inplace is not None:
             members.append(self.view_inplace)

@@ -53,7 +53,7 @@ class PythonForward(NamedTuple):
 
 
 class PythonGradient(NamedTuple):
-    """The formulas of an operator, and whether each of its results is differentiable.
+    """Formulas of an operator, and whether each of its results is differentiable.
 
     Arguments that are `left_out` have no formula, and may require no gradients.
 
@@ -79,7 +79,7 @@ def gives_list(function: NativeFunction) -> bool:
 
 
 class LibraryDerivatives(NamedTuple):
-    """The derivatives of the operators of a library.
+    """Derivatives of the operators of a library.
 
     `matched` are its functions with the derivatives that they use, in the order of the catalog. `includes` are the
     headers that declare the author's functions in formulas. `called` are the names of PyTorch's operators that formulas
@@ -110,7 +110,7 @@ class OwnWrappers(NamedTuple):
 
 
 class OperatorLibrary(Frozen):
-    """The operators of one namespace.
+    """Operators of one namespace.
 
     `library` has the names of the C++ code around them. `catalog` has its operators alone. `includes` are the headers
     that declare the author's kernels, as `#include` directives name them; if there are none, the kernels are declared

@@ -57,12 +57,12 @@ class RuntimeKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the key."""
+        """Name of the key."""
         return self.key.name
 
     @property
     def backend(self) -> str:
-        """The name of the device."""
+        """Name of the device."""
         return self.key.backend
 
 
@@ -76,7 +76,7 @@ _OTHER_BACKENDS: Final = {
 
 @cache
 def _key(name: str, device: Device | None = None) -> DispatchKey:
-    """The key of a name; PyTorch has a few that its generator does not know."""
+    """Key of a name; PyTorch has a few that its generator does not know."""
     key = KEYS.get(name)
     if key is not None and (device is None or key.backend == device.name):
         return key
@@ -94,7 +94,7 @@ _FALLTHROUGH: Final = KeyFallback.fallthrough
 _META_IN_PYTHON: Final = ("torch/_meta_registrations.py", "torch/_refs/*.py", "torch/_decomp/*.py")
 _IN_PYTHON: Final = ("torch/_native/*.py", "torch/_refs/*.py")
 _PYTHON: Final = "runs `__torch_dispatch__`"
-_OWN_DATA: Final = "The operators change autograd's own data."
+_OWN_DATA: Final = "The operators change autograd's data."
 _BATCHES: Final = "How an operator runs over a batch is written by hand for each."
 _RANDOM: Final = "The operators draw random numbers."
 
@@ -238,7 +238,7 @@ def _autograd_keys(row: RuntimeKey) -> Iterator[RuntimeKey]:
 
 @cache
 def backends_of(key: DispatchKey) -> frozenset[str]:
-    """The names of the backend keys whose tensors have their gradients recorded under an Autograd key."""
+    """Names of the backend keys whose tensors have their gradients recorded under an Autograd key."""
     if key.backend:
         return frozenset((key.backend,))
     names = [runtime_key.name for runtime_key in runtime_keys() if runtime_key.kind is KeyKind.backend]

@@ -12,7 +12,7 @@ from opwright.source.span import Span
 
 
 def qualified_name(function: NativeFunction) -> str:
-    """The name by which a selection knows an overload: `aten::add.Tensor`."""
+    """Name by which a selection knows an overload: `aten::add.Tensor`."""
     return f"{function.namespace}::{function.name.text}"
 
 
@@ -96,7 +96,7 @@ class Selection(NamedTuple):
         return self.operators.get(name, _NOT_SELECTED)
 
     def _base(self, name: str) -> SelectedOperator:
-        """The selected operator of the name without its overload."""
+        """Selected operator of the name without its overload."""
         return self.operators.get(name.partition(".")[0], _NOT_SELECTED)
 
 
@@ -105,7 +105,7 @@ EVERYTHING: Final = Selection(everything_else=True)
 
 
 def merge(selection: Selection, other: Selection) -> Selection:
-    """The union of two selections.
+    """Union of two selections.
 
     >>> merge(Selection(everything=False), EVERYTHING).everything
     True

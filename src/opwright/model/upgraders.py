@@ -38,7 +38,7 @@ class Upgrader(NamedTuple):
 
 
 class UpgraderRange(NamedTuple):
-    """The upgrader for an operator in models of some versions, the first and the last of which are given."""
+    """Upgrader for an operator in models of some versions, the first and the last of which are given."""
 
     upgrader: str
     first: int

@@ -154,7 +154,7 @@ def _is_free(plugin: Plugin, what: str, taken: object, owners: Mapping[str, Plug
 
 
 def _headers(plugin: Plugin, sink: Diagnostics) -> dict[str, str]:
-    """The texts of the support headers of a plug-in, by their paths below its folder."""
+    """Texts of the support headers of a plug-in, by their paths below its folder."""
     if not plugin.headers:
         return {}
     top = folder_of(plugin, plugin.headers)
@@ -171,7 +171,7 @@ def _headers(plugin: Plugin, sink: Diagnostics) -> dict[str, str]:
 
 
 def plugin_template(name: str) -> SourceFile:
-    """The template of an active plug-in, whose name is `PLUGIN:FILE`. Raises Fault if there is none."""
+    """Template of an active plug-in, whose name is `PLUGIN:FILE`. Raises Fault if there is none."""
     owner, _, file = name.partition(":")
     plugin = next((plugin for plugin in ACTIVE.plugins if plugin.name == owner), None)
     if plugin is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ActivePlugins:
-    """The active plug-ins, and what each added. `forced_families` are those of every run."""
+    """Active plug-ins, and what each added. `forced_families` are those of every run."""
 
     def __init__(self) -> None:
         self.plugins: tuple[Plugin, ...] = ()
@@ -51,12 +51,12 @@ ACTIVE: Final = ActivePlugins()
 
 
 def active_plugins() -> tuple[Plugin, ...]:
-    """The active plug-ins, in the order in which they are named."""
+    """Active plug-ins, in the order in which they are named."""
     return ACTIVE.plugins
 
 
 def with_plugins(context: LoadContext) -> LoadContext:
-    """The context of a loader with what the active plug-ins declare and read."""
+    """Context of a loader with what the active plug-ins declare and read."""
     if not ACTIVE.extra_keys and not ACTIVE.backend_readers:
         return context
     return context._replace(extra_keys=_extra_keys_at, backend_readers=ACTIVE.backend_readers)
@@ -73,5 +73,5 @@ def _extra_keys_at(where: str) -> ExtraKeys | None:
 
 
 def forced_families() -> tuple[str, ...]:
-    """The families that every run of `opwright generate` makes: the support headers of plug-ins that it names."""
+    """Families that every run of `opwright generate` makes: the support headers of plug-ins that it names."""
     return tuple(ACTIVE.forced_families)

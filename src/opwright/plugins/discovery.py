@@ -52,14 +52,14 @@ def is_path(name: str) -> bool:
 
 @cache
 def installed_plugins() -> dict[str, EntryPoint]:
-    """The entry points of the installed plug-ins, by their names."""
+    """Entry points of the installed plug-ins, by their names."""
     from importlib.metadata import entry_points
 
     return {point.name: point for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)}
 
 
 def _key_of(name: str) -> tuple[str, str]:
-    """The file or the module of a plug-in, and its attribute."""
+    """File or the module of a plug-in, and its attribute."""
     if is_path(name):
         return os.path.realpath(os.path.join(name, "__init__.py") if os.path.isdir(name) else name), _ATTRIBUTE
     point = installed_plugins().get(name)
@@ -68,7 +68,7 @@ def _key_of(name: str) -> tuple[str, str]:
 
 
 def load_plugin(name: str) -> Plugin:
-    """The plug-in of a name. Raises Fault if there is none, or it does not load."""
+    """Plug-in of a name. Raises Fault if there is none, or it does not load."""
     place, attribute = _key_of(name)
     if is_path(name):
         if not os.path.isfile(place):
@@ -101,7 +101,7 @@ def _check_module(name: str, module: str) -> None:
 
 
 def _plugin_of(name: str, key: tuple[str, str], import_it: Callable[[], ModuleType]) -> Plugin:
-    """The plug-in in an attribute of a module, imported again if its sources changed."""
+    """Plug-in in an attribute of a module, imported again if its sources changed."""
     loaded = _LOADED.get(key)
     if loaded is not None:
         if sources_of(loaded).fingerprint() == sources_fingerprint(loaded):
@@ -129,7 +129,7 @@ def _import(name: str, place: str, import_it: Callable[[], ModuleType]) -> Modul
 
 
 def _likely_files(place: str, error: BaseException) -> list[str]:
-    """The files of a module that raised an exception while it was imported."""
+    """Files of a module that raised an exception while it was imported."""
     if is_path(place):
         return module_files(place)
     files = []
@@ -150,7 +150,7 @@ def _import_fault(name: str, error: BaseException, files: list[str] | tuple[str,
 
 
 def _attribute_of(module: ModuleType, attribute: str) -> Plugin:
-    """The plug-in in an attribute of a module. Raises Fault if it has none."""
+    """Plug-in in an attribute of a module. Raises Fault if it has none."""
     plugin: object = module
     for part in attribute.split("."):
         plugin = getattr(plugin, part, None)
@@ -175,7 +175,7 @@ class _SourceFinder:
 
     @staticmethod
     def find_spec(name: str, places: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
-        """The source of a module of a plug-in; None for other modules."""
+        """Source of a module of a plug-in; None for other modules."""
         del target
         if not name.startswith(_MODULE_PREFIX):
             return None
@@ -184,7 +184,7 @@ class _SourceFinder:
 
 
 def _import_file(path: str) -> ModuleType:
-    """The module of a file, which is a package if the file is its `__init__.py`."""
+    """Module of a file, which is a package if the file is its `__init__.py`."""
     folder, file = os.path.split(path)
     is_package = file == "__init__.py"
     stem = os.path.basename(folder) if is_package else file.removesuffix(".py")

@@ -17,7 +17,7 @@ from opwright.source.yaml import load_yaml
 
 
 class Operators(NamedTuple):
-    """The operators that a lint checks: those of entries in the files of a run.
+    """Operators that a lint checks: those of entries in the files of a run.
 
     `functions` are those of entries, and `synthesized` the others. With `are_pytorch`, they are PyTorch's own, from
     `native_functions.yaml`; `tags` is then the file of tags, and `tag_names` are the tags in it. `has_meta_kernel` says
@@ -37,7 +37,7 @@ class Operators(NamedTuple):
 class Lint(NamedTuple):
     """A lint: the code that it reports, and where it is part of the default selection.
 
-    Where it is not, PyTorch's own files have findings of it that nobody will change, or it is a matter of taste. One
+    Where it is not, PyTorch's files have findings of it that nobody will change, or it is a matter of taste. One
     that `compares_entries` would report what follows from a missing entry.
     """
 
@@ -62,12 +62,12 @@ class BackendLint(NamedTuple):
 
 
 def name_span(function: NativeFunction) -> Span:
-    """The span of the operator's name in its entry."""
+    """Span of the operator's name in its entry."""
     return schema_part_span(function, function.name.text)
 
 
 def schema_part_span(function: NativeFunction, text: str) -> Span:
-    """The span of the first occurrence of a part of the schema; that of the entry's first character without one.
+    """Span of the first occurrence of a part of the schema; that of the entry's first character without one.
 
     >>> import opwright
     >>> schema_part_span(opwright.load()["relu"], "Tensor self").text
@@ -81,7 +81,7 @@ def schema_part_span(function: NativeFunction, text: str) -> Span:
 
 
 class EntryNodes:
-    """The nodes of entries. Nodes are not kept while files are loaded; a file is read again for its first node.
+    """Nodes of entries. Nodes are not kept while files are loaded; a file is read again for its first node.
 
     >>> import opwright
     >>> node = EntryNodes().node(opwright.load()["relu"])
@@ -95,7 +95,7 @@ class EntryNodes:
         self._by_file: Final[dict[str, dict[int, Mapping]]] = {}
 
     def node(self, function: NativeFunction) -> Mapping | None:
-        """The node of a function's entry; None if the file cannot be read."""
+        """Node of a function's entry; None if the file cannot be read."""
         entry = function.entry
         nodes = self._by_file.get(entry.file.path)
         if nodes is None:
@@ -104,7 +104,7 @@ class EntryNodes:
 
 
 def _mappings(file: SourceText) -> dict[int, Mapping]:
-    """The mappings of a file by their offsets; of those with the same offset, the outermost."""
+    """Mappings of a file by their offsets; of those with the same offset, the outermost."""
     try:
         level: list[Node] = [load_yaml(file)]
     except Fault:

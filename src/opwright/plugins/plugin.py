@@ -106,7 +106,7 @@ class Plugin(Copyable):
         """The file of the module that made the plug-in; empty if there is none, as in an interactive session."""
 
     def without_changes(self) -> Plugin:
-        """The plug-in with only what it adds to a run that does not name it: families, dialects and codes."""
+        """Plug-in with only what it adds to a run that does not name it: families, dialects and codes."""
         unnamed = self.replace(**dict.fromkeys(_CHANGES, ()))
         unnamed.is_named = False
         unnamed.file = self.file

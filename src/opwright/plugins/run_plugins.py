@@ -1,4 +1,4 @@
-"""The plug-ins of a run: makes them the active ones, and answers what runs ask of them.
+"""Plug-ins of a run: makes them the active ones, and answers what runs ask of them.
 
 Imports what that needs only for runs that have any.
 """
@@ -28,7 +28,7 @@ def ensure_active(plugins: Iterable[Plugin]) -> None:
 
 
 class _Plugins(RunPlugins["Plugin"]):
-    """The answers to runs where there are plug-ins."""
+    """Answers to runs where there are plug-ins."""
 
     __slots__ = ()
 

@@ -73,7 +73,7 @@ class CallGuard:
 
     @property
     def files(self) -> Collection[str]:
-        """The files of the plug-in."""
+        """Files of the plug-in."""
         if self._files is None:
             self._files = sources_of(self._plugin).files
         return self._files
@@ -129,7 +129,7 @@ def _notes(arguments: Sequence[object]) -> list[str]:
 
 
 def subject_of(value: object) -> str:
-    """The full name of the operator that a value is of, or of its first part that is of one; empty if there is none."""
+    """Full name of the operator that a value is of, or of its first part that is of one; empty if there is none."""
     if isinstance(value, NativeFunction):
         return f"{value.namespace}::{value.name}"
     if type(value) in (tuple, list):
@@ -173,7 +173,7 @@ def _safe_check(guard: CallGuard, family: Family, check: Check) -> Check:
 def _emitters(
     plugin: Plugin, guard: CallGuard, family: Family, source: str | Callable[[Job], Iterable[AnyEmitter]], job: Job
 ) -> list[AnyEmitter]:
-    """The emitters of a module or function for a job. Raises Fault for one that does not fit the family."""
+    """Emitters of a module or function for a job. Raises Fault for one that does not fit the family."""
 
     def make(job: Job) -> list[object]:
         function = import_module(source).emitters if isinstance(source, str) else source
@@ -184,10 +184,10 @@ def _emitters(
             (f"a `{type(item).__name__}`, not an `Emitter`" for item in emitters if type(item) is not Emitter), ""
         )
 
-    made = guard.function(f"`emitters` of the family `{family.name}`", make, wrong_emitter, source)(job)
+    listed = guard.function(f"`emitters` of the family `{family.name}`", make, wrong_emitter, source)(job)
     names = [row.name for row in plugin.families]
     emitters: list[AnyEmitter] = []
-    for emitter in made:
+    for emitter in listed:
         assert isinstance(emitter, Emitter)
         _check_fit(plugin, emitter, names)
         emitters.append(_safe_emitter(plugin, guard, emitter))
@@ -236,7 +236,7 @@ def _safe_emitter(plugin: Plugin, guard: CallGuard, emitter: AnyEmitter) -> AnyE
 
 
 class _SafeRead(DeclaredRead[Any]):
-    """A read of a plug-in with safe functions. A fragment finds its fact by the plug-in's own object."""
+    """A read of a plug-in with safe functions. A fragment finds its fact by the plug-in's object."""
 
     __slots__ = ("_original",)
 
@@ -285,7 +285,7 @@ def safe_dialect(plugin: Plugin, dialect: Dialect[Any], *, is_always_loaded: boo
 
 
 def headers_family(plugin: Plugin, headers: Mapping[str, str], *, by_default: bool) -> Family:
-    """The family that copies the support headers of a plug-in, given by path, into the folder of headers."""
+    """Family that copies the support headers of a plug-in, given by path, into the folder of headers."""
     name = f"{plugin.name}_headers"
 
     def slots(header: tuple[str, str], context: object) -> Slots:
@@ -315,7 +315,7 @@ _Part = TypeVar("_Part")
 
 
 def extra_keys(plugins: Iterable[Plugin], sink: Diagnostics) -> dict[str, tuple[ExtraKey, ...]]:
-    """The keys that plug-ins declare, by the place where they stand; reports names that are taken."""
+    """Keys that plug-ins declare, by the place where they stand; reports names that are taken."""
     keys: dict[str, dict[str, ExtraKey]] = {}
     for plugin in plugins:
         for row in plugin.extra_keys:
@@ -419,12 +419,12 @@ def _wrong_registrations(value: object) -> str:
 
 
 def _type_of_other(items: Iterable[object], wanted: type) -> str:
-    """The name of the type of the first item that is of no wanted type; empty if there is none."""
+    """Name of the type of the first item that is of no wanted type; empty if there is none."""
     return next((type(item).__name__ for item in items if not isinstance(item, wanted)), "")
 
 
 def own_keys(where: str) -> frozenset[str]:
-    """The names of Opwright's own keys at a place.
+    """Names of Opwright's keys at a place.
 
     >>> "structured" in own_keys("backend entry"), "structured" in own_keys("backend head")
     (True, False)

@@ -1,4 +1,4 @@
-"""The files that a plug-in consists of, whose changes may change what it does, and places in them."""
+"""Files that a plug-in consists of, whose changes may change what it does, and places in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class PluginSources(NamedTuple):
-    """The files of a plug-in, and the folders in which a new file would be one of it; absolute paths, sorted."""
+    """Files of a plug-in, and the folders in which a new file would be one of it; absolute paths, sorted."""
 
     files: tuple[str, ...]
     folders: tuple[str, ...]
@@ -48,12 +48,12 @@ def _content(path: str) -> bytes:
 
 
 def folder_of(plugin: Plugin, name: str) -> str:
-    """The path of a folder beside the module of a plug-in."""
+    """Path of a folder beside the module of a plug-in."""
     return os.path.join(os.path.dirname(os.path.abspath(plugin.file)), name)
 
 
 def sources_of(plugin: Plugin) -> PluginSources:
-    """The sources of a plug-in: its module, what it imports of its own package, its templates and support headers."""
+    """Sources of a plug-in: its module, what it imports of its own package, its templates and support headers."""
     files = set(module_files(plugin.file) if plugin.file else ())
     for module in _named_modules(plugin):
         files.update(module_files(module))
@@ -67,7 +67,7 @@ def sources_of(plugin: Plugin) -> PluginSources:
 
 
 def _tree_of(path: str) -> ast.Module | None:
-    """The syntax tree of a module; None if it cannot be read or is not Python."""
+    """Syntax tree of a module; None if it cannot be read or is not Python."""
     try:
         with open(path, "rb") as stream:
             return ast.parse(stream.read())
@@ -76,18 +76,18 @@ def _tree_of(path: str) -> ast.Module | None:
 
 
 def source_paths(plugins: Iterable[Plugin]) -> list[str]:
-    """The paths of the files of plug-ins, and of the folders in which a new file would be one of them."""
+    """Paths of the files of plug-ins, and of the folders in which a new file would be one of them."""
     return [path for sources in map(sources_of, plugins) for path in (*sources.files, *sources.folders)]
 
 
 @cache
 def sources_fingerprint(plugin: Plugin) -> str:
-    """The fingerprint of the sources of a plug-in when it was asked for first."""
+    """Fingerprint of the sources of a plug-in when it was asked for first."""
     return sources_of(plugin).fingerprint()
 
 
 def _named_modules(plugin: Plugin) -> Iterator[str]:
-    """The files of the modules that make the files of the plug-in's families."""
+    """Files of the modules that make the files of the plug-in's families."""
     # The plug-in may not be checked yet.
     for family in plugin.families:
         sources = getattr(family, "emitters", ())
@@ -100,7 +100,7 @@ def _named_modules(plugin: Plugin) -> Iterator[str]:
 
 
 def module_files(path: str) -> list[str]:
-    """The file of a module, and those of the modules of its package that it imports, directly or through others."""
+    """File of a module, and those of the modules of its package that it imports, directly or through others."""
     files: dict[str, None] = {}
     waiting = [os.path.abspath(path)]
     while waiting:
@@ -112,7 +112,7 @@ def module_files(path: str) -> list[str]:
 
 
 def _imported_files(path: str) -> Iterator[str]:
-    """The files of the same package that the module of a file may import; none if it is in no package."""
+    """Files of the same package that the module of a file may import; none if it is in no package."""
     top = _package_top(os.path.dirname(path))
     if top is None:
         return
@@ -137,7 +137,7 @@ def _imported_files(path: str) -> Iterator[str]:
 
 
 def _package_top(folder: str) -> str | None:
-    """The outermost folder around a module that is a package; None if the module is in no package."""
+    """Outermost folder around a module that is a package; None if the module is in no package."""
     top = None
     while os.path.isfile(os.path.join(folder, "__init__.py")):
         top, folder = folder, os.path.dirname(folder)
@@ -145,13 +145,13 @@ def _package_top(folder: str) -> str | None:
 
 
 def _absolute_files(top: str, parts: list[str]) -> Iterator[str]:
-    """The files of a dotted name, if its first part is the package."""
+    """Files of a dotted name, if its first part is the package."""
     if parts and parts[0] == os.path.basename(top):
         yield from _files_below(top, [parts[1:end] for end in range(1, len(parts) + 1)])
 
 
 def _files_below(folder: str, names: Iterable[list[str]]) -> Iterator[str]:
-    """The files that modules of these names have below a folder, whether or not they exist."""
+    """Files that modules of these names have below a folder, whether or not they exist."""
     for parts in names:
         path = os.path.join(folder, *parts)
         if parts:
@@ -160,7 +160,7 @@ def _files_below(folder: str, names: Iterable[list[str]]) -> Iterator[str]:
 
 
 def describe_error(error: BaseException) -> str:
-    """The type of an exception, and the first line of its text if it has one.
+    """Type of an exception, and the first line of its text if it has one.
 
     >>> describe_error(KeyError("CPU"))
     "KeyError: 'CPU'"
@@ -185,7 +185,7 @@ def place_of_error(error: BaseException, files: Collection[str]) -> Span | None:
 
 
 def line_span(path: str, line: int) -> Span | None:
-    """The text of a line of a file, without the blanks around it; None if the file cannot be read."""
+    """Text of a line of a file, without the blanks around it; None if the file cannot be read."""
     try:
         file = SourceFile.read(shown_path(path))
     except Fault:
@@ -197,13 +197,13 @@ def line_span(path: str, line: int) -> Span | None:
 
 
 def shown_path(path: str) -> str:
-    """The path of a file as messages show it: relative to the working folder if it is below."""
+    """Path of a file as messages show it: relative to the working folder if it is below."""
     absolute, here = os.path.abspath(path), os.getcwd()
     return os.path.relpath(absolute) if absolute.startswith(here + os.sep) else absolute
 
 
 def definition_span(plugin: Plugin) -> Span | None:
-    """The place where a module makes a plug-in; None if it is in no file."""
+    """Place where a module makes a plug-in; None if it is in no file."""
     if not os.path.isfile(plugin.file):
         return None
     file = SourceFile.read(shown_path(plugin.file))

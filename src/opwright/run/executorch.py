@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
-    """The job of a run for ExecuTorch; its catalog has the operators that are selected."""
+    """Job of a run for ExecuTorch; its catalog has the operators that are selected."""
     context = LoadContext(sink, rules, request.inputs, tolerant=request.tolerant, read_file=request.read_file)
     files, selection = request.executorch, request.selection
     as_reference = request.options.executorch.as_reference

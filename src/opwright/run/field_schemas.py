@@ -28,12 +28,12 @@ def _root(dialect: Dialect[Any]) -> Mapping[str, Any]:
 
 @cache
 def _schema(dialect: Dialect[Any], _plugins: tuple[Plugin, ...]) -> Mapping[str, Any]:
-    """The schema of a dialect with the keys of the active plug-ins."""
+    """Schema of a dialect with the keys of the active plug-ins."""
     return add_extra_keys(dialect.name, dialect.schema() or {}, ACTIVE.extra_keys)
 
 
 def _alternatives(start: Mapping[str, Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schemas that a value may follow: all alternatives, and those of the items of lists, which may nest."""
+    """Schemas that a value may follow: all alternatives, and those of the items of lists, which may nest."""
     schemas: dict[int, Mapping[str, Any]] = {}
     waiting = [start]
     while waiting:
@@ -56,7 +56,7 @@ def _definition(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """The schemas that the value at a path may follow."""
+    """Schemas that the value at a path may follow."""
     root = _root(dialect)
     schemas = _alternatives(root, root)
     for key in path:
@@ -70,7 +70,7 @@ def _at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[Mapping[str, Any]]
 
 
 def fields_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[FieldSchema]:
-    """The fields of a mapping at a path.
+    """Fields of a mapping at a path.
 
     >>> from opwright.dialects.table import NATIVE_FUNCTIONS
     >>> fields_at(NATIVE_FUNCTIONS, ())[0]
@@ -85,7 +85,7 @@ def fields_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[FieldSchema]
 
 
 def field_order(dialect: Dialect[Any], path: tuple[str, ...], keys: Sequence[str]) -> Sequence[str]:
-    """The fields of the mapping at a path that has some keys, in their order in the documentation.
+    """Fields of the mapping at a path that has some keys, in their order in the documentation.
 
     >>> from opwright.dialects.table import LIBRARY
     >>> field_order(LIBRARY, ("operators",), ["operators", "if"])
@@ -96,7 +96,7 @@ def field_order(dialect: Dialect[Any], path: tuple[str, ...], keys: Sequence[str
 
 
 def values_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[str]:
-    """The values that a field may have, as far as they are known.
+    """Values that a field may have, as far as they are known.
 
     >>> from opwright.dialects.table import NATIVE_FUNCTIONS
     >>> values_at(NATIVE_FUNCTIONS, ("device_check",)), values_at(NATIVE_FUNCTIONS, ("device_guard",))

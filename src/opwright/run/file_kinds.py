@@ -33,7 +33,7 @@ _SUFFIXES: Final = (".yaml", ".yml")
 
 
 def kind_of(file: SourceFile) -> Dialect[Any] | None:
-    """The dialect of a file: by its name, by what its head has, or by its first field; None if none recognises it.
+    """Dialect of a file: by its name, by what its head has, or by its first field; None if none recognises it.
 
     >>> kind_of(SourceFile("acme.yaml", "cpp_namespace: acme\\nbackend: PrivateUse1\\n"))
     <dialect backend>
@@ -83,7 +83,7 @@ def _tree_above(folder: str) -> str | None:
 
 
 def expand_folders(paths: Iterable[str]) -> Iterator[str]:
-    """The paths, each folder replaced by the YAML files below it whose kind is known.
+    """Paths, each folder replaced by the YAML files below it whose kind is known.
 
     Hidden folders are left out, and links to what is outside of the folder.
     """
@@ -108,7 +108,7 @@ def _is_known(path: str) -> bool:
 
 
 def owners_of(file: SourceFile, others: Iterable[str] = ()) -> list[str]:
-    """The library files and backend files, among other files and beside a file with derivatives, that name it."""
+    """Library files and backend files, among other files and beside a file with derivatives, that name it."""
     folder, name = os.path.split(file.path)
     owners = []
     beside = [os.path.join(folder, sibling) for sibling in sorted(os.listdir(folder or os.curdir))]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def template_path(name: str) -> str:
-    """The input that is the template of a name: ATen's by its file name, others with their folder.
+    """Input that is the template of a name: ATen's by its file name, others with their folder.
 
     >>> template_path("Functions.h"), template_path("autograd/Functions.h")
     ('templates/Functions.h', 'autograd/templates/Functions.h')
@@ -68,7 +68,7 @@ _MADE_TEMPLATES: Final = {
 
 
 def own_template(name: str) -> str | None:
-    """The path of a template that is Opwright's own, such as `library/ops.h`; None for PyTorch's."""
+    """Path of a template that is Opwright's own, such as `library/ops.h`; None for PyTorch's."""
     folder, slash, file = name.rpartition("/")
     path = join(dirname(emit.__file__), folder, "templates", file)
     return path if slash and isfile(path) else None
@@ -136,7 +136,7 @@ class Outcome(NamedTuple):
 def _load_job(
     request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems], *, defer: bool
 ) -> Job:
-    """The job of a request, which is checked."""
+    """Job of a request, which is checked."""
     check_release(request.families, rules)
     job = load_job(request, rules, sink, chosen_items)
     check_job(job, request, sink)
@@ -149,7 +149,7 @@ def _load_partial_job(
     sink: Diagnostics,
     chosen_items: Mapping[str, ChosenItems],
 ) -> Job | None:
-    """The job with the operators in the scope of the run; None if the run has no scope, or needs all operators.
+    """Job with the operators in the scope of the run; None if the run has no scope, or needs all operators.
 
     It needs them to report errors, so that a run with errors reports all those of the inputs.
     """
@@ -206,7 +206,7 @@ class Generation:
         self._writer: Final = OutputWriter(request.folders, is_chosen, request.format_file)
 
     def read_template(self, name: str) -> SourceFile:
-        """The template of a name, read from the inputs or from Opwright's own. Raises Fault if it cannot be read."""
+        """Template of a name, read from the inputs or from Opwright's own. Raises Fault if it cannot be read."""
         if ":" in name:
             return run_plugins().template(name)
         request, own = self.request, own_template(name)
@@ -217,7 +217,7 @@ class Generation:
         return source if slots is None else SourceFile(source.path, template_kind(self.job.rules)(source).render(slots))
 
     def _comment(self, template: str) -> str:
-        """The comment of files with the program that made them, which is not the same for all of PyTorch's files."""
+        """Comment of files with the program that made them, which is not the same for all of PyTorch's files."""
         if not self.job.rules.comments_name_program:
             return generated_comment(basename(template), LAUNCHER)
         if template in STUB_TEMPLATES:
@@ -234,7 +234,7 @@ class Generation:
         return generated_comment(name, program)
 
     def _tasks(self, build: JobFiles | None = None) -> Iterator[Task]:
-        """The tasks that make the files of each emitter, without a previous build unless `build` has one."""
+        """Tasks that make the files of each emitter, without a previous build unless `build` has one."""
         return (build or JobFiles(self.job, self._templates)).tasks(emitters(self.job, self.request.families))
 
     def check_shims(self, *, note_missing: bool = False) -> None:
@@ -334,16 +334,16 @@ class Generation:
         return self._writer.render_files(self._tasks())
 
     def differing(self) -> list[str]:
-        """The paths of the outputs that are missing on disk or differ; writes nothing."""
+        """Paths of the outputs that are missing on disk or differ; writes nothing."""
         return self._writer.differing(self._tasks())
 
     def source_outputs(self) -> list[str]:
-        """The paths of the outputs that belong to the user's sources, which no later run removes."""
+        """Paths of the outputs that belong to the user's sources, which no later run removes."""
         chosen = [emitter for emitter in emitters(self.job, self.request.families) if emitter.belong_to_sources]
         return [
             planned.target for planned in self._writer.plan(JobFiles(self.job, self._templates).tasks(chosen)).outputs
         ]
 
     def template_text(self, name: str) -> str:
-        """The text of a template that the outputs are made with."""
+        """Text of a template that the outputs are made with."""
         return self._templates[name].template.text

@@ -90,7 +90,7 @@ def generate(
 
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
-    """The outcome of a run that has nothing to do."""
+    """Outcome of a run that has nothing to do."""
     from opwright.run.generation import Outcome
     from opwright.run.output_writer import Summary
 
@@ -101,7 +101,7 @@ def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
 
 
 def _run_of_request(request: Request, out: str, *, prune: bool) -> RunIdentity:
-    """The identity of a library user's run."""
+    """Identity of a library user's run."""
     from hashlib import sha256
 
     from opwright.run.request import run_plugins
@@ -170,7 +170,7 @@ class IncrementalGeneration:
         self.seconds[name] = time.perf_counter() - started
 
     def current_manifest(self) -> Manifest | None:
-        """The manifest of an earlier run that leaves this one nothing to do, or None."""
+        """Manifest of an earlier run that leaves this one nothing to do, or None."""
         remove_left_staging(self.run.state_folder, self.run.journal_top)
         manifest = load_manifest(self.run)
         return manifest if manifest is not None and manifest.is_current(self.run) else None
@@ -297,13 +297,13 @@ class IncrementalGeneration:
         self._details = keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
 
     def _read_file(self, read: Callable[[str], SourceFile], path: str) -> SourceFile:
-        """The file at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
+        """File at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
         if self.stamps is not None:
             self.stamps.add(os.path.abspath(path))
         return read(path)
 
     def stale_outputs(self, targets: Collection[str]) -> set[str]:
-        """The outputs of the last run of this kind that would be removed, because this run does not make them."""
+        """Outputs of the last run of this kind that would be removed, because this run does not make them."""
         from opwright.incremental import output_folders as pruning
 
         manifest = load_manifest(self.run)
@@ -439,7 +439,7 @@ class IncrementalGeneration:
 
 
 def run_facts(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
-    """The facts in the summary of a run, which a later run with nothing to do prints again."""
+    """Facts in the summary of a run, which a later run with nothing to do prints again."""
     from opwright.release.version import shown_version
 
     inputs = generation.request.inputs
@@ -452,12 +452,12 @@ def run_facts(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
 
 
 def headers_to_compare(request: Request) -> list[str]:
-    """The headers of C shims with which a run compares its own."""
+    """Headers of C shims with which a run compares its own."""
     return [] if request.options.update_c_shim else shim_headers(request.folders)
 
 
 def shim_headers(folders: Mapping[str, str]) -> list[str]:
-    """The headers of C shims in the output folder of the shims."""
+    """Headers of C shims in the output folder of the shims."""
     folder = folders.get("aoti")
     if folder is None:
         return []
@@ -467,7 +467,7 @@ def shim_headers(folders: Mapping[str, str]) -> list[str]:
 
 
 def _items_in_scope(inputs: Inputs, scope: LoadScope) -> dict[str, ChosenItems]:
-    """The entries of operators in a scope, by the name of their dialect; nothing if the file has to be read whole."""
+    """Entries of operators in a scope, by the name of their dialect; nothing if the file has to be read whole."""
     from opwright.dialects.table import NATIVE_FUNCTIONS
     from opwright.source.diagnostic import Fault
 
@@ -480,7 +480,7 @@ def _items_in_scope(inputs: Inputs, scope: LoadScope) -> dict[str, ChosenItems]:
 
 
 def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
-    """The missing headers of C shims; the next run must notice when they appear."""
+    """Missing headers of C shims; the next run must notice when they appear."""
     if folder is None:
         return []
     root = os.path.realpath(folder)
@@ -490,7 +490,7 @@ def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
 
 
 def _split_by_folder(run: RunIdentity, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:
-    """The statuses of files in the run's output folders, and of files elsewhere."""
+    """Statuses of files in the run's output folders, and of files elsewhere."""
     folders = {path.rpartition("/")[0] for path in statuses}
     inside = {folder for folder in folders if root_of(run.roots, folder) is not None}
     outputs: dict[str, Status] = {}

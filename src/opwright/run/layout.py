@@ -1,4 +1,4 @@
-"""The canonical layout of library files, backend files and files with derivatives, which `opwright format` writes."""
+"""Canonical layout of library files, backend files and files with derivatives, which `opwright format` writes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from opwright.source.edits import line_edits
 from opwright.source.text import SourceFile
 from opwright.source.yaml_layout import laid_out
 
-#: The dialects that have a canonical layout. PyTorch's own list of operators is its developers' to lay out.
+#: The dialects that have a canonical layout. PyTorch's list of operators is its developers' to lay out.
 _LAID_OUT: Final = (LIBRARY, BACKEND, DERIVATIVES)
 _SCHEMAS: Final = ("func", "name")
 
 
 def canonical_text(file: SourceFile, dialect: Dialect[Any]) -> str:
-    """The text of a file of a dialect in its canonical layout.
+    """Text of a file of a dialect in its canonical layout.
 
     >>> from opwright.dialects.table import LIBRARY
     >>> from opwright.source.text import SourceFile
@@ -36,7 +36,7 @@ def canonical_text(file: SourceFile, dialect: Dialect[Any]) -> str:
 
 
 def check_layout(file: SourceFile, dialect: Dialect[Any] | None = None) -> Diagnostic | None:
-    """The report that a file is not in its canonical layout (W2221), with the edits that make it so."""
+    """Report that a file is not in its canonical layout (W2221), with the edits that make it so."""
     dialect = dialect or kind_of(file)
     if dialect not in _LAID_OUT or dialect is None:
         return None

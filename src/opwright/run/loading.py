@@ -62,7 +62,7 @@ Loaded = TypeVar("Loaded")
 
 
 def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[DispatchKey]:
-    """The dispatch keys that a run leaves out, given the flags of the optional devices that it has.
+    """Dispatch keys that a run leaves out, given the flags of the optional devices that it has.
 
     >>> from opwright.release.version import parse_version
     >>> sorted(key.name for key in ignored_keys(Rules(parse_version("2.13.0")), ["mps"]))
@@ -82,7 +82,7 @@ def load(
     source_path: str | None = None,
     **devices: bool,
 ) -> Catalog:
-    """The catalog of a PyTorch: all its native functions, groups, kernels and tags.
+    """Catalog of a PyTorch: all its native functions, groups, kernels and tags.
 
     `torch` is a version such as `"2.13.0"`, the path of a wheel, or `"auto"` for the installed one (the default);
     `source_path` is a folder `aten/src/ATen` instead. Flags such as `mps=True` add the dispatch keys of devices that
@@ -112,7 +112,7 @@ def _load_catalog(context: LoadContext) -> Catalog:
 
 
 def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems]) -> Job:
-    """The job of a request. Faults go to `sink`. Of the dialects among the `chosen_items`, it loads only these.
+    """Job of a request. Faults go to `sink`. Of the dialects among the `chosen_items`, it loads only these.
 
     Derivatives and deprecated signatures are loaded when they are asked for.
     """
@@ -187,7 +187,7 @@ def _load_more(request: Request, context: LoadContext) -> dict[str, object]:
 
 
 def _recognizing(request: Request) -> list[Dialect[Any]]:
-    """The dialects of the request's files. Raises Fault for a file that is of no dialect that is not built in."""
+    """Dialects of the request's files. Raises Fault for a file that is of no dialect that is not built in."""
     dialects = more_dialects([dialect.name for dialect in DIALECTS])
     recognizing = []
     for file in request.input_files:
@@ -201,7 +201,7 @@ def _recognizing(request: Request) -> list[Dialect[Any]]:
 
 
 def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...]:
-    """The backends with lazy tensors of a request, with the header that declares their shape functions."""
+    """Backends with lazy tensors of a request, with the header that declares their shape functions."""
     backends = LAZY.load(request.backends, context)
     path = request.options.lazy.shape_header
     if path is None:
@@ -215,7 +215,7 @@ def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...
 
 
 def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
-    """The external backends of a request, which may name the operators of its operator files."""
+    """External backends of a request, which may name the operators of its operator files."""
     if request.operator_files:
         from opwright.dialects.native_functions.loader import load_libraries
 
@@ -226,7 +226,7 @@ def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBacke
 
 
 def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
-    """The job of a request for operator libraries, whose catalog has the operators of all of them."""
+    """Job of a request for operator libraries, whose catalog has the operators of all of them."""
     libraries = _load_libraries(request, rules, sink)
     catalogs = [library.catalog for library in libraries]
     catalog = Catalog(
@@ -243,7 +243,7 @@ def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
 
 
 def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[OperatorLibrary, ...]:
-    """The operator libraries of a request."""
+    """Operator libraries of a request."""
     context = LoadContext(
         sink,
         rules,
@@ -257,7 +257,7 @@ def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[
 
 
 def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
-    """The job with the operators of the request's libraries, and without those of namespaces it does not ask for.
+    """Job with the operators of the request's libraries, and without those of namespaces it does not ask for.
 
     Raises FaultsFound.
     """
@@ -277,7 +277,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
 
 
 def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -> Catalog:
-    """The catalog with the functions of these namespaces alone. Raises FaultsFound if one of them has no function."""
+    """Catalog with the functions of these namespaces alone. Raises FaultsFound if one of them has no function."""
     namespaces = dict.fromkeys([function.namespace for function in catalog.functions])
     for name in chosen:
         if name not in namespaces:
@@ -348,7 +348,7 @@ def _gather_faults(load_part: Callable[[LoadContext], Loaded], context: LoadCont
 
 
 def _load_derivatives(request: Request, context: LoadContext) -> MatchedDerivatives:
-    """The derivatives of the functions selected for training, which autograd's files have in the order of C++ names.
+    """Derivatives of the functions selected for training, which autograd's files have in the order of C++ names.
 
     None where no family of the run needs them. Raises FaultsFound.
     """
@@ -370,7 +370,7 @@ def _load_derivatives(request: Request, context: LoadContext) -> MatchedDerivati
 
 
 def _load_deprecated(request: Request, context: LoadContext) -> Sequence[DeprecatedSignature]:
-    """The deprecated signatures of the functions that Python gets from the generator; none for runs without its files.
+    """Deprecated signatures of the functions that Python gets from the generator; none for runs without its files.
 
     Raises FaultsFound.
     """
@@ -383,7 +383,7 @@ def _load_deprecated(request: Request, context: LoadContext) -> Sequence[Depreca
 
 
 def _load_registration_text(request: Request, rules: Rules, sink: Diagnostics) -> UnitTemplate | None:
-    """The template of the text of a unit in `Register{Key}.cpp`; None for runs without these files."""
+    """Template of the text of a unit in `Register{Key}.cpp`; None for runs without these files."""
     if REGISTRATIONS not in family_inputs(request.families):
         return None
     try:
@@ -394,7 +394,7 @@ def _load_registration_text(request: Request, rules: Rules, sink: Diagnostics) -
 
 
 def launcher(request: Request) -> str:
-    """The program that comments of registrations name."""
+    """Program that comments of registrations name."""
     if LAZY.name in dialects_of(request.families):
         return request.options.lazy.program
     is_external = any(FAMILIES[name].serves_backends for name in request.families)
@@ -402,16 +402,16 @@ def launcher(request: Request) -> str:
 
 
 def own_stub_paths(inputs: Inputs) -> list[str]:
-    """The paths of PyTorch's own stubs, in its package."""
+    """Paths of PyTorch's stubs, in its package."""
     return [path for path in inputs.member_names(OWN_STUBS.partition("*")[0]) if fnmatchcase(path, OWN_STUBS)]
 
 
 def _load_own_stubs(request: Request, sink: Diagnostics) -> dict[str, str]:
-    """PyTorch's own stubs, by path; none for runs that do not copy them."""
+    """PyTorch's stubs, by path; none for runs that do not copy them."""
     if OWN_STUBS not in family_inputs(request.families):
         return {}
 
     paths = own_stub_paths(request.inputs)
     if not paths:
-        sink.warning(NO_OWN_STUBS, f"no stubs of PyTorch's own at {request.inputs.origin}")
+        sink.warning(NO_OWN_STUBS, f"no stubs of PyTorch's at {request.inputs.origin}")
     return {path: SourceFile.decode(path, data).text for path, data in request.inputs.read_members(paths).items()}

@@ -100,7 +100,7 @@ class OutputWriter:
         sink.raise_if_errors()
 
     def differing(self, tasks: Iterable[Task]) -> list[str]:
-        """The paths of the files that are not on disk with the bytes that they should have.
+        """Paths of the files that are not on disk with the bytes that they should have.
 
         Raises FaultsFound with all faults of planning and rendering.
         """
@@ -226,7 +226,7 @@ class OutputWriter:
     def _render(
         self, files: EmitterFiles, spec: FileSpec, target: str, previous: PreviousBuild | None, sink: Diagnostics
     ) -> bytes | None:
-        """The bytes of a file; None if the file on disk is up to date, or if there is a fault, which the sink gets."""
+        """Bytes of a file; None if the file on disk is up to date, or if there is a fault, which the sink gets."""
         try:
             before = None if previous is None else previous.file(files.name, spec.path, target)
             data = files.render(spec, before).data

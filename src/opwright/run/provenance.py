@@ -52,7 +52,7 @@ _VERSION: Final = re.compile(r"_v\d+$")
 
 
 def unit_owners(lines: Sequence[str], functions: Sequence[NativeFunction], alone: Mapping[str, Owners]) -> list[Owners]:
-    """The owners of each line that a unit of these functions made. `alone` has the lines of each function alone."""
+    """Owners of each line that a unit of these functions made. `alone` has the lines of each function alone."""
     everyone: Owners = tuple(functions)
     if len(functions) == 1:
         return [everyone] * len(lines)
@@ -87,7 +87,7 @@ def _indent(line: str) -> int:
 
 
 def _marked_owner(text: str, functions: Iterable[NativeFunction], is_opening: bool) -> Owners:
-    """The function that a line names: by its whole schema, or by its own name if the line opens a definition."""
+    """Function that a line names: by its whole schema, or by its own name if the line opens a definition."""
     if "->" in text:
         named = [function for function in functions if str(function.schema) in text]
         if named:
@@ -186,7 +186,7 @@ class FileSlotOwners:
         return tuple(self._by_name.get(name, ())) or self._by_root.get(name, NOBODY)
 
     def _root(self, name: str) -> Owners:
-        """The overloads whose headers are named so: `add.h`, `add_ops.h`, `add_cpu_dispatch.h`."""
+        """Overloads whose headers are named so: `add.h`, `add_ops.h`, `add_cpu_dispatch.h`."""
         ending = _HEADER_ENDING.fullmatch(name)
         root = self._by_root.get(name, NOBODY)
         return root or (self._by_root.get(ending.group(1), NOBODY) if ending is not None else NOBODY)
@@ -209,7 +209,7 @@ class LineOrigin(NamedTuple):
 
 
 class FileOrigin(NamedTuple):
-    """The emitter of a file, and where its lines come from.
+    """Emitter of a file, and where its lines come from.
 
     Lines that several entries make together have an origin for each. Other lines may have none.
     """
@@ -227,7 +227,7 @@ class _Tag(NamedTuple):
 
 
 def origins(generation: Generation, outcome: Outcome) -> dict[str, FileOrigin]:
-    """The origin of the lines of each output of a run that has ended, by its path."""
+    """Origin of the lines of each output of a run that has ended, by its path."""
     job = generation.job
     targets = {(planned.folder, planned.path): planned.target for planned in generation.plan().outputs}
     file = generation.request.inputs.read_text("native/tags.yaml")
@@ -254,7 +254,7 @@ def origins(generation: Generation, outcome: Outcome) -> dict[str, FileOrigin]:
 
 
 class _EmitterFiles:
-    """The units of an emitter, and which lines of its files they made."""
+    """Units of an emitter, and which lines of its files they made."""
 
     def __init__(self, job: Job, emitter: AnyEmitter, state: EmitterState | None) -> None:
         self.units: Final[Sequence[object]] = emitter.units(job)
@@ -266,7 +266,7 @@ class _EmitterFiles:
         self._chunks: Final[dict[tuple[int, tuple[str, ...]], Sequence[Owners]]] = {}
 
     def owners(self, path: str, numbers: Sequence[int], lines: Sequence[str]) -> list[Owners]:
-        """The owners of each line of a file, as far as its units tell."""
+        """Owners of each line of a file, as far as its units tell."""
         owners: list[Owners] = [NOBODY] * len(lines)
         for number, first, last in self._line_ranges(path, numbers, lines):
             functions = self._functions_of(number)
@@ -279,14 +279,14 @@ class _EmitterFiles:
     def _owners_within(
         self, number: int, functions: tuple[NativeFunction, ...], lines: tuple[str, ...]
     ) -> Sequence[Owners]:
-        """The owners of a chunk's lines; of a sharded family each chunk stands in two files."""
+        """Owners of a chunk's lines; of a sharded family each chunk stands in two files."""
         owners = self._chunks.get((number, lines))
         if owners is None:
             owners = self._chunks[number, lines] = unit_owners(lines, functions, self._alone_of(number))
         return owners
 
     def _line_ranges(self, path: str, numbers: Sequence[int], lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-        """The number of each unit in each slot, the first of its lines, and the line after the last."""
+        """Number of each unit in each slot, the first of its lines, and the line after the last."""
         if isinstance(self._emitter.layout, FilePerUnit):
             yield numbers[0], 0, len(lines)
             return
@@ -307,7 +307,7 @@ class _EmitterFiles:
         return functions
 
     def _alone_of(self, number: int) -> Mapping[str, Owners]:
-        """The lines of the unit's fragment with each of its functions alone, and their owners."""
+        """Lines of the unit's fragment with each of its functions alone, and their owners."""
         alone = self._alone.get(number)
         if alone is None:
             alone = lines_alone(self.units[number], self._functions_of(number), self._emitter, self._job)
@@ -318,7 +318,7 @@ class _EmitterFiles:
 def lines_alone(
     unit: object, functions: Sequence[NativeFunction], emitter: AnyEmitter, job: Job
 ) -> Mapping[str, Owners]:
-    """The lines of a unit's fragment with each of its functions alone, and their owners."""
+    """Lines of a unit's fragment with each of its functions alone, and their owners."""
     owners: dict[str, Owners] = {}
     if len(functions) > 1 and isinstance(unit, tuple):
         for function in functions:
@@ -352,7 +352,7 @@ def _narrow(unit: object, function: NativeFunction) -> object | None:
 def _slot_line_ranges(
     slot: SlotSpans, numbers: Sequence[int], ends: Sequence[int], gap: int
 ) -> Iterator[tuple[int, int, int]]:
-    """The lines of each unit's chunk in a slot; chunks are `gap` line breaks apart. `ends` are where lines end."""
+    """Lines of each unit's chunk in a slot; chunks are `gap` line breaks apart. `ends` are where lines end."""
     at, line = slot.start, 0
     for number, length in zip(numbers, slot.unit_lengths(), strict=True):
         if length < 0:
@@ -392,13 +392,13 @@ def _entries(owners: Owners) -> Sequence[tuple[str, int, str]]:
 
 
 def functions_of_unit(unit: object) -> tuple[NativeFunction, ...]:
-    """The functions that a unit is made of; none if it is not about one operator."""
+    """Functions that a unit is made of; none if it is not about one operator."""
     functions = tuple(dict.fromkeys(all_functions_of_unit(unit)))
     return () if len({function.root_name for function in functions}) > _MANY else functions
 
 
 def all_functions_of_unit(unit: object) -> Iterator[NativeFunction]:
-    """The functions that a unit is made of."""
+    """Functions that a unit is made of."""
     if isinstance(unit, NativeFunction):
         yield unit
     elif isinstance(unit, (NativeFunctionsGroup, ViewGroup)):

@@ -1,4 +1,4 @@
-"""The request for a run."""
+"""Request for a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OutputShard(NamedTuple):
 
     @staticmethod
     def number_of(spec: FileSpec, parts: int) -> int:
-        """The number of the part that a file is in."""
+        """Number of the part that a file is in."""
         return shard_number(f"{spec.folder}/{spec.path}", parts)
 
 
@@ -58,7 +58,7 @@ class OutputsInFolder(NamedTuple):
 
 
 class OutputsAmong(NamedTuple):
-    """The outputs with these paths. `folders` are the output folders of the run by name, as in the request."""
+    """Outputs with these paths. `folders` are the output folders of the run by name, as in the request."""
 
     paths: frozenset[str]
     folders: Mapping[str, str]
@@ -69,7 +69,7 @@ class OutputsAmong(NamedTuple):
 
 
 class ExecutorchFiles(NamedTuple):
-    """The files of a run for ExecuTorch: those like `functions.yaml`, and those of custom operators.
+    """Files of a run for ExecuTorch: those like `functions.yaml`, and those of custom operators.
 
     `names_custom` says that the run names a file of custom operators, even if there is none.
     """
@@ -85,10 +85,10 @@ class ExecutorchFiles(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The request for a run: inputs, output folders by name, families of files, flags.
+    """Request for a run: inputs, output folders by name, families of files, flags.
 
     `devices` are the flags of optional devices that the run has kernels for, such as `mps`. `shard` is the part of the
-    outputs that the run makes, None for all. With `tolerant`, mistakes that PyTorch's own generator accepts (selected
+    outputs that the run makes, None for all. With `tolerant`, mistakes that PyTorch's generator accepts (selected
     operators that do not exist) are warnings. With `strict`, mistakes in derivatives that it accepts (names and
     functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
     libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs

@@ -39,7 +39,7 @@ class SelectRequest(NamedTuple):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that a selection reads besides the release's inputs."""
+        """Files that a selection reads besides the release's inputs."""
         graphs = () if self.graph is None else (self.graph,)
         return (*self.paths, *graphs, *[file.path for file in self.catalog.files])
 
@@ -52,7 +52,7 @@ class SelectionOutcome(NamedTuple):
 
 
 def select_operators(request: SelectRequest, sink: Diagnostics) -> SelectionOutcome:
-    """The union of all inputs, closed over the graph. Raises FaultsFound with all mistakes in them."""
+    """Union of all inputs, closed over the graph. Raises FaultsFound with all mistakes in them."""
     files = Files(sink)
     graph: Graph = graph_of(files.value(request.graph, GRAPH, "a dependency graph")) if request.graph else {}
     inputs = _read_inputs(request, files, graph)

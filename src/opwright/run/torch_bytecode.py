@@ -38,7 +38,7 @@ json.dump(tables, sys.stdout, default=lambda value: {type(value).__name__: str(v
 
 
 def torch_files() -> list[str]:
-    """The files that tell one installed PyTorch from another. Raises Fault (E1731) if none can be imported."""
+    """Files that tell one installed PyTorch from another. Raises Fault (E1731) if none can be imported."""
     from importlib.util import find_spec
 
     try:
@@ -54,7 +54,7 @@ def torch_files() -> list[str]:
 
 
 def bytecode_of_torch(python: str) -> SourceFile:
-    """The bytecode file of the PyTorch that a Python imports. Raises Fault (E1731) if it fails."""
+    """Bytecode file of the PyTorch that a Python imports. Raises Fault (E1731) if it fails."""
     import subprocess
 
     command = [python, "-c", python_program(_SCRIPT)]
@@ -70,7 +70,7 @@ def bytecode_of_torch(python: str) -> SourceFile:
 
 
 def bytecode_text(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """The text of a bytecode file, in the order of names, with a line for each field.
+    """Text of a bytecode file, in the order of names, with a line for each field.
 
     >>> print(bytecode_text({"upgraders": {}, "operators": {"aten::f": {"upgraders": ["f_0_3"], "ranges": [[0, 3]]}}}))
     {

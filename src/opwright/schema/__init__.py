@@ -1,4 +1,4 @@
-"""The schema language of PyTorch operators: types, arguments and schemas, parsed and printed.
+"""Schema language of PyTorch operators: types, arguments and schemas, parsed and printed.
 
 `print(parse_schema(text)) == text` for every schema.
 """

@@ -1,4 +1,4 @@
-"""The base types of the schema language: a row for each, with all that Opwright knows about it.
+"""Base types of the schema language: a row for each, with all that Opwright knows about it.
 
 Lists, optionals and their rules are those of the modules that read the rows: a convention, say, knows how its lists
 are spelt. A form that a row lacks does not exist: what needs it reports the entry.
@@ -69,7 +69,7 @@ class BaseTypeRow(NamedTuple):
 
     An empty text is a form that the type does not have.
 
-    - `in_files`, `in_dispatcher`: whether PyTorch's own files, and schemas that the dispatcher parses, have the type.
+    - `in_files`, `in_dispatcher`: whether PyTorch's files, and schemas that the dispatcher parses, have the type.
     - `is_integer`: the dispatcher reads its defaults as those of integers. `is_integer_in_programs`: saved programs
       pass it as one. `is_key`: keys of dictionaries may have it.
     - `default`, `bits`, `words`: the kind of its defaults, the bits of an integer, and the words among its defaults
@@ -352,7 +352,7 @@ BASE_TYPE_ROWS: Final = (
 
 
 def names_where(field: str) -> frozenset[str]:
-    """The names of the types that have a field, or for which it is true.
+    """Names of the types that have a field, or for which it is true.
 
     >>> sorted(names_where("bits"))
     ['DeviceIndex', 'Scalar', 'SymInt', 'int']
@@ -366,7 +366,7 @@ _TABLES: Final[list[Callable[[BaseTypeRow], None]]] = []
 
 
 def forms_of(form: Callable[[BaseTypeRow], TypeForm | None]) -> dict[str, TypeForm]:
-    """The form of each base type that has it, by name. Types that a tree teaches join this table.
+    """Form of each base type that has it, by name. Types that a tree teaches join this table.
 
     >>> forms_of(lambda row: row.bits or None)
     {'int': 64, 'DeviceIndex': 8, 'Scalar': 64, 'SymInt': 64}

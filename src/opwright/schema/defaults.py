@@ -1,6 +1,6 @@
-"""Defaults of arguments: those of PyTorch's own files with their values, and those that PyTorch's dispatcher parses.
+"""Defaults of arguments: those of PyTorch's files with their values, and those that PyTorch's dispatcher parses.
 
-It takes more than PyTorch's own files have, such as `int n=None`: a default need not be a value of its type. Source:
+It takes more than PyTorch's files have, such as `int n=None`: a default need not be a value of its type. Source:
 what `torch._C.parse_schema` of PyTorch 2.13 accepts, with which the tests compare this.
 """
 
@@ -74,7 +74,7 @@ def is_default(type: Type, text: str) -> bool:
 
 
 def _kind(type: Type) -> DefaultKind:
-    """The kind of default of a type that is no list; types that only the dispatcher has take words."""
+    """Kind of default of a type that is no list; types that only the dispatcher has take words."""
     return _KINDS.get(type.text, "word")
 
 
@@ -132,7 +132,7 @@ DefaultValue: TypeAlias = DefaultItem | tuple[DefaultItem, ...]
 
 
 def default_value(type: Type, text: str) -> DefaultValue:
-    """The value of the default `text` of an argument of `type`. Lists become tuples.
+    """Value of the default `text` of an argument of `type`. Lists become tuples.
 
     >>> from opwright.schema import parse_type
     >>> default_value(parse_type("int[2]"), "1"), default_value(parse_type("float"), "1e-6")
@@ -154,7 +154,7 @@ def default_value(type: Type, text: str) -> DefaultValue:
 
 
 def _item_value(type: Type, text: str) -> DefaultItem:
-    """The value of a default that is not a list. The dispatcher takes texts that are no values of their type."""
+    """Value of a default that is not a list. The dispatcher takes texts that are no values of their type."""
     kind = _kind(type)
     if _FORMS[kind].fullmatch(text) is None:
         return _foreign_value(text)
@@ -175,7 +175,7 @@ def _item_value(type: Type, text: str) -> DefaultItem:
 
 
 def _foreign_value(text: str) -> DefaultItem:
-    """The value of a default that is none of its type, which the dispatcher passes as it is."""
+    """Value of a default that is none of its type, which the dispatcher passes as it is."""
     if text == "None":
         return None
     if text[:1] in ("'", '"'):
@@ -202,7 +202,7 @@ _CONTROLS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": 
 
 
 def _string(text: str) -> str:
-    """The value of a string literal, which has the escapes of C++."""
+    """Value of a string literal, which has the escapes of C++."""
 
     def character(match: re.Match[str]) -> str:
         octal, hexadecimal, plain = match.groups()
@@ -262,7 +262,7 @@ _SINGLE: Final = _INTEGERS | {"str", "Scalar", "bool", "float", "complex"}
 
 
 def dispatcher_default(type: Type, text: str, start: int) -> str:
-    """The normal form of the default `text`, which starts at `start`. Raises SchemaFault if the dispatcher refuses it.
+    """Normal form of the default `text`, which starts at `start`. Raises SchemaFault if the dispatcher refuses it.
 
     >>> from opwright.schema import parse_type
     >>> dispatcher_default(parse_type("int[]"), "[007, -1]", 0), dispatcher_default(parse_type("int"), "None", 0)
@@ -296,7 +296,7 @@ def _check_misread(type: Type, text: str, start: int) -> None:
 
 
 def _default(type: Type, text: str) -> str | None:
-    """The normal form of a default; None if it is not one."""
+    """Normal form of a default; None if it is not one."""
     if isinstance(type, OptionalType):
         return _single(type.elem.text, "Optional", text)
     if isinstance(type, ListType):
@@ -309,7 +309,7 @@ def _default(type: Type, text: str) -> str | None:
 
 
 def _single(type: str, kind: str, text: str) -> str | None:
-    """The normal form of a value that is not a list."""
+    """Normal form of a value that is not a list."""
     if text in _WORDS or text in _CONSTANTS or (type == "ScalarType" and text in DTYPES):
         return text
     if _DISPATCHER_DEFAULTS_STRING.fullmatch(text):
@@ -318,7 +318,7 @@ def _single(type: str, kind: str, text: str) -> str | None:
 
 
 def _number(kind: str, text: str) -> str | None:
-    """The normal form of a number: a whole one has no zeros in front, which C++ would read as octal."""
+    """Normal form of a number: a whole one has no zeros in front, which C++ would read as octal."""
     match = _DISPATCHER_DEFAULTS_NUMBER.fullmatch(text)
     if match is None:
         return None
@@ -341,12 +341,12 @@ _SMALLEST: Final = 2.0**-1022
 
 
 def _item_kind(type: ListType) -> str:
-    """The type as which the dispatcher reads the items of a list."""
+    """Type as which the dispatcher reads the items of a list."""
     return "int" if type.elem.text in _INTEGERS else type.elem.text
 
 
 def _list(type: ListType, text: str) -> str | None:
-    """The normal form of a list, or of one value for all items of a list with a size."""
+    """Normal form of a list, or of one value for all items of a list with a size."""
     elem = _item_kind(type)
     if elem not in _ITEMS:
         return None

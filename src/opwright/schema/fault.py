@@ -1,4 +1,4 @@
-"""The fault that parsing a schema raises: what is wrong, and where in the text."""
+"""Fault that parsing a schema raises: what is wrong, and where in the text."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class SchemaFault(Copyable, Exception):
         self.others: Final = others
 
     def at(self, span: Span) -> Diagnostic:
-        """The diagnostic of this fault, placed at `span`."""
+        """Diagnostic of this fault, placed at `span`."""
         return Diagnostic(self.code, Severity.ERROR, self.message, (Label(span, self.label),), (), self.help)
 
     def diagnostic(self, text: str) -> Diagnostic:
-        """The diagnostic of this fault for text outside files."""
+        """Diagnostic of this fault for text outside files."""
         return self.at(Span(SourceFile("<schema>", text), self.start, self.end))
 
 
@@ -54,7 +54,7 @@ IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
-    """The fault of a text that has something else than what is wanted at a position."""
+    """Fault of a text that has something else than what is wanted at a position."""
     match = IDENTIFIER.match(text, position)
     end = match.end() if match else min(position + 1, len(text))
     shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"

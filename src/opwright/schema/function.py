@@ -30,7 +30,7 @@ class Argument:
 
     @property
     def default_value(self) -> DefaultValue:
-        """The value of the default; None also if there is none (see `default`).
+        """Value of the default; None also if there is none (see `default`).
 
         >>> from opwright.schema import parse_schema
         >>> schema = parse_schema("f(int[2] a=1, bool b=True, str c='x') -> ()")
@@ -67,7 +67,7 @@ class Return:
 
 
 def annotated_type(type: Type, annotation: Annotation | None) -> str:
-    """The text of a type with its alias annotation, which follows the innermost type."""
+    """Text of a type with its alias annotation, which follows the innermost type."""
     if annotation is None:
         return type.text
     innermost = type.innermost.text
@@ -91,7 +91,7 @@ def required_argument(argument: Argument) -> Argument:
 
 
 def make_argument(name: str, type: Type, default: str | None = None, annotation: Annotation | None = None) -> Argument:
-    """The argument with these parts."""
+    """Argument with these parts."""
     key = (name, type, default, annotation)
     argument = _ARGUMENTS.get(key)
     if argument is None:
@@ -100,7 +100,7 @@ def make_argument(name: str, type: Type, default: str | None = None, annotation:
 
 
 def make_return(name: str | None, type: Type, annotation: Annotation | None = None) -> Return:
-    """The return with these parts."""
+    """Return with these parts."""
     key = (name, type, annotation)
     result = _RETURNS.get(key)
     if result is None:
@@ -109,7 +109,7 @@ def make_return(name: str | None, type: Type, annotation: Annotation | None = No
 
 
 class TensorOptions:
-    """The four arguments `dtype, layout, device, pin_memory` that C++ packs into one `TensorOptions`."""
+    """Four arguments `dtype, layout, device, pin_memory` that C++ packs into one `TensorOptions`."""
 
     __slots__ = ("device", "dtype", "layout", "pin_memory")
 
@@ -121,7 +121,7 @@ class TensorOptions:
 
     @property
     def all(self) -> tuple[Argument, Argument, Argument, Argument]:
-        """The four arguments in schema order."""
+        """Four arguments in schema order."""
         return (self.dtype, self.layout, self.device, self.pin_memory)
 
 
@@ -134,7 +134,7 @@ _OPTION_TYPES: Final = (
 
 
 def _option_start(keyword_only: tuple[Argument, ...]) -> int:
-    """The index of the first of four successive tensor options, or -1."""
+    """Index of the first of four successive tensor options, or -1."""
     for start in range(len(keyword_only) - 3):
         if all(
             argument.name == name and argument.type.text in (type, type + "?")
@@ -157,7 +157,7 @@ _NO_ARGUMENTS: Final[tuple[Argument, ...]] = ()
     )
 )  # fmt: skip
 class Arguments:
-    """The arguments of a schema, and the groups that calling conventions need.
+    """Arguments of a schema, and the groups that calling conventions need.
 
     `positional` = `pre_self` + [`self_arg`] + `post_self`; `keyword_only` (outs left out) = `pre_options` +
     `options` + `post_options`; `out` are the keyword-only arguments that are written to. `non_out` is `positional`
@@ -229,7 +229,7 @@ _ALL_ARGUMENTS: Final[dict[tuple[tuple[Argument, ...], ...], Arguments]] = {}
 def argument_list(
     positional: tuple[Argument, ...], keyword_only: tuple[Argument, ...] = (), out: tuple[Argument, ...] = ()
 ) -> Arguments:
-    """The arguments of a schema that has these."""
+    """Arguments of a schema that has these."""
     key = (positional, keyword_only, out)
     arguments = _ALL_ARGUMENTS.get(key)
     if arguments is None:
@@ -256,9 +256,9 @@ class SchemaKind(enum.Enum):
     kind="it follows from the name, the arguments and `is_regular`",
 )
 class FunctionSchema:
-    """The signature of one overload.
+    """Signature of one overload.
 
-    `is_regular` says that it keeps the rules for schemas of PyTorch's own files, by which name, written arguments and
+    `is_regular` says that it keeps the rules for schemas of PyTorch's files, by which name, written arguments and
     returns go together. An irregular one is of the kind `mutable` or `functional`: nothing follows from its name.
 
     >>> from opwright.schema import parse_schema
@@ -281,7 +281,7 @@ class FunctionSchema:
     ) -> None:
         """`written` is the text from which the schema was parsed, if it is not the normal form.
 
-        `is_strict` says that the schema follows PyTorch's own files, where one that writes only `self` is functional.
+        `is_strict` says that the schema follows PyTorch's files, where one that writes only `self` is functional.
         """
         self.name: Final = name
         self.arguments: Final = arguments
@@ -299,7 +299,7 @@ class FunctionSchema:
 
     @property
     def written_text(self) -> str:
-        """The schema as its author wrote it, which is registered; its normal form is `str(schema)`.
+        """Schema as its author wrote it, which is registered; its normal form is `str(schema)`.
 
         >>> from opwright.schema.parser import read_written_schema
         >>> schema = read_written_schema("fill( Tensor! x )->()")

@@ -19,7 +19,7 @@ FOREACH_PREFIX: Final = "_foreach_"
 
 @not_fingerprinted(**dict.fromkeys(("name", "text", "unambiguous"), "it is spelled from the other parts"))
 class OperatorName:
-    """The parts of an overload's name.
+    """Parts of an overload's name.
 
     `base` is the name without in-place underscore, dunders and `_functional`; `name` the whole name without the
     overload (`add_`); `text` with it (`add_.Tensor`); `unambiguous` is `text` as one identifier (`add__Tensor`).
@@ -64,12 +64,12 @@ class OperatorName:
 def operator_name(
     base: str, *, overload: str = "", inplace: bool = False, dunder: bool = False, functional_overload: bool = False
 ) -> OperatorName:
-    """The operator name with these parts."""
+    """Operator name with these parts."""
     return OperatorName(base, overload, inplace, dunder, functional_overload)
 
 
 def whole_operator_name(name: str, overload: str) -> OperatorName:
-    """The operator name of a text whose spelling says nothing: `add_` is not the in-place form of `add`.
+    """Operator name of a text whose spelling says nothing: `add_` is not the in-place form of `add`.
 
     >>> whole_operator_name("add_", "out").base, whole_operator_name("add_", "out").inplace
     ('add_', False)
@@ -78,7 +78,7 @@ def whole_operator_name(name: str, overload: str) -> OperatorName:
 
 
 def parsed_operator_name(name: str, overload: str) -> OperatorName:
-    """The operator name of a text `name.overload`.
+    """Operator name of a text `name.overload`.
 
     >>> parsed_operator_name("__iand__", "Tensor").inplace
     True

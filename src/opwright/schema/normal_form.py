@@ -1,4 +1,4 @@
-"""The normal form of a schema that is spelt as PyTorch's dispatcher takes it.
+"""Normal form of a schema that is spelt as PyTorch's dispatcher takes it.
 
 The dispatcher takes any blanks, `Tensor!` for a tensor that is written and shares its memory with no other value, and
 parentheses around a single return.
@@ -47,7 +47,7 @@ _BEFORE_WORD: Final = ("]", ")", "?")
 
 
 class NormalForm:
-    """The normal form of a text: `text`, and where each of its parts was."""
+    """Normal form of a text: `text`, and where each of its parts was."""
 
     __slots__ = ("_ends", "_given", "_starts", "text")
 
@@ -63,7 +63,7 @@ class NormalForm:
             position += len(text)
 
     def given_offset(self, offset: int) -> int:
-        """The offset in the given text of an offset in the normal form."""
+        """Offset in the given text of an offset in the normal form."""
         index = max(bisect_right(self._starts, offset) - 1, 0)
         return min(self._given[index] + offset - self._starts[index], self._ends[index])
 
@@ -100,7 +100,7 @@ class _Bracket:
 
 
 def normal_form(text: str, start: int) -> NormalForm:
-    """The normal form of the schema in `text` from `start` on. Raises SchemaFault for a line break between its parts.
+    """Normal form of the schema in `text` from `start` on. Raises SchemaFault for a line break between its parts.
 
     Only blanks, `!` and parentheses around one return become others, so the normal form of a text that is not a schema
     is not one either.
@@ -122,7 +122,7 @@ def normal_form(text: str, start: int) -> NormalForm:
 
 
 def _tokens(text: str, start: int) -> list[_Token]:
-    """The parts of a text without its blanks."""
+    """Parts of a text without its blanks."""
     tokens: list[_Token] = []
     line: re.Match[str] | None = None
     depth = 0

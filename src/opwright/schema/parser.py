@@ -44,7 +44,7 @@ _LONGEST_NAME: Final = 200
 
 
 def parse_schema(text: str) -> FunctionSchema:
-    """The schema of a text. Raises Fault with the span of the first mistake.
+    """Schema of a text. Raises Fault with the span of the first mistake.
 
     >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
     'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
@@ -56,7 +56,7 @@ def parse_schema(text: str) -> FunctionSchema:
 
 
 def parse_type(text: str) -> Type:
-    """The type of a text. Raises Fault if it is not one.
+    """Type of a text. Raises Fault if it is not one.
 
     >>> parse_type("SymInt[2]?").text
     'SymInt[2]?'
@@ -71,7 +71,7 @@ def parse_type(text: str) -> Type:
 
 
 def read_namespace(text: str, grammar: Grammar = STRICT) -> tuple[str, int]:
-    """The namespace before `::` in front of a schema (empty without one), and the offset at which the schema starts.
+    """Namespace before `::` in front of a schema (empty without one), and the offset at which the schema starts.
 
     Raises SchemaFault if the namespace is too long.
     """
@@ -85,7 +85,7 @@ def read_namespace(text: str, grammar: Grammar = STRICT) -> tuple[str, int]:
 
 
 def read_schema(text: str, start: int = 0) -> FunctionSchema:
-    """The schema in `text` from `start` to its end. Raises SchemaFault with offsets in `text`."""
+    """Schema in `text` from `start` to its end. Raises SchemaFault with offsets in `text`."""
     schema = read_unchecked_schema(text, start)
     check_schema(schema, text, start)
     return schema
@@ -97,9 +97,9 @@ def read_unchecked_schema(text: str, start: int = 0) -> FunctionSchema:
 
 
 def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER) -> FunctionSchema:
-    """The schema in `text` from `start` to its end, spelt as PyTorch's dispatcher takes it.
+    """Schema in `text` from `start` to its end, spelt as PyTorch's dispatcher takes it.
 
-    It may break the rules of PyTorch's own files between its parts. Raises SchemaFault with offsets in `text`.
+    It may break the rules of PyTorch's files between its parts. Raises SchemaFault with offsets in `text`.
 
     >>> schema = read_written_schema("rms_norm( Tensor! out,Tensor x )->Tensor!")
     >>> str(schema), schema.kind.name, schema.is_regular
@@ -120,7 +120,7 @@ def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER
 
 
 def _is_regular(schema: FunctionSchema, text: str) -> bool:
-    """Whether a schema keeps the rules of PyTorch's own files, where a result that aliases makes a view.
+    """Whether a schema keeps the rules of PyTorch's files, where a result that aliases makes a view.
 
     What is written in place or to an out argument is always there, and no other written argument is returned.
     """
@@ -147,7 +147,7 @@ def _is_regular(schema: FunctionSchema, text: str) -> bool:
 
 
 def _read_parts(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, Arguments, tuple[Return, ...]]:
-    """The parts of the schema in `text` from `start` to its end."""
+    """Parts of the schema in `text` from `start` to its end."""
     name, position = _read_name(text, start, grammar)
     if not text.startswith("(", position):
         raise unexpected_fault(text, position, "`(` after the operator's name")
@@ -176,7 +176,7 @@ def _joined(faults: list[SchemaFault]) -> SchemaFault:
 
 
 def read_operator_name(text: str, start: int = 0) -> OperatorName:
-    """The operator name (`name` or `name.overload`) in `text` from `start` to its end. Raises SchemaFault otherwise."""
+    """Operator name (`name` or `name.overload`) in `text` from `start` to its end. Raises SchemaFault otherwise."""
     name, position = _read_name(text, start, STRICT)
     if position != len(text):
         raise unexpected_fault(text, position, "the end of the operator's name")
@@ -184,7 +184,7 @@ def read_operator_name(text: str, start: int = 0) -> OperatorName:
 
 
 def read_argument(text: str, start: int, end: int) -> Argument:
-    """The argument `text[start:end]`. Raises SchemaFault with offsets in `text`."""
+    """Argument `text[start:end]`. Raises SchemaFault with offsets in `text`."""
     item = text[start:end]
     if _item_end(item, 0, STRICT) != len(item):
         raise unexpected_fault(text, start + _item_end(item, 0, STRICT), "one argument")
@@ -219,7 +219,7 @@ def _read_name(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, i
 
 
 def _misfit(name: OperatorName) -> str:
-    """Why PyTorch's own operators cannot have a name; empty if they can."""
+    """Why PyTorch's operators cannot have a name; empty if they can."""
     text = name.name
     if text == "_" or (text.startswith("__") and text.endswith("__") and len(text) <= 4):
         return "no base name"
@@ -251,7 +251,7 @@ def _item_end(text: str, start: int, grammar: Grammar) -> int:
 
 
 def _plain_arguments(items: list[str], grammar: Grammar) -> Arguments | None:
-    """The arguments of these texts if all are cached or simple, and in a valid order; else None.
+    """Arguments of these texts if all are cached or simple, and in a valid order; else None.
 
     It reports no fault: other texts are parsed afterwards, with their offsets in the schema.
     """
@@ -284,7 +284,7 @@ def _plain_arguments(items: list[str], grammar: Grammar) -> Arguments | None:
 
 
 def _read_simple_argument(item: str, grammar: Grammar) -> Argument | None:
-    """The argument of a simple text; None if it is not one."""
+    """Argument of a simple text; None if it is not one."""
     if _SIMPLE_ARGUMENT.fullmatch(item) is None:
         return None
     try:
@@ -379,7 +379,7 @@ def _read_dispatcher_arguments(
 
 
 def _dispatcher_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
-    """The argument `text[start:end]`, which is parsed once."""
+    """Argument `text[start:end]`, which is parsed once."""
     item = text[start:end]
     argument = grammar.arguments.get(item)
     if argument is None:
@@ -388,7 +388,7 @@ def _dispatcher_argument(text: str, start: int, end: int, grammar: Grammar) -> A
 
 
 def _variadic_fault(text: str, start: int, end: int) -> SchemaFault:
-    """The fault of `...`, which has to be the last item of a list."""
+    """Fault of `...`, which has to be the last item of a list."""
     after = text[end : end + 1]
     if after not in (")", ""):
         return unexpected_fault(text, end, "`)` after `...`")
@@ -398,7 +398,7 @@ def _variadic_fault(text: str, start: int, end: int) -> SchemaFault:
 
 
 def _next_item(text: str, end: int) -> int:
-    """The offset of the next item or of the closing parenthesis."""
+    """Offset of the next item or of the closing parenthesis."""
     comma = _COMMA.match(text, end)
     if comma is None:
         if not text.startswith(")", end):
@@ -413,7 +413,7 @@ def _next_item(text: str, end: int) -> int:
 
 
 def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start: int, end: int) -> SchemaFault:
-    """The fault of an argument that cannot follow those before it; `star` says that `*` is among them."""
+    """Fault of an argument that cannot follow those before it; `star` says that `*` is among them."""
     if argument.name in seen:
         return SchemaFault(codes.DUPLICATE_ARGUMENT, f"second argument named `{argument.name}`", start, end)
     if star:
@@ -423,7 +423,7 @@ def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start:
 
 
 def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
-    """The argument `text[start:end]`."""
+    """Argument `text[start:end]`."""
     type, alias, position = _read_argument_type(text, start, grammar)
     named = IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
@@ -451,7 +451,7 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
 
 
 def _read_argument_type(text: str, start: int, grammar: Grammar) -> tuple[Type, Annotation | None, int]:
-    """The type at `start` and its annotation, which are cached if a blank follows, and the offset after them."""
+    """Type at `start` and its annotation, which are cached if a blank follows, and the offset after them."""
     position = text.find(" ", start)
     shown = text[start:position]
     cached = grammar.annotated_types.get(shown)
@@ -464,7 +464,7 @@ def _read_argument_type(text: str, start: int, grammar: Grammar) -> tuple[Type, 
 
 
 def _read_returns(text: str, start: int, grammar: Grammar) -> tuple[tuple[Return, ...], int]:
-    """The returns from `start` on, and the offset after them."""
+    """Returns from `start` on, and the offset after them."""
     listed = text[start:]
     results = grammar.return_lists.get(listed)
     if results is None:

@@ -23,21 +23,21 @@ class _Spans:
         self.returns = max(text.rfind("->"), 0) + 2
 
     def name(self) -> tuple[int, int]:
-        """The offsets of the operator's name."""
+        """Offsets of the operator's name."""
         return self.start, self.arguments
 
     def overload(self) -> tuple[int, int]:
-        """The offsets of the overload's name."""
+        """Offsets of the overload's name."""
         dot = self.text.find(".", self.start, self.arguments)
         return (dot + 1, self.arguments) if dot >= 0 else self.name()
 
     def argument(self, item: str) -> tuple[int, int]:
-        """The offsets of the argument with this text."""
+        """Offsets of the argument with this text."""
         start = self.text.find(item, self.arguments)
         return (start, start + len(item)) if start >= 0 else self.name()
 
     def result(self) -> tuple[int, int]:
-        """The offsets of the returns."""
+        """Offsets of the returns."""
         start = self.returns + (1 if self.text[self.returns : self.returns + 1] == " " else 0)
         return start, len(self.text)
 

@@ -24,7 +24,7 @@ _SCATTER: Final = "_scatter"
 
 @cache
 def base_of_operation(name: str) -> str:
-    """The base name that all overloads of an operator share; a view shares it with its copying form.
+    """Base name that all overloads of an operator share; a view shares it with its copying form.
 
     >>> base_of_operation("aten::add_.Tensor"), base_of_operation("slice_copy.Tensor_out")
     ('add', 'slice')
@@ -33,7 +33,7 @@ def base_of_operation(name: str) -> str:
 
 
 def view_base_name(base: str) -> str:
-    """The base name that a view shares with its copying form and its inverse.
+    """Base name that a view shares with its copying form and its inverse.
 
     >>> view_base_name("slice_copy"), view_base_name("slice_scatter")
     ('slice', 'slice_inverse')
@@ -46,7 +46,7 @@ def view_base_name(base: str) -> str:
 
 
 def plain_argument(original: Argument, *, strip_default: bool = False) -> Argument:
-    """The argument without its annotation, and without its default if `strip_default`."""
+    """Argument without its annotation, and without its default if `strip_default`."""
     default = None if strip_default else original.default
     if original.annotation is None and default is original.default:
         return original
@@ -54,12 +54,12 @@ def plain_argument(original: Argument, *, strip_default: bool = False) -> Argume
 
 
 def plain_return(result: Return, *, keep_name: bool) -> Return:
-    """The return without its annotation, and without its name unless `keep_name`."""
+    """Return without its annotation, and without its name unless `keep_name`."""
     return make_return(result.name if keep_name else None, result.type)
 
 
 def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
-    """The arguments that are written but not returned: `self`, then outs, then the others.
+    """Arguments that are written but not returned: `self`, then outs, then the others.
 
     In the functional form of the operation they become additional returns.
     """
@@ -78,7 +78,7 @@ def signature(
     view_form: bool = False,
     keep_return_names: bool = False,
 ) -> FunctionSchema:
-    """The functional schema, without overload and tensor options, that all variants of an operation share.
+    """Functional schema, without overload and tensor options, that all variants of an operation share.
 
     `strip_default` drops defaults; `view_form` maps the names of copying and inverse forms to that of the view;
     `keep_return_names` keeps the names of returns and names those that come from written arguments `NAME_out`.
@@ -131,7 +131,7 @@ def signature_key(schema: FunctionSchema, *, strip_default: bool = False, view_f
 
 @cache
 def _arguments_key(arguments: Arguments, strip_default: bool) -> SignatureKey:
-    """The part of a key for the arguments, which many schemas share."""
+    """Part of a key for the arguments, which many schemas share."""
     pre_self = len(arguments.pre_self) if arguments.self_arg is not None else -1
     options = arguments.pre_options + arguments.post_options
     if not strip_default and not arguments.has_annotations:

@@ -1,4 +1,4 @@
-"""The schemas that may have the tags `inplace` and `out`, outside PyTorch's own files.
+"""Schemas that may have the tags `inplace` and `out`, outside PyTorch's files.
 
 PyTorch's tracing asks these tags how to functionalize an operator and what its results are, and `torch.library.define`
 refuses them elsewhere; `m.def` in C++ does not, and tracing fails then. Names say nothing here.

@@ -69,14 +69,14 @@ _SUFFIXES: Final = {
 
 
 def unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> tuple[str, str | Suggestion]:
-    """The text of an unknown type that begins with the name from `start` to `end`, and help.
+    """Text of an unknown type that begins with the name from `start` to `end`, and help.
 
     `types` are the names that there are.
 
     >>> unknown_type("f(std::vector<double> x)", 2, 5, ("Tensor",))
     ('std::vector<double>', 'did you mean `float[]`?')
     >>> unknown_type("f(Dimname x)", 2, 9, ("Tensor", "Device"))
-    ('Dimname', "only PyTorch's own files have this type")
+    ('Dimname', "only PyTorch's files have this type")
     >>> unknown_type("f(const at::Tensor & x)", 2, 7, ("Tensor",))
     ('const at::Tensor &', 'did you mean `Tensor`?')
     """
@@ -90,13 +90,13 @@ def unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> tup
         return name, "results are written in parentheses: `()` if there is none"
     if match is not None and "::" in match.group():
         return match.group(), did_you_mean(match[1], types)
-    # PyTorch's own files have types that the schemas of other libraries do not have.
-    only_in_files = "only PyTorch's own files have this type" if name in BASE_TYPES else ""
+    # PyTorch's files have types that the schemas of other libraries do not have.
+    only_in_files = "only PyTorch's files have this type" if name in BASE_TYPES else ""
     return name, only_in_files or did_you_mean(name, types)
 
 
 def _word(match: re.Match[str]) -> str:
-    """The word for a type of another language; empty if none is known."""
+    """Word for a type of another language; empty if none is known."""
     name, bracket, item = match.groups()
     if not bracket or name == "complex":
         return _WORDS.get(name) or (name if name in BASE_TYPES else "")
@@ -115,7 +115,7 @@ _DEEPEST: Final = 8
 
 
 def _parentheses(depth: int) -> str:
-    """The pattern of parentheses around others."""
+    """Pattern of parentheses around others."""
     pattern = r"\([^()]*\)"
     for _ in range(depth - 1):
         pattern = rf"\((?:[^()]|{pattern})*\)"
@@ -125,7 +125,7 @@ def _parentheses(depth: int) -> str:
 class Grammar:
     """A spelling of the schema language.
 
-    `is_strict` says that it is the one of PyTorch's own files, which its generator reads. `words` cannot be names of
+    `is_strict` says that it is the one of PyTorch's files, which its generator reads. `words` cannot be names of
     arguments, and `missing_types` are the base types that it does not have. The tables have what was parsed, by its
     text: most texts occur many times.
     """
@@ -149,7 +149,7 @@ class Grammar:
         self.return_lists: Final[dict[str, tuple[Return, ...]]] = {}
 
 
-#: The spelling of PyTorch's own files.
+#: The spelling of PyTorch's files.
 STRICT: Final = Grammar(is_strict=True, words=frozenset(keyword.kwlist) - {"lambda", "from", "is"}, depth=1)
 
 #: The words that are no names in a schema that the dispatcher parses.
@@ -187,7 +187,7 @@ _KEYS: Final = names_where("is_key")
 def read_type(
     text: str, start: int, grammar: Grammar = STRICT, *, allow_annotation: bool = True
 ) -> tuple[Type, Annotation | None, int]:
-    """The type at `start`, its annotation, and the offset after it."""
+    """Type at `start`, its annotation, and the offset after it."""
     if grammar.is_strict:
         return _read_strict_type(text, start, allow_annotation=allow_annotation)
     return _read_dispatcher_type(text, start, grammar, 0)
@@ -277,7 +277,7 @@ def _read_plain_type(text: str, start: int, grammar: Grammar, depth: int) -> tup
 
 
 def _read_items(text: str, start: int, name: str, grammar: Grammar, depth: int) -> tuple[DispatcherType, int]:
-    """The type with parameters in parentheses, of which the first one is at `start`."""
+    """Type with parameters in parentheses, of which the first one is at `start`."""
     _check_depth(depth + 1, start, start + 1)
     items: list[Type] = []
     position = start + 1
@@ -306,7 +306,7 @@ def _named_type(text: str, start: int, end: int) -> Type:
 
 
 def _dispatcher_type(text: str, start: int, end: int, grammar: Grammar) -> Type:
-    """The type of a name."""
+    """Type of a name."""
     name = text[start:end]
     if name in BASES and name not in grammar.missing_types:
         return BASES[name]
@@ -369,7 +369,7 @@ def _alias_set(text: str, start: int, end: int, grammar: Grammar) -> tuple[str, 
 
 
 def _read_annotation(text: str, start: int, grammar: Grammar) -> tuple[Annotation | None, int]:
-    """The annotation in parentheses at `start`, if there is one, and the offset after it."""
+    """Annotation in parentheses at `start`, if there is one, and the offset after it."""
     if not text.startswith("(", start):
         return None, start
     end = text.find(")", start)

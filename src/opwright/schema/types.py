@@ -1,4 +1,4 @@
-"""The types of the schema language, as interned values, and their alias annotations.
+"""Types of the schema language, as interned values, and their alias annotations.
 
 Equal types are the same object, so work that depends only on a type (its C++ form, its Python form) is done once per
 type and looked up by identity.
@@ -49,7 +49,7 @@ _INTERNED: Final[dict[tuple[tuple[str, ...], bool, tuple[str, ...]], Annotation]
 
 
 def annotation(before: tuple[str, ...], is_write: bool, after: tuple[str, ...] = ()) -> Annotation:
-    """The annotation with these alias sets."""
+    """Annotation with these alias sets."""
     key = (before, is_write, after)
     annotation = _INTERNED.get(key)
     if annotation is None:
@@ -127,7 +127,7 @@ class ClassType(Type):
 
 @final
 class DispatcherType(Type):
-    """A type that the dispatcher has and PyTorch's own files do not: `Any`, `Dict(str, Tensor)`.
+    """A type that the dispatcher has and PyTorch's files do not: `Any`, `Dict(str, Tensor)`.
 
     `name` is that of the type; a tuple `(int, Tensor)` has none. `items` are its parameters.
     """
@@ -178,7 +178,7 @@ _LISTS: Final[dict[tuple[Type, int | None], ListType]] = {}
 
 
 def base(name: str) -> BaseType:
-    """The base type of this name. Raises KeyError if there is none."""
+    """Base type of this name. Raises KeyError if there is none."""
     return BASES[name]
 
 
@@ -191,7 +191,7 @@ def class_type(class_name: str) -> ClassType:
 
 
 def dispatcher_type(name: str, items: tuple[Type, ...] | None = None) -> DispatcherType:
-    """The type of this name that only the dispatcher has, with parameters unless `items` is None.
+    """Type of this name that only the dispatcher has, with parameters unless `items` is None.
 
     >>> dispatcher_type("Dict", (base("str"), TENSOR)).text, dispatcher_type("", (base("int"), TENSOR)).text
     ('Dict(str, Tensor)', '(int, Tensor)')
@@ -204,7 +204,7 @@ def dispatcher_type(name: str, items: tuple[Type, ...] | None = None) -> Dispatc
 
 
 def optional(elem: Type) -> OptionalType:
-    """The type `elem?`."""
+    """Type `elem?`."""
     type = _OPTIONALS.get(elem)
     if type is None:
         type = _OPTIONALS.setdefault(elem, OptionalType(elem))
@@ -212,7 +212,7 @@ def optional(elem: Type) -> OptionalType:
 
 
 def list_of(elem: Type, size: int | None) -> ListType:
-    """The type `elem[]`, or `elem[size]`."""
+    """Type `elem[]`, or `elem[size]`."""
     type = _LISTS.get((elem, size))
     if type is None:
         type = _LISTS.setdefault((elem, size), ListType(elem, size))

@@ -67,7 +67,7 @@ _COMBINED: Final = """\
 
 
 def kernel_key_of_dtype(text: str, files: Files) -> str:
-    """The kernel key of a dtype; a kernel key stands for itself."""
+    """Kernel key of a dtype; a kernel key stands for itself."""
     if text.lstrip().startswith("v1"):
         return text
     if text not in _NAMED_DTYPES:
@@ -78,7 +78,7 @@ def kernel_key_of_dtype(text: str, files: Files) -> str:
 
 
 def variants_header(edge_kernels: Mapping[str, Iterable[str]], path: str, files: Files) -> str:
-    """The text of selected_op_variants.h: the dtypes that each operator is used with.
+    """Text of selected_op_variants.h: the dtypes that each operator is used with.
 
     An operator with a kernel for all dtypes has no condition for the dtypes of the keys after it.
     """
@@ -95,7 +95,7 @@ def variants_header(edge_kernels: Mapping[str, Iterable[str]], path: str, files:
 
 
 def _dtypes(keys: Iterable[str], path: str, files: Files) -> list[str]:
-    """The names of the dtypes in kernel keys, up to the first key for all dtypes, sorted."""
+    """Names of the dtypes in kernel keys, up to the first key for all dtypes, sorted."""
     numbers: dict[str, str] = {}
     for key in keys:
         if key == DEFAULT_KEY or "/" not in key:
@@ -112,7 +112,7 @@ def _dtypes(keys: Iterable[str], path: str, files: Files) -> list[str]:
 
 
 def prim_op_macro(name: str) -> str:
-    """The macro that includes a primitive operator.
+    """Macro that includes a primitive operator.
 
     >>> prim_op_macro("executorch_prim::et_view.default"), prim_op_macro("aten::_local_scalar_dense")
     ('INCLUDE_EXECUTORCH_PRIM_ET_VIEW_DEFAULT', 'INCLUDE_ATEN_LOCAL_SCALAR_DENSE')
@@ -124,12 +124,12 @@ def prim_op_macro(name: str) -> str:
 
 
 def prim_ops_header(names: Iterable[str]) -> str:
-    """The text of selected_prim_ops.h: a macro for each operator."""
+    """Text of selected_prim_ops.h: a macro for each operator."""
     return _PRIM_OPS + "\n".join([f"#define {prim_op_macro(name)}" for name in sorted(set(names))]) + "\n"
 
 
 def combined_header(macros: Iterable[str]) -> str:
-    """The text of the selected_prim_ops.h that unites several ones, from their lines with macros."""
+    """Text of the selected_prim_ops.h that unites several ones, from their lines with macros."""
     lines = sorted(set(macros))
     if lines:
         head = (
@@ -162,7 +162,7 @@ def kernel_count(selection: Mapping[str, Any]) -> int | None:
 
 
 def kernel_count_header(count: int | None) -> str:
-    """The text of the header with the largest number of kernels."""
+    """Text of the header with the largest number of kernels."""
     if count is None:
         return f"{_COUNT}// Selective build opted into all operators; registry uses compile-time default.\n"
     return f"{_COUNT}#define EXECUTORCH_SELECTED_MAX_KERNEL_NUM {count}\n"

@@ -1,4 +1,4 @@
-"""The input files of programs for selective builds, with a place for each mistake."""
+"""Input files of programs for selective builds, with a place for each mistake."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Files:
         self._scalars: dict[str, dict[str, Scalar]] = {}
 
     def selection(self, path: str) -> Selection:
-        """The selection that a file describes."""
+        """Selection that a file describes."""
         return load_selection(SourceFile.read(path), self.sink)
 
     def value(self, path: str, shape: Shape, what: str) -> object:
-        """The values of a YAML file with a shape. Raises FaultsFound if they do not have it."""
+        """Values of a YAML file with a shape. Raises FaultsFound if they do not have it."""
         root = load_yaml(SourceFile.read(path))
         self._scalars[path] = _scalars(root)
         _check(root, shape, what, self.sink)
@@ -44,11 +44,11 @@ class Files:
         return root.python_value()
 
     def text(self, path: str) -> str:
-        """The text of a file."""
+        """Text of a file."""
         return SourceFile.read(path).text
 
     def data(self, path: str) -> bytes:
-        """The bytes of a file; missing files are faults."""
+        """Bytes of a file; missing files are faults."""
         try:
             with open(path, "rb") as stream:
                 return stream.read()
@@ -81,7 +81,7 @@ class Files:
         return None if scalar is None else scalar.span
 
     def operator_name(self, schema: str, path: str) -> str:
-        """The qualified name of the operator with a schema; without a namespace it is one of `aten`."""
+        """Qualified name of the operator with a schema; without a namespace it is one of `aten`."""
         namespace, colons, _ = schema.partition("::")
         is_qualified = bool(colons) and "(" not in namespace
         try:

@@ -15,7 +15,7 @@ FOR_TRAINING: Final = "__ROOT__"
 
 
 def base_name(name: str) -> str:
-    """The name of an operator without its overload.
+    """Name of an operator without its overload.
 
     >>> base_name("aten::add.Tensor")
     'aten::add'
@@ -24,7 +24,7 @@ def base_name(name: str) -> str:
 
 
 def graph_of(entries: object) -> Graph:
-    """The graph that the values of a YAML file describe; entries of one operator are united.
+    """Graph that the values of a YAML file describe; entries of one operator are united.
 
     >>> graph_of([{"name": "aten::add.out", "depends": [{"name": "aten::resize_"}]}, {"name": "aten::mul"}])
     {'aten::add': {'aten::resize_'}}
@@ -38,7 +38,7 @@ def graph_of(entries: object) -> Graph:
 
 
 def closure(graph: Graph, roots: Iterable[str], *, training: bool = False) -> dict[str, str]:
-    """The operators that the roots need, themselves included, each with the one that needs it; nothing needs a root.
+    """Operators that the roots need, themselves included, each with the one that needs it; nothing needs a root.
 
     The operator that needs another one is the nearest to a root, and of several the first by name.
 

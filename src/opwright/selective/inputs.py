@@ -1,4 +1,4 @@
-"""The inputs of a selection: selection files, lists of names, models, and names on the command line."""
+"""Inputs of a selection: selection files, lists of names, models, and names on the command line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SelectionInput(NamedTuple):
 
 
 def selection_of_roots(names: Names[str, Span | None], source: str, *, training: bool) -> Selection:
-    """The selection of root operators, each with its place; a name without overload stands for all of them."""
+    """Selection of root operators, each with its place; a name without overload stands for all of them."""
     operators = {
         name: SelectedOperator(
             name,
@@ -45,7 +45,7 @@ def selection_of_roots(names: Names[str, Span | None], source: str, *, training:
 
 
 def read_input(path: str, files: Files, graph: Graph, *, training: bool) -> SelectionInput:
-    """The input at a path: a file of one of the kinds of YAML, a list of names as text (`.txt`), or a model.
+    """Input at a path: a file of one of the kinds of YAML, a list of names as text (`.txt`), or a model.
 
     Mistakes go to the sink of the files. The graph says what the root operators of models need that were not traced.
     """
@@ -70,7 +70,7 @@ def read_input(path: str, files: Files, graph: Graph, *, training: bool) -> Sele
 
 
 def _names_in_text(file: SourceFile) -> dict[str, Span | None]:
-    """The names in a text, one on each line, with their places; `#` begins a comment."""
+    """Names in a text, one on each line, with their places; `#` begins a comment."""
     names: dict[str, Span | None] = {}
     offset = 0
     for line in file.text.splitlines(keepends=True):
@@ -83,7 +83,7 @@ def _names_in_text(file: SourceFile) -> dict[str, Span | None]:
 
 
 def _model_file(path: str, files: Files, graph: Graph) -> Selection:
-    """The selection of all models in a file."""
+    """Selection of all models in a file."""
     value = files.value(path, MODELS, "a file of models")
     selection = Selection(everything=False)
     for model in value if isinstance(value, list) else [value]:

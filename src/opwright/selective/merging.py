@@ -12,7 +12,7 @@ from opwright.source.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
 
 
 def listed_paths(argument: str, files: Files, *, in_folders: bool) -> list[str]:
-    """The selection files that an argument names: the file itself, or those that the file after an `@` lists.
+    """Selection files that an argument names: the file itself, or those that the file after an `@` lists.
 
     With `in_folders`, a listed folder stands for its selected_operators.yaml.
     """
@@ -31,7 +31,7 @@ def listed_paths(argument: str, files: Files, *, in_folders: bool) -> list[str]:
 
 
 def union_of(selections: Sequence[Selection]) -> Selection:
-    """The union of selections; a single one stays as it is, and none selects nothing."""
+    """Union of selections; a single one stays as it is, and none selects nothing."""
     if not selections:
         return Selection(everything=False)
     union = selections[0]
@@ -47,7 +47,7 @@ def with_source(selection: Selection, source: str) -> Selection:
 
 
 def resolved_source(path: str) -> str:
-    """The path of a selection without links, or the target of the Buck rule that made it.
+    """Path of a selection without links, or the target of the Buck rule that made it.
 
     >>> resolved_source("/r/buck-out/v2/fbcode/00ff/ops/__model_et_oplist__/out/selected_operators.yaml")
     'fbcode//ops:model'

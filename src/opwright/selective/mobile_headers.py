@@ -57,7 +57,7 @@ SupportedMobileModelCheckerRegistry register_model_versions;
 
 
 def mobile_header(selection: Selection) -> str:
-    """The text of selected_mobile_ops.h for a selection.
+    """Text of selected_mobile_ops.h for a selection.
 
     >>> from opwright.model.selection import Selection
     >>> "TORCH_OPERATOR_WHITELIST" in mobile_header(Selection())
@@ -76,7 +76,7 @@ def mobile_header(selection: Selection) -> str:
 
 
 def root_header(roots: Iterable[str]) -> str:
-    """The text of selected_mobile_ops.h for root operators, with all dtypes of every kernel."""
+    """Text of selected_mobile_ops.h for root operators, with all dtypes of every kernel."""
     return f"{_HEAD}{_macro('TORCH_OPERATOR_WHITELIST', set(roots))}{_DTYPES.format(body='  return true;')}"
 
 
@@ -93,7 +93,7 @@ def _dtype_checks(kernel_dtypes: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def model_registration(digests: Iterable[str]) -> str:
-    """The text of SupportedMobileModelsRegistration.cpp for the digests of models.
+    """Text of SupportedMobileModelsRegistration.cpp for the digests of models.
 
     >>> '"1f",' in model_registration(["1f"])
     True

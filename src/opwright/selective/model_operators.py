@@ -1,4 +1,4 @@
-"""The selection of a model: its root operators, what they need, and what runs of the model called."""
+"""Selection of a model: its root operators, what they need, and what runs of the model called."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ModelRequest(NamedTuple):
 
 
 def chosen_models(models: Iterable[ModelEntry], request: ModelRequest) -> list[ModelEntry]:
-    """The models of a request; without versions there are none, because roots then stand for themselves."""
+    """Models of a request; without versions there are none, because roots then stand for themselves."""
     return [
         model
         for model in models
@@ -70,7 +70,7 @@ def provenance(models: Iterable[ModelEntry], request: ModelRequest) -> str:
 
 
 def model_selection(models: list[ModelEntry], request: ModelRequest, graph: Graph) -> Selection:
-    """The selection of models.
+    """Selection of models.
 
     A model with traced operators runs just these, with the overloads that it calls. One without them, like root
     operators of the request, needs whatever its root operators may call.
@@ -99,7 +99,7 @@ def model_selection(models: list[ModelEntry], request: ModelRequest, graph: Grap
 
 
 def _needs(graph: Graph, roots: Iterable[str], *, training: bool) -> list[str]:
-    """The operators that roots need; without roots none, although a graph has operators for every build."""
+    """Operators that roots need; without roots none, although a graph has operators for every build."""
     names = [base_name(name) for name in roots]
     return list(closure(graph, names, training=training)) if names else []
 

@@ -1,4 +1,4 @@
-"""The operators of a model file of ExecuTorch, and the dtypes with which it calls them.
+"""Operators of a model file of ExecuTorch, and the dtypes with which it calls them.
 
 The file is a FlatBuffer: tables whose fields are found through a table of offsets. This reader knows just the fields on
 the way to the calls of kernels, by their numbers in ExecuTorch's schema/program.fbs.
@@ -71,7 +71,7 @@ class _Table:
         return _Table(self._data, place + self._number(place, 4))
 
     def _vector(self, number: int, size: int) -> tuple[int, int]:
-        """The start and the length of a field that is a vector with elements of a size."""
+        """Start and the length of a field that is a vector with elements of a size."""
         place = self._field(number)
         if place is None:
             return 0, 0
@@ -102,7 +102,7 @@ class _Table:
 
 
 def operators_of(data: bytes, path: str, files: Files) -> dict[str, list[str]]:
-    """The qualified names of the operators of a model, each with the kernel keys of its calls, sorted.
+    """Qualified names of the operators of a model, each with the kernel keys of its calls, sorted.
 
     The key of a call without tensors is `v1`.
     """
@@ -121,7 +121,7 @@ def operators_of(data: bytes, path: str, files: Files) -> dict[str, list[str]]:
 
 
 def _calls(plan: _Table, keys: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """The operator and the kernel key of each call of a kernel in a plan; `keys` gets all operators of the plan."""
+    """Operator and the kernel key of each call of a kernel in a plan; `keys` gets all operators of the plan."""
     names = []
     for operator in plan.tables(_PLAN_OPERATORS):
         name, overload = operator.text(_OPERATOR_NAME), operator.text(_OPERATOR_OVERLOAD)
@@ -154,7 +154,7 @@ def _at(values: list[_Table], index: int) -> _Table:
 
 
 def _tensors(values: list[_Table], value: _Table) -> list[str]:
-    """The part of a kernel key that an argument gives: dtype and dim order of a tensor, or of the first of a list."""
+    """Part of a kernel key that an argument gives: dtype and dim order of a tensor, or of the first of a list."""
     kind = value.integer(_UNION_TYPE, 1)
     if kind in _TENSOR_LISTS:
         indices = value.table(_UNION_VALUE).integers(_LIST_ITEMS, 4)

@@ -19,7 +19,7 @@ _SPECIAL = {ALWAYS: f"every build ({ALWAYS})", FOR_TRAINING: f"training ({FOR_TR
 
 
 def render_text(report: SelectionReport, *, with_dropped: bool = False) -> str:
-    """The report for people: inputs, totals, and a line for each operator that is kept, or for all."""
+    """Report for people: inputs, totals, and a line for each operator that is kept, or for all."""
     lines = ["inputs:"]
     lines += [
         f"  {each.source}: {each.kind}, {_count_text(len(each.selection.operators), 'operator')}"
@@ -88,7 +88,7 @@ def render_explanation(name: str, entry: KeptOperator) -> str:
 
 
 def render_json(report: SelectionReport, names: Iterable[str]) -> str:
-    """The report for programs; of the kept operators only those with these names."""
+    """Report for programs; of the kept operators only those with these names."""
     from json import dumps
 
     left, dropped = report.overloads
@@ -172,7 +172,7 @@ class SelectionReport(NamedTuple):
 
 
 def selector_of(name: str, selection: Selection) -> str | None:
-    """The selected operator that keeps an overload: itself, or the one that stands for all its overloads.
+    """Selected operator that keeps an overload: itself, or the one that stands for all its overloads.
 
     >>> selector_of("aten::add.Tensor", Selection(False, operators={"aten::add": SelectedOperator("aten::add")}))
     'aten::add'
@@ -186,7 +186,7 @@ def selector_of(name: str, selection: Selection) -> str | None:
 def selection_report(
     selection: Selection, inputs: Sequence[SelectionInput], needed_by: Mapping[str, str], catalog: Catalog
 ) -> SelectionReport:
-    """The report about a selection. `needed_by` has the operators of the closure, each with the one that needs it."""
+    """Report about a selection. `needed_by` has the operators of the closure, each with the one that needs it."""
     selected: dict[str, list[NativeFunction]] = {}
     dropped: dict[str, list[NativeFunction]] = {}
     for function in catalog.functions:
@@ -224,7 +224,7 @@ def _kernel_count(functions: Iterable[NativeFunction]) -> int:
 
 
 def _chain(name: str, operator: SelectedOperator, needed_by: Mapping[str, str]) -> tuple[str, ...]:
-    """The operators from a root to one that it needs; empty for roots and operators that the graph does not reach."""
+    """Operators from a root to one that it needs; empty for roots and operators that the graph does not reach."""
     base = base_name(name)
     if operator.is_root or not needed_by.get(base):
         return ()

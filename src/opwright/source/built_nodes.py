@@ -67,13 +67,13 @@ def part_of(scalar: Scalar, start: int, end: int) -> Scalar:
 
 
 def texts_of(node: Node | None) -> list[str]:
-    """The texts of the scalars in a list; of a scalar alone, its text."""
+    """Texts of the scalars in a list; of a scalar alone, its text."""
     items = node.items if isinstance(node, Sequence) else [node]
     return [item.value for item in items if isinstance(item, Scalar)]
 
 
 def with_entries(mapping: Mapping, values: Table[str, NodeValue]) -> Mapping:
-    """The mapping with these values: in place of those that it has under the same keys, and after them.
+    """Mapping with these values: in place of those that it has under the same keys, and after them.
 
     New keys, and new plain values, have the span of the mapping's first key.
 
@@ -94,6 +94,6 @@ def with_entries(mapping: Mapping, values: Table[str, NodeValue]) -> Mapping:
 
 
 def without_entries(mapping: Mapping, leaves_out: Callable[[str], bool]) -> Mapping:
-    """The mapping without the keys for which the function is true."""
+    """Mapping without the keys for which the function is true."""
     entries = [(key, value) for key, value in mapping.entries if not leaves_out(key.value)]
     return mapping.replace(entries=entries)

@@ -151,7 +151,7 @@ class Child:
 
 
 def _stops() -> list[signal.Signals]:
-    """The signals that stop programs, except those that this process ignores."""
+    """Signals that stop programs, except those that this process ignores."""
     signals = [getattr(signal, name) for name in _STOPS]
     return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -201,7 +201,7 @@ class _Interruptible:
         self._has_ended = True
 
     def interrupt(self, number: int, frame: object) -> None:
-        """The signal handler."""
+        """Signal handler."""
         del number, frame
         if not self._has_ended:
             self._has_ended = True

@@ -1,4 +1,4 @@
-"""The diagnostic codes: a name for each kind of fault.
+"""Diagnostic codes: a name for each kind of fault.
 
 `E` is an error, `W` a warning. The next two digits are the subject, see `RANGES`. What a code means stands in its page
 `opwright/source/diagnostics/CODE.md`, with its title, an example and the fix.

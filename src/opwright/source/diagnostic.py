@@ -55,7 +55,7 @@ class Diagnostic(NamedTuple):
 
     @property
     def span(self) -> Span | None:
-        """The span of the first primary label, else of the first label, else None."""
+        """Span of the first primary label, else of the first label, else None."""
         for label in self.labels:
             if label.primary:
                 return label.span
@@ -135,7 +135,7 @@ class FaultsFound(Exception):
 
 
 class Diagnostics:
-    """The sink that collects the diagnostics of a run.
+    """Sink that collects the diagnostics of a run.
 
     It keeps 1,000 errors and raises `FaultsFound` with the last of them, so that work on a completely wrong file
     ends. It keeps 1,000 warnings and notes, and drops further ones unless it `keeps_all_remarks`.
@@ -191,7 +191,7 @@ class Diagnostics:
         self.extend(raised.diagnostics if isinstance(raised, FaultsFound) else [raised.diagnostic])
 
     def since(self, count: int) -> list[Diagnostic]:
-        """The diagnostics after the first `count`."""
+        """Diagnostics after the first `count`."""
         return self._found[count:]
 
     def error(
@@ -320,7 +320,7 @@ def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "", *, p
 
 
 def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], str]:
-    """The diagnostics that a report shows, in their order, and a line that counts the others: "" if there are none.
+    """Diagnostics that a report shows, in their order, and a line that counts the others: "" if there are none.
 
     Errors are shown before warnings and notes are.
     """
@@ -335,7 +335,7 @@ def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], st
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """The text on one line, cut to a number of characters, to be quoted in a message.
+    """Text on one line, cut to a number of characters, to be quoted in a message.
 
     >>> shorten("a text that\\n goes on", 10)
     'a text ...'

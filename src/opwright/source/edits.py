@@ -15,7 +15,7 @@ from opwright.source.span import SourceText, Span
 
 
 def edits_of_file(diagnostics: Iterable[Diagnostic], path: str) -> tuple[list[Edit], int]:
-    """The edits of one file that can be applied together, in order, and the number of diagnostics that they fix.
+    """Edits of one file that can be applied together, in order, and the number of diagnostics that they fix.
 
     The edits of a diagnostic are applied together or not at all. One whose edits overlap those of an earlier diagnostic
     waits for the next round, and so does one that edits several files.
@@ -43,7 +43,7 @@ def _overlap(edit: Edit, other: Edit) -> bool:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text after edits in order, none of which overlap.
+    """Text after edits in order, none of which overlap.
 
     >>> from opwright.source.text import SourceFile
     >>> file = SourceFile("ops.yaml", "tags: [core, core]")
@@ -67,7 +67,7 @@ _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 
 
 def find_path(root: Node, span: Span) -> list[Node]:
-    """The nodes from the root to the smallest one that contains a span; keys count as nodes before their values."""
+    """Nodes from the root to the smallest one that contains a span; keys count as nodes before their values."""
     path: list[Node] = []
     node: Node | None = root
     while node is not None:
@@ -77,7 +77,7 @@ def find_path(root: Node, span: Span) -> list[Node]:
 
 
 def children(node: Node) -> list[Node]:
-    """The items of a list, or the keys and values of a mapping; none of a scalar."""
+    """Items of a list, or the keys and values of a mapping; none of a scalar."""
     if isinstance(node, Sequence):
         return node.items
     if isinstance(node, Mapping):
@@ -143,7 +143,7 @@ def _deletion(parent: Sequence | Mapping, starts: list[int], ends: list[int], in
 
 
 def _unless_comment(file: SourceText, start: int, end: int) -> Edits:
-    """The edit that deletes a range without comments."""
+    """Edit that deletes a range without comments."""
     return NONE if "#" in file.text[start:end] else (Edit(Span(file, start, end), ""),)
 
 
@@ -182,21 +182,21 @@ def added_field(mapping: Mapping, field: str, value: str) -> Edits:
 
 
 def replacement(node: Node, text: str) -> Edits:
-    """The edit that replaces a scalar on one line."""
+    """Edit that replaces a scalar on one line."""
     if not isinstance(node, Scalar) or node.style in ("|", ">") or "\n" in node.span.text or node.start == node.end:
         return NONE
     return (Edit(node.span, text),)
 
 
 def quotation(node: Node) -> Edits:
-    """The edit that puts a plain scalar into quotes."""
+    """Edit that puts a plain scalar into quotes."""
     is_plain = isinstance(node, Scalar) and not node.style and node.tag is None
     text = node.span.text
     return replacement(node, f'"{text}"') if is_plain and not set('"\\') & set(text) else NONE
 
 
 def line_edits(file: SourceText, text: str) -> Iterator[Edit]:
-    """The edits of whole lines that make another text of a file.
+    """Edits of whole lines that make another text of a file.
 
     >>> [(edit.span.start, edit.span.end, edit.text) for edit in line_edits(SourceText("a", "a\\nb\\nc"), "a\\nx\\nc")]
     [(2, 4, 'x\\n')]

@@ -12,7 +12,7 @@ from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
 
 def expect_mapping(node: Node, what: str, sink: Diagnostics) -> Mapping | None:
-    """The node, if it is a mapping.
+    """Node, if it is a mapping.
 
     >>> from opwright.source.text import SourceFile
     >>> from opwright.source.yaml import load_yaml
@@ -28,7 +28,7 @@ def expect_mapping(node: Node, what: str, sink: Diagnostics) -> Mapping | None:
 
 
 def expect_sequence(node: Node, what: str, sink: Diagnostics) -> Sequence | None:
-    """The node, if it is a list."""
+    """Node, if it is a list."""
     if isinstance(node, Sequence):
         return node
     _report(node, what, "a list", sink)
@@ -36,7 +36,7 @@ def expect_sequence(node: Node, what: str, sink: Diagnostics) -> Sequence | None
 
 
 def expect_string(node: Node, what: str, sink: Diagnostics) -> Scalar | None:
-    """The node, if it is a scalar that YAML reads as text; its `value` is the text."""
+    """Node, if it is a scalar that YAML reads as text; its `value` is the text."""
     if isinstance(node, Scalar) and node.kind == "str":
         return node
     _report(node, what, "a string", sink)
@@ -44,7 +44,7 @@ def expect_string(node: Node, what: str, sink: Diagnostics) -> Scalar | None:
 
 
 def expect_strings(node: Node, what: str, sink: Diagnostics) -> list[Scalar] | None:
-    """The items of a list of strings; a single string counts as a list of one."""
+    """Items of a list of strings; a single string counts as a list of one."""
     if isinstance(node, Scalar) and node.kind == "str":
         return [node]
     if not isinstance(node, Sequence):
@@ -56,7 +56,7 @@ def expect_strings(node: Node, what: str, sink: Diagnostics) -> list[Scalar] | N
 
 
 def expect_boolean(node: Node, what: str, sink: Diagnostics) -> bool | None:
-    """The value of a boolean, by YAML 1.1: `True`, `yes`, `on` and their like."""
+    """Value of a boolean, by YAML 1.1: `True`, `yes`, `on` and their like."""
     if isinstance(node, Scalar) and node.kind == "bool":
         return bool(node.python_value())
     _report(node, what, "a boolean", sink)
@@ -64,7 +64,7 @@ def expect_boolean(node: Node, what: str, sink: Diagnostics) -> bool | None:
 
 
 def expect_integer(node: Node, what: str, sink: Diagnostics) -> int | None:
-    """The value of an integer."""
+    """Value of an integer."""
     if isinstance(node, Scalar) and node.kind == "int":
         value = node.python_value()
         if isinstance(value, int):

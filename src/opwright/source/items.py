@@ -1,4 +1,4 @@
-"""The items of a YAML list, found without parsing it, so that a run parses only the items that it needs.
+"""Items of a YAML list, found without parsing it, so that a run parses only the items that it needs.
 
 The inputs of PyTorch are lists whose items start lines. The text of an item runs from one line that starts with a dash
 to the next such line. If each of these texts parses alone, as a list of one item, the whole file has the same items: in
@@ -34,7 +34,7 @@ _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
 
 
 class ChosenItems:
-    """The items of a file that a run loads, and those that changed since an earlier run loaded them."""
+    """Items of a file that a run loads, and those that changed since an earlier run loaded them."""
 
     __slots__ = ("changed", "file", "items")
 
@@ -45,7 +45,7 @@ class ChosenItems:
 
 
 def split_items(text: str) -> list[ItemText]:
-    """The items of a text that is a list; none if anything but comments and empty lines comes before the first one.
+    """Items of a text that is a list; none if anything but comments and empty lines comes before the first one.
 
     A text with other line breaks than line feeds is not split.
 
@@ -59,7 +59,7 @@ def split_items(text: str) -> list[ItemText]:
 
 @lru_cache(maxsize=2)
 def _split(text: str) -> tuple[ItemText, ...]:
-    """The items; those of the last texts are kept, because explanations split PyTorch's file for each operator."""
+    """Items; those of the last texts are kept, because explanations split PyTorch's file for each operator."""
     if any(mark in text for mark in _OTHER_BREAKS):
         return ()
     head, *parts = f"\n{text}".split(_DASH)
@@ -75,7 +75,7 @@ def _split(text: str) -> tuple[ItemText, ...]:
 
 
 def runs_of(items: Iterable[ItemText]) -> Iterator[list[ItemText]]:
-    """The items in runs of items that follow each other, each of which is parsed at once.
+    """Items in runs of items that follow each other, each of which is parsed at once.
 
     >>> list(runs_of([(2, "a"), (6, "b"), (20, "c")]))
     [[(2, 'a'), (6, 'b')], [(20, 'c')]]
@@ -94,7 +94,7 @@ def runs_of(items: Iterable[ItemText]) -> Iterator[list[ItemText]]:
 
 
 def read_items(items: ChosenItems) -> list[Node] | None:
-    """The nodes of items; None if one of them does not parse alone."""
+    """Nodes of items; None if one of them does not parse alone."""
     nodes: list[Node] = []
     for run in runs_of(items.items):
         received = _read_run(items.file, run)
@@ -105,7 +105,7 @@ def read_items(items: ChosenItems) -> list[Node] | None:
 
 
 def _read_run(file: SourceFile, run: list[ItemText]) -> list[Node] | None:
-    """The nodes of items that follow each other; None if they do not parse, or depend on each other."""
+    """Nodes of items that follow each other; None if they do not parse, or depend on each other."""
     first = run[0][0] - len(_DASH) + 1
     last_start, last_text = run[-1]
     part = SourceText(file.path, file.text[first : last_start + len(last_text) + 1])

@@ -36,7 +36,7 @@ _DIGITS = 18
 
 
 def read_number(text: str) -> int | None:
-    """The number that 1 to 18 ASCII digits spell; None for other texts, which excludes huge numbers.
+    """Number that 1 to 18 ASCII digits spell; None for other texts, which excludes huge numbers.
 
     >>> read_number("042"), read_number("-1"), read_number("\\u00b2"), read_number("9" * 5000)
     (42, None, None, None)
@@ -66,7 +66,7 @@ CPP_CHARACTERS: Final = 4_000_000
 #: source with registrations needs 3 million.
 CPP_WORK: Final = 20_000_000
 
-#: Nesting depth of brackets, which is Clang's own limit, and how many conditions of the preprocessor hold at a place.
+#: Nesting depth of brackets, which is Clang's limit, and how many conditions of the preprocessor hold at a place.
 CPP_DEPTH: Final = 256
 
 #: Operators and kernels that a source registers. PyTorch has 3,100 overloads.

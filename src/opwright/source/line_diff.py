@@ -29,7 +29,7 @@ class LineMatcher(SequenceMatcher[Any]):
         self._new: Final[Sequence[Any]] = new
 
     def get_matching_blocks(self) -> list[Match]:
-        """The blocks of equal lines, and an empty one at the end."""
+        """Blocks of equal lines, and an empty one at the end."""
         blocks = [Match(0, 0, 0)]
         for old, new, size in _blocks(self._old, self._new, (0, len(self._old)), (0, len(self._new))):
             last = blocks[-1]
@@ -43,7 +43,7 @@ class LineMatcher(SequenceMatcher[Any]):
 def _blocks(
     old: Sequence[_Line], new: Sequence[_Line], of_old: tuple[int, int], of_new: tuple[int, int], levels: int = _LEVELS
 ) -> Iterator[tuple[int, int, int]]:
-    """The blocks of equal lines in two ranges, in order."""
+    """Blocks of equal lines in two ranges, in order."""
     (first, last), (begin, end) = of_old, of_new
     if (last - first) * (end - begin) <= _PAIRS:
         matcher = SequenceMatcher(None, old[first:last], new[begin:end], autojunk=False)
@@ -65,7 +65,7 @@ def _blocks(
 
 
 def _anchors(old: Sequence[_Line], new: Sequence[_Line]) -> list[tuple[int, int]]:
-    """The longest row of lines that both texts have once, in the same order."""
+    """Longest row of lines that both texts have once, in the same order."""
     counts, others = Counter(old), Counter(new)
     places = {line: place for place, line in enumerate(new) if others[line] == 1}
     pairs = [(place, places[line]) for place, line in enumerate(old) if counts[line] == 1 and line in places]
@@ -88,7 +88,7 @@ def _anchors(old: Sequence[_Line], new: Sequence[_Line]) -> list[tuple[int, int]
 def unified_lines(
     old: Sequence[str], new: Sequence[str], paths: tuple[str, str] = ("", ""), *, end: str = "\n", context: int = 3
 ) -> Iterator[str]:
-    """The unified difference of two lists of lines, as `difflib.unified_diff` prints it; nothing for equal ones.
+    """Unified difference of two lists of lines, as `difflib.unified_diff` prints it; nothing for equal ones.
 
     >>> print(*unified_lines(["a", "b"], ["a", "c"], ("old", "new"), end=""), sep="\\n")
     --- old

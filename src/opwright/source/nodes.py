@@ -71,7 +71,7 @@ class Scalar:
 
     @property
     def span(self) -> Span:
-        """The scalar in the file, including quotes and tag."""
+        """Scalar in the file, including quotes and tag."""
         return Span(self.file, self.start, self.end)
 
     def get(self, key: str) -> Node | None:
@@ -79,7 +79,7 @@ class Scalar:
 
     @property
     def kind(self) -> str:
-        """The type by YAML 1.1: `str`, `bool`, `int`, `float`, `null`, `timestamp`, or the name of another tag."""
+        """Type by YAML 1.1: `str`, `bool`, `int`, `float`, `null`, `timestamp`, or the name of another tag."""
         kind = self._kind
         if kind is None:
             kind = self._kind = scalar_kind(self.value, self.style, self.tag)
@@ -87,11 +87,11 @@ class Scalar:
 
     @property
     def description(self) -> str:
-        """The type in a word or two for messages: `a string`, `an integer`, `nothing`."""
+        """Type in a word or two for messages: `a string`, `an integer`, `nothing`."""
         return _KIND_NAMES.get(self.kind, f"a `{self.kind}`")
 
     def span_of(self, start: int, end: int) -> Span:
-        """The exact span of the characters `value[start:end]`, for all styles.
+        """Exact span of the characters `value[start:end]`, for all styles.
 
         If folding or an escape changed a part, the span covers it as written. If start equals end, the span is the
         point before that character. Unless the file contains the value verbatim, this scans the scalar, so call it only
@@ -110,7 +110,7 @@ class Scalar:
         return Span(self.file, first, offsets[end - 1][1] if end > start else first)
 
     def python_value(self) -> object:
-        """The value that `yaml.safe_load` gives. Raises Fault (E0115) if the text has a wrong form for its type."""
+        """Value that `yaml.safe_load` gives. Raises Fault (E0115) if the text has a wrong form for its type."""
         kind = self.kind
         if kind == "str":
             return self.value
@@ -168,11 +168,11 @@ class Sequence:
 
     @property
     def span(self) -> Span:
-        """The span from the first item's dash, or the bracket, to the end of the last item, or the closing bracket."""
+        """Span from the first item's dash, or the bracket, to the end of the last item, or the closing bracket."""
         return Span(self.file, self.start, self.end)
 
     def python_value(self) -> object:
-        """The list that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
+        """List that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
         return _tree_value(self)
 
 
@@ -209,7 +209,7 @@ class Mapping(Copyable):
 
     @property
     def span(self) -> Span:
-        """The span from the first key, or the brace, to the end of the last value, or the closing brace."""
+        """Span from the first key, or the brace, to the end of the last value, or the closing brace."""
         return Span(self.file, self.start, self.end)
 
     def entry(self, key: str) -> tuple[Scalar, Node] | None:
@@ -226,7 +226,7 @@ class Mapping(Copyable):
         return None if entry is None else entry[1]
 
     def duplicate_keys(self) -> list[tuple[Scalar, Scalar]]:
-        """The keys that repeat an earlier key, as pairs of the earlier and the later key."""
+        """Keys that repeat an earlier key, as pairs of the earlier and the later key."""
         if len({key.value for key, _ in self.entries}) == len(self.entries):
             return []
         first: dict[tuple[str, str], Scalar] = {}
@@ -238,7 +238,7 @@ class Mapping(Copyable):
         return repeated
 
     def python_value(self) -> object:
-        """The dict that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
+        """Dict that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
         return _tree_value(self)
 
 
@@ -253,12 +253,12 @@ def did_you_mean_key(key: Scalar, mapping: Mapping, names: Iterable[str], otherw
 
 @lru_cache(maxsize=1)
 def _key_texts(mapping: Mapping) -> frozenset[str]:
-    """The keys of a mapping, kept because a mapping may have a hundred thousand unknown ones."""
+    """Keys of a mapping, kept because a mapping may have a hundred thousand unknown ones."""
     return frozenset([key.value for key, _ in mapping.entries])
 
 
 def scalar_kind(value: str, style: str, tag: str | None = None) -> str:
-    """The type of a scalar by YAML 1.1; see `Scalar.kind`."""
+    """Type of a scalar by YAML 1.1; see `Scalar.kind`."""
     if tag is not None and tag != "!":
         return tag.removeprefix(_TAG_PREFIX)
     if style or tag is not None:
@@ -271,7 +271,7 @@ def scalar_kind(value: str, style: str, tag: str | None = None) -> str:
 
 @cache
 def _plain_forms() -> Table[str, Row[tuple[str, Pattern[str]]]]:
-    """The forms of plain scalars that are no strings, with their tags, by the first character."""
+    """Forms of plain scalars that are no strings, with their tags, by the first character."""
     from yaml.resolver import Resolver
 
     return Resolver.yaml_implicit_resolvers
@@ -301,7 +301,7 @@ def _plain_value(node: Node, values: dict[int, object]) -> object:
 
 
 def text_of(node: Node | None) -> str:
-    """The text of a scalar; empty for other nodes, and for none.
+    """Text of a scalar; empty for other nodes, and for none.
 
     >>> from opwright.source.text import SourceFile
     >>> from opwright.source.yaml import load_yaml

@@ -1,4 +1,4 @@
-"""The folders of a project, and the file with its settings.
+"""Folders of a project, and the file with its settings.
 
 Programs look for this file before they know whether there is anything to do.
 """
@@ -13,7 +13,7 @@ PROJECT_FILE: Final = "pyproject.toml"
 
 
 def folders_above(folder: str) -> Iterator[str]:
-    """The absolute path of a folder, and those of the folders above it, the nearest first."""
+    """Absolute path of a folder, and those of the folders above it, the nearest first."""
     current = os.path.abspath(folder)
     while True:
         yield current
@@ -26,7 +26,7 @@ def folders_above(folder: str) -> Iterator[str]:
 def files_below(
     top: str, endings: tuple[str, ...], *, skipped: Collection[str] = (), most: int | None = None
 ) -> Iterator[str]:
-    """The paths below a folder that have these endings, sorted by folder.
+    """Paths below a folder that have these endings, sorted by folder.
 
     Hidden folders and those with `skipped` names are left out. The search ends where it would look at more than `most`
     files.
@@ -44,13 +44,13 @@ def files_below(
 
 
 def find_project_file(folder: str) -> str | None:
-    """The path of the nearest `pyproject.toml` in a folder or above it; None if there is none."""
+    """Path of the nearest `pyproject.toml` in a folder or above it; None if there is none."""
     paths = (os.path.join(current, PROJECT_FILE) for current in folders_above(folder))
     return next(filter(os.path.isfile, paths), None)
 
 
 def load_toml(text: str) -> dict[str, object]:
-    """The tables of a text in TOML. Raises ValueError with the place of what is not TOML.
+    """Tables of a text in TOML. Raises ValueError with the place of what is not TOML.
 
     >>> load_toml("[tool.opwright]\\nplugins = []")
     {'tool': {'opwright': {'plugins': []}}}

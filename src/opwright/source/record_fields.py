@@ -1,4 +1,4 @@
-"""The fields of records, which fingerprints cover, and those that their classes leave out."""
+"""Fields of records, which fingerprints cover, and those that their classes leave out."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ else:
         return f"{type(self).__name__}({', '.join(fields)})"
 
     def _asdict(self: _Values) -> dict[str, object]:
-        """The values by the names of their fields."""
+        """Values by the names of their fields."""
         return dict(zip(self._fields, self, strict=True))
 
     def _replace(self: _Values, /, **fields: object) -> _Values:
@@ -54,7 +54,7 @@ else:
 
     @classmethod
     def _make(cls: type[_Values], values: _Values) -> _Values:
-        """The named tuple of these values."""
+        """Named tuple of these values."""
         return cls(*values)
 
     _METHODS = {
@@ -90,7 +90,7 @@ else:
             return type(name, (tuple,), members)
 
     class NamedTuple(metaclass=_Maker):
-        """The base of named tuples. Their fields are the annotations of the class, all of which may have defaults."""
+        """Base of named tuples. Their fields are the annotations of the class, all of which may have defaults."""
 
     def dataclass_transform(**_: object) -> Callable[[object], object]:
         """Tells type checkers that a decorator makes data classes."""
@@ -211,13 +211,13 @@ _REASONS: dict[type[object], dict[str, str]] = {}
 
 
 def left_out(cls: type[object]) -> Mapping[str, str]:
-    """The fields of a class and of its bases that no fingerprint covers, with the reasons."""
+    """Fields of a class and of its bases that no fingerprint covers, with the reasons."""
     return {name: reason for base in cls.__mro__ for name, reason in _REASONS.get(base, {}).items()}
 
 
 @cache
 def record_fields(cls: type[object]) -> tuple[str, ...]:
-    """The fields of a named tuple or of a class with slots that fingerprints cover.
+    """Fields of a named tuple or of a class with slots that fingerprints cover.
 
     Objects with a `__dict__` have the rest of their fields there (see `attributes`).
     """

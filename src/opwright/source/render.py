@@ -128,7 +128,7 @@ class _Painter:
 
 
 def _by_file(diagnostic: Diagnostic) -> list[tuple[SourceText, list[Label]]]:
-    """The labels by file, beginning with the file of the diagnostic's span."""
+    """Labels by file, beginning with the file of the diagnostic's span."""
     span = diagnostic.span
     groups: dict[str, tuple[SourceText, list[Label]]] = {}
     if span is not None:

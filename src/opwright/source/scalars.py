@@ -84,9 +84,9 @@ class _Reader:
 
 @lru_cache(maxsize=1)
 def raw_offsets(text: str, start: int, end: int, style: str, value: str) -> list[tuple[int, int]] | None:
-    """The raw (start, end) of each character of a scalar's value, and of the point after the last one.
+    """Raw (start, end) of each character of a scalar's value, and of the point after the last one.
 
-    `start` and `end` are the scalar's own offsets in the text, including its anchor and tag. Returns None if the text
+    `start` and `end` are the scalar's offsets in the text, including its anchor and tag. Returns None if the text
     does not give that value, which happens only to a scalar that was changed after parsing. The last result is cached,
     because a long scalar may have many faults.
 
@@ -215,7 +215,7 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _block_indent(text: str, start: int, value: str) -> int:
-    """The indentation of the lines of a block scalar in columns, from the start of its first line.
+    """Indentation of the lines of a block scalar in columns, from the start of its first line.
 
     The header may give an indentation, but relative to the parent. The value has the lines without it, so the first
     line with a letter has that many more spaces in the file than in the value.

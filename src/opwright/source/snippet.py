@@ -109,7 +109,7 @@ class _Line:
         self._shift = 0
 
     def raw_column(self, column: int) -> int:
-        """The terminal column of a column of the file, both from 0, before cutting."""
+        """Terminal column of a column of the file, both from 0, before cutting."""
         return self._columns[min(max(column - self._skipped, 0), len(self._columns) - 1)]
 
     def cut(self, marked: list[tuple[int, int]], width: int) -> None:
@@ -131,14 +131,14 @@ class _Line:
         self.text = f"{_MORE if left else ''}{shown}{_MORE if right < count else ''}"
 
     def column(self, raw: int) -> int:
-        """The column, after cutting, of a terminal column of the whole line, or the nearest edge."""
+        """Column, after cutting, of a terminal column of the whole line, or the nearest edge."""
         if raw < self._hidden:
             return 0
         return min(raw - self._hidden + self._shift, self._width)
 
 
 def printable(text: str) -> str:
-    """The text without characters that control a terminal: escapes, other controls, changes of direction.
+    """Text without characters that control a terminal: escapes, other controls, changes of direction.
 
     >>> printable("red \\x1b[31m")
     'red ␛[31m'
@@ -147,17 +147,17 @@ def printable(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The text as a printable line of a report, cut to a readable length."""
+    """Text as a printable line of a report, cut to a readable length."""
     return printable(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}{_MORE}")
 
 
 def snippet_rows(file: SourceText, labels: Sequence[Label], width: int) -> list[Row]:
-    """The rows for all labels that are in one file, cut to a width in columns."""
+    """Rows for all labels that are in one file, cut to a width in columns."""
     return _Snippet(file, labels).rows(width)
 
 
 class _Snippet:
-    """The labels of one file: those on one line, and those over several lines."""
+    """Labels of one file: those on one line, and those over several lines."""
 
     __slots__ = ("file", "lines", "marks", "ranges")
 
@@ -180,7 +180,7 @@ class _Snippet:
         return rows
 
     def _line(self, number: int, column: int = 0) -> _Line:
-        """The line with a number; the first request for it gives the column of a label, if there is one."""
+        """Line with a number; the first request for it gives the column of a label, if there is one."""
         line = self.lines.get(number)
         if line is None:
             line = self.lines[number] = _Line(self.file.line_text(number), column)
@@ -254,7 +254,7 @@ class _Snippet:
         canvas.write(column, _sign(part.label), style)
 
     def _mark_rows(self, number: int, line: _Line, marks: list[_Mark], margin: int) -> list[_Canvas]:
-        """The underlines of a line's marks with their labels: the rightmost next to its mark, the others below."""
+        """Underlines of a line's marks with their labels: the rightmost next to its mark, the others below."""
         if not marks:
             return []
         placed = [_Mark(margin + line.column(mark.start), margin + line.column(mark.end), mark.label) for mark in marks]

@@ -56,7 +56,7 @@ class SourceText:
 
     @property
     def line_starts(self) -> Sequence[int]:
-        """The offset at which each line starts; line n starts at `line_starts[n - 1]`."""
+        """Offset at which each line starts; line n starts at `line_starts[n - 1]`."""
         starts = self._line_starts
         if starts is None:
             # A file may have millions of lines; a list of Python numbers would take gigabytes.
@@ -71,18 +71,18 @@ class SourceText:
 
     @property
     def line_count(self) -> int:
-        """The number of lines; a text that ends with a line break has an empty last line."""
+        """Number of lines; a text that ends with a line break has an empty last line."""
         return len(self.line_starts)
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset, both from 1. Offsets outside the text count as its nearest edge."""
+        """Line and column of an offset, both from 1. Offsets outside the text count as its nearest edge."""
         starts = self.line_starts
         offset = min(max(offset, 0), len(self.text))
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
 
     def offset(self, line: int, column: int = 1) -> int:
-        """The offset of a line and column, both counted from 1: the reverse of `line_and_column`.
+        """Offset of a line and column, both counted from 1: the reverse of `line_and_column`.
 
         >>> SourceText("x", "ab\\ncd").offset(2, 2)
         4
@@ -90,7 +90,7 @@ class SourceText:
         return self.line_starts[line - 1] + column - 1
 
     def line_text(self, line: int) -> str:
-        """The text of a line, counted from 1, without its line break; empty for a line that does not exist."""
+        """Text of a line, counted from 1, without its line break; empty for a line that does not exist."""
         starts = self.line_starts
         if not 1 <= line <= len(starts):
             return ""
@@ -98,11 +98,11 @@ class SourceText:
         return self.text[starts[line - 1] : end].rstrip("\r\n")
 
     def byte_offset(self, offset: int) -> int:
-        """The number of bytes (UTF-8) in the file before the character at this offset."""
+        """Number of bytes (UTF-8) in the file before the character at this offset."""
         return self.prefix_bytes + len(self.text[:offset].encode("utf-8", "surrogatepass"))
 
     def span(self, start: int, end: int | None = None) -> Span:
-        """The span from `start` to `end`, clipped to the text; without `end`, the point at `start`."""
+        """Span from `start` to `end`, clipped to the text; without `end`, the point at `start`."""
         length = len(self.text)
         start = min(start, length)
         return Span(self, start, start if end is None else max(min(end, length), start))
@@ -110,7 +110,7 @@ class SourceText:
 
 @without_place
 class Span(NamedTuple):
-    """The characters from `start` up to, not including, `end` of a text. A span of no width marks a point.
+    """Characters from `start` up to, not including, `end` of a text. A span of no width marks a point.
 
     >>> span = SourceText("ops.yaml", "tags: coer").span(6, 10)
     >>> str(span), span.text
@@ -127,12 +127,12 @@ class Span(NamedTuple):
 
     @property
     def line(self) -> int:
-        """The line of the first character, from 1."""
+        """Line of the first character, from 1."""
         return self.file.line_and_column(self.start)[0]
 
     @property
     def column(self) -> int:
-        """The column of the first character, from 1, in characters."""
+        """Column of the first character, from 1, in characters."""
         return self.file.line_and_column(self.start)[1]
 
     @property
@@ -142,17 +142,17 @@ class Span(NamedTuple):
 
     @property
     def byte_end(self) -> int:
-        """The offset in the file, in bytes, at which the span ends."""
+        """Offset in the file, in bytes, at which the span ends."""
         return self.file.byte_offset(self.end)
 
     @property
     def text(self) -> str:
-        """The characters in the file."""
+        """Characters in the file."""
         return self.file.text[self.start : self.end]
 
     @property
     def first_line(self) -> Span:
-        """The part of the span in its first line."""
+        """Part of the span in its first line."""
         return self.part(0, len(self.text.partition("\n")[0]))
 
     def part(self, start: int, end: int) -> Span:

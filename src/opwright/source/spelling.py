@@ -1,4 +1,4 @@
-"""The name that a misspelt word was meant for, among the names that there are."""
+"""Name that a misspelt word was meant for, among the names that there are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOO_MANY: Final = 1_000_000
 
 
 def nearest_name(word: str, names: Iterable[str]) -> str:
-    """The name most like the word, or ""; "" too for more than 200 characters or too many names.
+    """Name most like the word, or ""; "" too for more than 200 characters or too many names.
 
     Of names that are as near, it is the one that begins alike, since more mistakes are made late in a word, and then
     the one with the same letters.
@@ -55,7 +55,7 @@ class _Index:
             self._by_length.setdefault(len(name), []).append((_letters(name), name))
 
     def similar(self, word: str) -> Sequence[tuple[int, str]]:
-        """The names that a few edits lead to, each with the number of letters that differ, fewest first.
+        """Names that a few edits lead to, each with the number of letters that differ, fewest first.
 
         An edit adds a letter, drops one, or replaces one by another. So few names are worth a comparison.
         """
@@ -74,7 +74,7 @@ _index = lru_cache(maxsize=4)(_Index)
 
 
 def _letters(text: str) -> int:
-    """The letters of a text as bits, so that texts differ in as many bits as in letters, or in fewer."""
+    """Letters of a text as bits, so that texts differ in as many bits as in letters, or in fewer."""
     bits = 0
     for letter in set(text):
         bits |= ((1 << min(text.count(letter), 8)) - 1) << 8 * (ord(letter) % 64)

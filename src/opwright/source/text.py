@@ -99,7 +99,7 @@ class SourceFile(SourceText):
 
 
 def read_own_text(package: str, path: str) -> str:
-    """The text of a file of Opwright's own, by its path in the folder of a package; that may be in a zip file.
+    """Text of a file of Opwright's own, by its path in the folder of a package; that may be in a zip file.
 
     >>> read_own_text("opwright.release", "data/operators.txt").startswith("#")
     True

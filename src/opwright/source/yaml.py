@@ -94,7 +94,7 @@ class _Event(Protocol):
 
     @property
     def value(self) -> str:
-        """The value of a scalar."""
+        """Value of a scalar."""
         ...
 
     @property
@@ -109,7 +109,7 @@ class _Event(Protocol):
 
 
 def load_yaml(file: SourceText) -> Node:
-    """The root node of a YAML file.
+    """Root node of a YAML file.
 
     Raises Fault with an exact span if the file has no content (E0106), more than one document (E0105), or is not YAML
     (other codes from E0101 on).
@@ -153,7 +153,7 @@ def _refuse_depth(file: SourceText) -> None:
 
 
 def _block_end(file: SourceText, start: int, end: int) -> int:
-    """The end of a block scalar without the blank lines after it, which the parser includes."""
+    """End of a block scalar without the blank lines after it, which the parser includes."""
     return start + len(file.text[start:end].rstrip())
 
 
@@ -301,7 +301,7 @@ class _Builder:
         return entries
 
     def _merged_entries(self, value: Node) -> list[tuple[Scalar, Node]]:
-        """The entries that `<<` merges; if two mappings have the same key, the first in the list wins."""
+        """Entries that `<<` merges; if two mappings have the same key, the first in the list wins."""
         if isinstance(value, Mapping):
             return value.entries
         merged = []
@@ -361,7 +361,7 @@ class _Builder:
             )
 
     def _property_span(self, event: _Event, sign: str) -> Span:
-        """The span of an event's anchor (`&`) or tag (`!`), which precede its content in either order."""
+        """Span of an event's anchor (`&`) or tag (`!`), which precede its content in either order."""
         match = _PROPERTY.match(self.file.text, event.start_mark.index)
         while match is not None:
             if match.group(1).startswith(sign):

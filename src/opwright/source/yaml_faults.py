@@ -51,12 +51,12 @@ class _Complaint:
 
     @property
     def line_before(self) -> str:
-        """The text of the line before the position."""
+        """Text of the line before the position."""
         line, column = self.file.line_and_column(self.at)
         return self.file.line_text(line)[: column - 1]
 
     def line_above(self) -> Span | None:
-        """The nearest line above that is not blank, without its indentation."""
+        """Nearest line above that is not blank, without its indentation."""
         for line in range(self.file.line_and_column(self.at)[0] - 1, 0, -1):
             text = self.file.line_text(line)
             if text.strip():
@@ -70,7 +70,7 @@ class _Complaint:
 
 
 def encoding_fault(file: SourceText) -> Fault:
-    """The fault for the first forbidden character of a file."""
+    """Fault for the first forbidden character of a file."""
     allowed = "\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
     match = re.search(f"[^{allowed}]", file.text)
     if match is None:
@@ -90,12 +90,12 @@ _CONFLICT_END = lazy_pattern(r"^>{7}(?: .*)?$", re.MULTILINE)
 
 
 def syntax_fault(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:
-    """The fault for an error of the YAML parser."""
+    """Fault for an error of the YAML parser."""
     return conflict_fault(file) or _read_complaint(file, error)
 
 
 def conflict_fault(file: SourceText) -> Fault | None:
-    """The fault for the first Git conflict in a text; None if there is none."""
+    """Fault for the first Git conflict in a text; None if there is none."""
     marker = _CONFLICT.search(file.text)
     if marker is None:
         return None

@@ -40,7 +40,7 @@ _BREAK: Final = re.compile(r"(?<=,) ")
 
 
 def laid_out(file: SourceText, order: FieldOrder, is_schema: IsSchema) -> str:
-    """The text of a file in the canonical layout; as it is where that is not possible.
+    """Text of a file in the canonical layout; as it is where that is not possible.
 
     >>> text = "supported:\\n  -   relu # fast\\nbackend:  Acme"
     >>> print(laid_out(SourceText("a.yaml", text), lambda _, keys: sorted(keys), lambda _: False), end="")
@@ -119,7 +119,7 @@ class _Layout:
         self._indents: Final = {0: 0}
 
     def lines(self, root: Node) -> list[str]:
-        """The lines of the whole file."""
+        """Lines of the whole file."""
         first = self._line(root.start)
         head = [self._file.line_text(line).strip() for line in range(1, first)]
         # Where a blank line divides the comments, those below it are about the first key.
@@ -130,7 +130,7 @@ class _Layout:
         return [*_squeezed([*head, *self._block(root, 0, (), len(head) + 1), *tail])]
 
     def _block(self, node: Node, indent: int, path: tuple[str, ...], start: int) -> list[str]:
-        """The lines of a mapping or a list, with the comments from a line of the file on."""
+        """Lines of a mapping or a list, with the comments from a line of the file on."""
         comments: list[tuple[list[str], list[str]]] = []
         bodies: list[list[str]] = []
         above = start - 1
@@ -165,7 +165,7 @@ class _Layout:
                 yield column - 1, line, max(line, self._last_line(item)), partial(self._item, item, indent, path)
 
     def _places(self, node: Node, path: tuple[str, ...]) -> list[int]:
-        """The places in the file of the keys or items of a block, in the canonical order."""
+        """Places in the file of the keys or items of a block, in the canonical order."""
         if not isinstance(node, Mapping):
             return list(range(len(children(node))))
         keys = [key.value for key, _ in node.entries]
@@ -193,7 +193,7 @@ class _Layout:
         return [*above, f"{dash} {lines[place].lstrip()}", *lines[place + 1 :]]
 
     def _leaf(self, head: str, node: Node, indent: int, path: tuple[str, ...]) -> list[str]:
-        """The lines of a value that stays as it is, after its key or its dash."""
+        """Lines of a value that stays as it is, after its key or its dash."""
         text = node.span.text
         if not text:
             return [head + self._comment_after(node.start)]
@@ -211,16 +211,16 @@ class _Layout:
         return self._file.line_and_column(offset)[0]
 
     def _last_line(self, node: Node) -> int:
-        """The line where the last value with a text ends; 0 if there is none."""
+        """Line where the last value with a text ends; 0 if there is none."""
         ends = [leaf.end for leaf in _leaves(node) if leaf.end > leaf.start]
         return self._line(ends[-1] - 1) if ends else 0
 
     def _dash(self, item: Node) -> int:
-        """The place of the dash before an item."""
+        """Place of the dash before an item."""
         return self._file.text.rfind("-", 0, item.start)
 
     def _comment_after(self, offset: int) -> str:
-        """The comment on the line of an offset, from there on, with two spaces before it."""
+        """Comment on the line of an offset, from there on, with two spaces before it."""
         line = self._line(offset)
         rest = self._file.line_text(line)[offset - self._file.line_starts[line - 1] :]
         match = _COMMENT.search(rest)
@@ -252,7 +252,7 @@ def _indented(lines: Iterable[str], indent: int) -> list[str]:
 
 
 def _shifted(lines: Sequence[str], indent: int) -> list[str]:
-    """The lines of a block scalar, moved so that the one with the least indentation has this one."""
+    """Lines of a block scalar, moved so that the one with the least indentation has this one."""
     least = min([len(line) - len(line.lstrip(" ")) for line in lines if line.strip()], default=0)
     return [f"{' ' * indent}{line[least:]}" if line.strip() else "" for line in lines]
 
@@ -278,7 +278,7 @@ def _broken(head: str, value: str, indent: int) -> list[str]:
 
 
 def _squeezed(lines: Iterable[str]) -> Iterator[str]:
-    """The lines without blank ones at both ends, and with one of several that follow each other."""
+    """Lines without blank ones at both ends, and with one of several that follow each other."""
     is_wanted = False
     is_first = True
     for line in lines:

@@ -19,7 +19,7 @@ _SPECIAL: Final = re.compile(r"[$ :]")
 
 
 def hash_comment(text: str) -> str:
-    r"""The line of a comment in a language in which `#` begins one. Characters that may end it are written as escapes.
+    r"""Line of a comment in a language in which `#` begins one. Characters that may end it are written as escapes.
 
     >>> hash_comment("made by a\nprogram")
     '# made by a\\nprogram'
@@ -30,7 +30,7 @@ def hash_comment(text: str) -> str:
 
 
 def meson_string(text: str) -> str:
-    r"""The string of Meson with this text.
+    r"""String of Meson with this text.
 
     >>> print(meson_string("it's\nhere"))
     'it\'s\x0ahere'
@@ -39,7 +39,7 @@ def meson_string(text: str) -> str:
 
 
 def starlark_string(text: str) -> str:
-    """The string of Starlark with this text. Starlark has the escapes of JSON except those of surrogates.
+    """String of Starlark with this text. Starlark has the escapes of JSON except those of surrogates.
 
     >>> print(starlark_string('a "b"'))
     "a \\"b\\""
@@ -57,7 +57,7 @@ def ninja_path(path: str) -> str:
 
 
 def ninja_value(text: str) -> str:
-    """The value of a variable of Ninja, in which nothing is another variable. Raises Fault for one with a line
+    """Value of a variable of Ninja, in which nothing is another variable. Raises Fault for one with a line
     break (E0619).
 
     >>> ninja_value("echo $HOME")

@@ -54,7 +54,7 @@ def is_header(text: str) -> bool:
 
 @cache
 def include_line(header: str) -> str:
-    """The line that includes a header by its path in angle brackets. Raises Fault for what is no such path (E0619).
+    """Line that includes a header by its path in angle brackets. Raises Fault for what is no such path (E0619).
 
     >>> include_line("acme/kernels.h")
     '#include <acme/kernels.h>'
@@ -64,7 +64,7 @@ def include_line(header: str) -> str:
 
 @cache
 def quoted_include_line(header: str) -> str:
-    """The line that includes a header by its path in quotes. Raises Fault for what is no such path (E0619).
+    """Line that includes a header by its path in quotes. Raises Fault for what is no such path (E0619).
 
     >>> quoted_include_line("RegisterAcme.h")
     '#include "RegisterAcme.h"'
@@ -73,14 +73,14 @@ def quoted_include_line(header: str) -> str:
 
 
 def _check(header: str) -> str:
-    """The path of a header. Raises Fault for other texts."""
+    """Path of a header. Raises Fault for other texts."""
     if not is_header(header):
         raise Fault.at(NOT_WRITABLE, f"an `#include` cannot name `{shorten(ascii(header)[1:-1])}`")
     return header
 
 
 def joined_conditions(conditions: Iterable[str]) -> str:
-    """The condition of the preprocessor that holds if all of these do; empty ones always hold.
+    """Condition of the preprocessor that holds if all of these do; empty ones always hold.
 
     >>> joined_conditions(["defined(A)", "", "defined(C) || D > 2"])
     'defined(A) && (defined(C) || D > 2)'
@@ -92,7 +92,7 @@ def joined_conditions(conditions: Iterable[str]) -> str:
 
 
 def guard(condition: str, text: str) -> str:
-    """The text inside `#if` of a condition of the preprocessor; without a condition, or a text, the text itself.
+    """Text inside `#if` of a condition of the preprocessor; without a condition, or a text, the text itself.
 
     >>> print(guard("!defined(USE_ROCM)", "int f();"))
     #if !defined(USE_ROCM)

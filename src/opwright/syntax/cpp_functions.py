@@ -25,7 +25,7 @@ _TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
 
 
 def inferred_schema(name: str, result: str, parameters: Sequence[str], aliases: Mapping[str, str]) -> str | None:
-    """The schema of a function with these C++ types; None if one of them has no type in schemas.
+    """Schema of a function with these C++ types; None if one of them has no type in schemas.
 
     `aliases` are names of types with what they stand for.
 
@@ -79,7 +79,7 @@ def _schema_type(text: str) -> str | None:
 
 
 def divide_template(text: str) -> list[str]:
-    """The arguments of a template."""
+    """Arguments of a template."""
     parts, depth, start = [], 0, 0
     for index, character in enumerate(text):
         depth += (character == "<") - (character == ">")
@@ -126,7 +126,7 @@ class CppFunction(NamedTuple):
 
 
 def statements(source: CppSource) -> Iterator[Statement]:
-    """The statements of a source, those in namespaces too."""
+    """Statements of a source, those in namespaces too."""
     tokens = source.tokens
     scope: list[str | None] = []
     start = index = 0
@@ -160,7 +160,7 @@ def _names(scope: Sequence[str | None]) -> tuple[str, ...]:
 
 
 def _opened_namespace(head: Sequence[Token]) -> str | None:
-    """The namespace that a brace opens: empty for an anonymous one; None for other braces."""
+    """Namespace that a brace opens: empty for an anonymous one; None for other braces."""
     texts = [token.text for token in head]
     if "namespace" in texts:
         return "".join(text for text in texts[texts.index("namespace") + 1 :] if text == "::" or text.isidentifier())
@@ -168,7 +168,7 @@ def _opened_namespace(head: Sequence[Token]) -> str | None:
 
 
 def function_of(statement: Statement, path: str) -> CppFunction | None:
-    """The function that a statement declares or defines; None if it does neither."""
+    """Function that a statement declares or defines; None if it does neither."""
     head = statement.head
     opening = next((index for index, token in enumerate(head) if token.text == "("), 0)
     if opening < 2 or head[opening - 1].kind != "name":
@@ -199,7 +199,7 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
 
 
 def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -> str:
-    """The function to which a body only hands the parameters, in their order; empty if it does anything else.
+    """Function to which a body only hands the parameters, in their order; empty if it does anything else.
 
     `apply` of a class of autograd is none: it records the gradient.
     """
@@ -216,7 +216,7 @@ def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -
 
 
 def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:
-    """The parameters of a function. A comma between the angle brackets of a type divides none."""
+    """Parameters of a function. A comma between the angle brackets of a type divides none."""
     places: list[tuple[int, int]] = []
     depth, start, end = 0, opening + 1, opening
     for part in arguments(head, opening):
@@ -230,7 +230,7 @@ def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:
 
 
 def _type_of(parameter: Sequence[Token]) -> str:
-    """The type of a parameter, without its name and its default."""
+    """Type of a parameter, without its name and its default."""
     texts = [token.text for token in parameter]
     if "=" in texts:
         parameter = parameter[: texts.index("=")]

@@ -1,4 +1,4 @@
-"""The code of a C++ source as tokens, each with the conditions of the preprocessor that hold there."""
+"""Code of a C++ source as tokens, each with the conditions of the preprocessor that hold there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CppSource(NamedTuple):
 
 
 def parse_cpp(path: str, text: str) -> CppSource:
-    """The tokens of a text, without what `#if 0` leaves out. Raises Fault (E0006) if that is too much work."""
+    """Tokens of a text, without what `#if 0` leaves out. Raises Fault (E0006) if that is too much work."""
     text = text.replace("\r\n", "\n")
     budget = CppBudget(SourceText(path, text))
     budget.check_length()
@@ -78,7 +78,7 @@ def read_cpp(path: str, text: str) -> CppSource:
 
 
 def registering_macros(sources: Iterable[CppSource]) -> dict[str, Macro]:
-    """The macros for registrations that sources define, but for those of PyTorch, whose names say what they do.
+    """Macros for registrations that sources define, but for those of PyTorch, whose names say what they do.
 
     What a macro with two definitions stands for depends on the build.
     """
@@ -95,7 +95,7 @@ def registering_macros(sources: Iterable[CppSource]) -> dict[str, Macro]:
 
 
 def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSource:
-    """The source with what macros for registrations stand for in their place: its own, and those of headers."""
+    """Source with what macros for registrations stand for in their place: its own, and those of headers."""
     macro_names = {macro.name for macro in source.macros}
     macros = {name: macro for name, macro in shared.items() if name not in macro_names} | registering_macros([source])
     if not macros:
@@ -107,7 +107,7 @@ def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSou
 
 
 def included_headers(sources: Sequence[CppSource]) -> Iterator[CppSource]:
-    """The headers that sources include, and those that these include."""
+    """Headers that sources include, and those that these include."""
     seen = {os.path.realpath(source.path) for source in sources}
     waiting = [path for source in sources for path in _included_files(source)]
     while waiting and len(seen) < _MOST_HEADERS:
@@ -124,7 +124,7 @@ def included_headers(sources: Sequence[CppSource]) -> Iterator[CppSource]:
 
 
 def _included_files(source: CppSource) -> Iterator[str]:
-    """The headers that a source includes by a path from its folder, or from the nearest one above that has the path."""
+    """Headers that a source includes by a path from its folder, or from the nearest one above that has the path."""
     folder = os.path.dirname(os.path.realpath(source.path))
     for name in source.includes:
         # Compilers are told from which folders above; a name alone is that of many headers.
@@ -134,13 +134,13 @@ def _included_files(source: CppSource) -> Iterator[str]:
 
 
 def _directive(piece: str) -> tuple[str, str]:
-    """The word and the rest of a directive, on one line and without comments."""
+    """Word and the rest of a directive, on one line and without comments."""
     match = _DIRECTIVE.fullmatch(_COMMENT.sub(" ", piece.replace("\\\n", " ")))
     return (match[1], " ".join(match[2].split())) if match is not None else ("", "")
 
 
 class _Conditions:
-    """The nested `#if` at a place: for each, the branches before, and the one that the place is in."""
+    """Nested `#if` at a place: for each, the branches before, and the one that the place is in."""
 
     def __init__(self) -> None:
         #: For each, the conditions around it, the branches before, and the one that the place is in.
@@ -179,12 +179,12 @@ class _Conditions:
 
 
 def _condition(word: str, rest: str) -> str:
-    """The condition of `#if`, `#ifdef` or `#ifndef`; none for `#else`, of which `se` is left."""
+    """Condition of `#if`, `#ifdef` or `#ifndef`; none for `#else`, of which `se` is left."""
     return {"if": rest, "ifdef": f"defined({rest})", "ifndef": f"!defined({rest})", "se": ""}[word]
 
 
 def negation(condition: str) -> str:
-    """The condition that holds where this one does not.
+    """Condition that holds where this one does not.
 
     >>> negation("defined(A)"), negation("!defined(A)"), negation("A > 2 && B"), negation("")
     ('!defined(A)', 'defined(A)', '!(A > 2 && B)', '')

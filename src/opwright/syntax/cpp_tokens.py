@@ -54,7 +54,7 @@ class Token(NamedTuple):
 
 
 def cpp_tokens(text: str, line: int = 1, *, with_directives: bool = False) -> Iterator[Token]:
-    """The tokens of a text that begins in a line. In the text of a macro, a `#` begins no directive.
+    """Tokens of a text that begins in a line. In the text of a macro, a `#` begins no directive.
 
     >>> [token.text for token in cpp_tokens("f(1.5, a::b); // comment")]
     ['f', '(', '1.5', ',', 'a', '::', 'b', ')', ';']
@@ -92,7 +92,7 @@ class Macro(NamedTuple):
 
 
 def macro_of(directive: Token, path: str) -> Macro | None:
-    """The macro that a directive defines; None for another directive.
+    """Macro that a directive defines; None for another directive.
 
     >>> directive = "#define IMPL(name, ...) m.impl(#name, __VA_ARGS__)"
     >>> macro_of(next(cpp_tokens(directive, with_directives=True)), "f.h")[:3]
@@ -118,7 +118,7 @@ class MacroExpander:
         self._bodies: Final[dict[str, list[Token]]] = {}
 
     def body(self, macro: Macro) -> list[Token]:
-        """The tokens that a macro stands for."""
+        """Tokens that a macro stands for."""
         body = self._bodies.get(macro.name)
         if body is None:
             body = self._bodies[macro.name] = list(cpp_tokens(macro.text, macro.line))
@@ -180,7 +180,7 @@ class MacroExpander:
 
 
 class CppBudget:
-    """The work that one source may ask for: macros can stand for any amount of code."""
+    """Work that one source may ask for: macros can stand for any amount of code."""
 
     def __init__(self, file: SourceText) -> None:
         self._file: Final = file
@@ -208,7 +208,7 @@ class CppBudget:
                 raise self.fault(f"brackets nest more than {CPP_DEPTH} deep", token)
 
     def fault(self, message: str, token: Token) -> Fault:
-        """The fault (E0006) at a token."""
+        """Fault (E0006) at a token."""
         return Fault.at(TOO_MUCH_WORK, message, self._file.span(token.start, token.end))
 
 
@@ -220,7 +220,7 @@ def _at_call(part: Token, call: Token, hidden: frozenset[str]) -> Token:
 
 
 def _taken_brackets(waiting: list[Token]) -> list[Token]:
-    """The tokens from a bracket to the one that closes it, taken from the end of reversed tokens."""
+    """Tokens from a bracket to the one that closes it, taken from the end of reversed tokens."""
     taken: list[Token] = []
     depth = 0
     while waiting:
@@ -232,7 +232,7 @@ def _taken_brackets(waiting: list[Token]) -> list[Token]:
 
 
 def _named(macro: Macro, given: Sequence[Sequence[Token]], call: Token) -> dict[str, Sequence[Token]]:
-    """The arguments of a call by the parameters of the macro."""
+    """Arguments of a call by the parameters of the macro."""
     names = macro.parameters or ()
     values: dict[str, Sequence[Token]] = dict.fromkeys(names, ())
     values.update(zip(names, given, strict=False))
@@ -255,7 +255,7 @@ def _joined(left: Token, right: list[Token]) -> list[Token]:
 
 
 def closing_index(tokens: Sequence[Token], opening: int) -> int:
-    """The index of the bracket that closes the one at an index; the end of the tokens if there is none."""
+    """Index of the bracket that closes the one at an index; the end of the tokens if there is none."""
     waiting: list[str] = []
     for index in range(opening, len(tokens)):
         text = tokens[index].text
@@ -290,7 +290,7 @@ def arguments(tokens: Sequence[Token], opening: int) -> list[Sequence[Token]]:
 
 
 def text_of(tokens: Sequence[Token]) -> str:
-    """The tokens as a text, with blanks between words and after commas."""
+    """Tokens as a text, with blanks between words and after commas."""
     text = ""
     for token in tokens:
         between = " " if text and (text[-1] == "," or (_NAME.match(text[-1]) and _NAME.match(token.text))) else ""

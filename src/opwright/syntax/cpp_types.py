@@ -59,7 +59,7 @@ class CppType(NamedTuple):
 
 
 def read_type(text: str) -> CppType | None:
-    """The type that a text names; None if it has a name of which the meaning is not known, or another form.
+    """Type that a text names; None if it has a name of which the meaning is not known, or another form.
 
     >>> read_type("const std::optional<double>&").reference, read_type("scalar_t"), read_type("Options<int>")
     ('&', None, None)
@@ -92,7 +92,7 @@ def are_different(first: CppType | None, second: CppType | None) -> bool:
 
 
 def _read(tokens: Sequence[Token]) -> tuple[CppType | None, Sequence[Token]]:
-    """The type at the beginning of tokens, None for one that is not known, and the tokens behind it."""
+    """Type at the beginning of tokens, None for one that is not known, and the tokens behind it."""
     words: list[str] = []
     arguments: tuple[CppType | None, ...] = ()
     is_const = False
@@ -118,7 +118,7 @@ def _read(tokens: Sequence[Token]) -> tuple[CppType | None, Sequence[Token]]:
 
 
 def _read_arguments(tokens: Sequence[Token]) -> tuple[tuple[CppType | None, ...], Sequence[Token]] | None:
-    """The arguments of a template behind its bracket, and the tokens behind them; None for others than types."""
+    """Arguments of a template behind its bracket, and the tokens behind them; None for others than types."""
     arguments: list[CppType | None] = []
     while tokens:
         argument, rest = _read(tokens)

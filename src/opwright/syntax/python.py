@@ -11,7 +11,7 @@ _LAYOUT: Final = str.maketrans("", "", "\n\t")
 
 
 def string_literal(text: str) -> str:
-    """The expression of a text, with double quotes, in ASCII.
+    """Expression of a text, with double quotes, in ASCII.
 
     >>> print(string_literal('a "b"'))
     "a \\"b\\""
@@ -24,7 +24,7 @@ def string_literal(text: str) -> str:
 
 
 def docstring_text(text: str) -> str:
-    r"""The text of lines of a docstring with three double quotes, which end in a line of their own.
+    r"""Text of lines of a docstring with three double quotes, which end in a line of their own.
 
     >>> print(docstring_text("C:\\new"))
     C:\\new
@@ -43,7 +43,7 @@ def _character_text(character: str) -> str:
 
 
 def variable_name(name: str) -> str:
-    """The name of a variable, for a name that may be a keyword.
+    """Name of a variable, for a name that may be a keyword.
 
     >>> variable_name("self"), variable_name("from")
     ('self', 'from_')

@@ -1,4 +1,4 @@
-"""Drop-in programs: they accept the command lines of PyTorch's own generator.
+"""Drop-in programs: they accept the command lines of PyTorch's generator.
 
 In a build script, replace `torchgen` with `opwright.torchgen`.
 """

@@ -24,7 +24,7 @@ class CodeTemplate:
 
     @staticmethod
     def from_file(filename: str) -> CodeTemplate:
-        """The template in a file."""
+        """Template in a file."""
         return CodeTemplate(Path(filename).read_text(encoding="utf-8"), filename)
 
     def __init__(self, pattern: str, filename: str = "") -> None:
@@ -36,7 +36,7 @@ class CodeTemplate:
         return Template(SourceFile(self.filename, self.pattern))
 
     def substitute(self, env: Mapping[str, object] | None = None, **kwargs: object) -> str:
-        """The text with every slot filled: from the keywords, else from the mapping. Raises KeyError for others."""
+        """Text with every slot filled: from the keywords, else from the mapping. Raises KeyError for others."""
         lookup = {} if env is None else env
         slots = {name: _slot(kwargs[name] if name in kwargs else lookup[name]) for name in self._template.names}
         return self._template.filled(slots)

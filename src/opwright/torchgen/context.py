@@ -42,7 +42,7 @@ def native_function_manager(g: object) -> Iterator[None]:
 
 
 def _around(operator_of: Callable[..., object]) -> Callable[[_Function], _Function]:
-    """The decorator that makes the operator in the arguments of each call the current one."""
+    """Decorator that makes the operator in the arguments of each call the current one."""
 
     def decorate(func: _Function) -> _Function:
         @functools.wraps(func)

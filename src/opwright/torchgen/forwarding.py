@@ -45,7 +45,7 @@ _MODULES: Final = (
 
 @cache
 def offered_modules() -> dict[str, bool]:
-    """The modules that Opwright offers, by full name, and whether each is a package."""
+    """Modules that Opwright offers, by full name, and whether each is a package."""
     folder = os.path.dirname(__file__)
     modules = {PACKAGE: True}
     for name in _MODULES:
@@ -59,7 +59,7 @@ def offered_modules() -> dict[str, bool]:
 
 
 def module_file(name: str) -> str:
-    """The text of the file of a module that forwards; as a program it is Opwright's."""
+    """Text of the file of a module that forwards; as a program it is Opwright's."""
     return f"""\
 {MARK}
 
@@ -110,7 +110,7 @@ class ForwardingFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module that Opwright offers. Raises ModuleNotFoundError for others of the package."""
+        """Spec of a module that Opwright offers. Raises ModuleNotFoundError for others of the package."""
         if fullname.partition(".")[0] != PACKAGE:
             return None
         if fullname not in self._modules:

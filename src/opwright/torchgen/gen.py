@@ -96,7 +96,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _identity(arguments: argparse.Namespace) -> RunIdentity:
-    """The identity of the run. Its state belongs to the install folder or, if it only makes lists, to their folder."""
+    """Identity of the run. Its state belongs to the install folder or, if it only makes lists, to their folder."""
     lists = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
     home = os.path.dirname(lists) if arguments.dry_run and lists else arguments.install_dir
     kind = {"lists": lists or None, "dry run": arguments.dry_run}
@@ -182,7 +182,7 @@ def _write_lists(arguments: argparse.Namespace, generation: Generation, journal:
 
 
 def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The devices with a library of their own, whose files have a list of their own."""
+    """Devices with a library of their own, whose files have a list of their own."""
     chosen = chosen_devices(arguments)
     listed = [device for device in devices() if not device.flag or device.flag in chosen]
     return tuple([device.name for device in listed if device.export_macro])

@@ -38,7 +38,7 @@ Metadata = dict[str, "str | dict[str, list[str] | str]"]
 
 
 def get_fallback_op_name(func: NativeFunction) -> str:
-    """The name by which tables of shims know an overload."""
+    """Name by which tables of shims know an overload."""
     return operator_key(model_function(func))
 
 
@@ -49,7 +49,7 @@ def get_backend_index_for_aoti(
     backend_indices: Mapping[DispatchKey, BackendIndex],
     extend_aoti_c_shim: bool,
 ) -> BackendIndex | None:
-    """The kernels of which the shim of an operator calls one: those of a dispatch key, else of one for all devices.
+    """Kernels of which the shim of an operator calls one: those of a dispatch key, else of one for all devices.
 
     Kernels for all devices have no place in shims that extend others. None if there is no kernel.
     """
@@ -64,7 +64,7 @@ def get_backend_index_for_aoti(
 
 
 def gen_static_dispatch_backend_call_signature(*of: Any) -> CppSignature:  # noqa: ANN401
-    """The signature of the function that a shim calls: the one with symbolic integers if there is one.
+    """Signature of the function that a shim calls: the one with symbolic integers if there is one.
 
     Programs for PyTorch 2.7 give a signature before the operator, which has no effect.
     """
@@ -99,7 +99,7 @@ def gen_declaration_and_definition(
 
 
 def _row(name: str, metadata: Mapping[str, object]) -> ShimOperator:
-    """The row of an operator in Opwright's tables."""
+    """Row of an operator in Opwright's tables."""
     versions = [_version(name, version, value) for version, value in metadata.items() if version != "since"]
     return ShimOperator(_guard(name, metadata), tuple(versions))
 
@@ -113,7 +113,7 @@ def _version(name: str, version: str, value: object) -> ShimVersion:
 
 
 def _guard(name: str, metadata: Mapping[str, object]) -> str | None:
-    """The macro of the release since which a version exists."""
+    """Macro of the release since which a version exists."""
     macro = metadata.get("since")
     if macro is None:
         return None

@@ -1,4 +1,4 @@
-"""The files of ExecuTorch: the names of `torchgen.gen_executorch`; the program is `opwright.torchgen.executorch`.
+"""Files of ExecuTorch: the names of `torchgen.gen_executorch`; the program is `opwright.torchgen.executorch`.
 
 The texts are those of the program of ExecuTorch that Opwright replaces, which is newer than PyTorch's last release with
 this module: optional values are `std::optional`, and texts `std::string_view`.
@@ -57,7 +57,7 @@ __all__ = [
 
 @record()
 class ComputeCodegenUnboxedKernels(Record):
-    """The registration of a kernel, with the boxed function that calls it."""
+    """Registration of a kernel, with the boxed function that calls it."""
 
     selector: SelectiveBuilder
     use_aten_lib: bool
@@ -65,7 +65,7 @@ class ComputeCodegenUnboxedKernels(Record):
 
     @refusals()
     def __call__(self, unbox_kernel_entry: tuple[NativeFunction, tuple[ETKernelKey, BackendMetadata]]) -> str:
-        """The text for a function and one of its kernels with its key; empty if the kernel is not selected.
+        """Text for a function and one of its kernels with its key; empty if the kernel is not selected.
 
         Raises AssertionError for a function that has neither returns nor out arguments.
         """
@@ -117,7 +117,7 @@ def gen_functions_declarations(
     use_aten_lib: bool,
     custom_ops_native_functions: Sequence[NativeFunction] | None = None,
 ) -> str:
-    """The functions of `Functions.h`, each in its namespace. Raises AssertionError with all mistakes."""
+    """Functions of `Functions.h`, each in its namespace. Raises AssertionError with all mistakes."""
     chosen = operators_of(native_functions, kernel_index, custom_ops_native_functions or ())
     job = job_of(chosen, selector, AS_REFERENCE._replace(aten_mode=use_aten_lib))
     _check(job, check_types)
@@ -191,7 +191,7 @@ def translate_native_yaml(
 
 
 def _entries(path: str | None) -> list[dict[str, object]]:
-    """The entries of a file; none without one, or for one without content."""
+    """Entries of a file; none without one, or for one without content."""
     if path is None or not os.path.exists(path):
         return []
     with open(path, encoding="utf-8") as file:
@@ -217,7 +217,7 @@ def parse_yaml_files(
     selector: SelectiveBuilder,
     use_aten_lib: bool,
 ) -> tuple[ETParsedYaml, ETParsedYaml | None]:
-    """The selected operators of both files with their kernels, and those of the file of custom operators alone.
+    """Selected operators of both files with their kernels, and those of the file of custom operators alone.
 
     The second is None without such a file. Raises AssertionError with all mistakes.
     """
@@ -252,7 +252,7 @@ def _parsed(operators: Iterable[ExecutorchOperator]) -> ETParsedYaml:
 
 
 def _function_of(origin: NativeFunctionModel) -> NativeFunction:
-    """The record of a function, which is composite without `dispatch`: its field `kernels` is not a part of it."""
+    """Record of a function, which is composite without `dispatch`: its field `kernels` is not a part of it."""
     if origin.kernels:
         return function_of(origin)
     return function_of(origin, has_composite_implicit_autograd_kernel=True)

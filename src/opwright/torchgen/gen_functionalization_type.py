@@ -43,7 +43,7 @@ def gen_functionalization_view_meta_classes(
 
 
 def wrapper_name(func: FunctionSchema) -> str:
-    """The name of the kernel of an overload."""
+    """Name of the kernel of an overload."""
     return native.name(model_schema(func))
 
 
@@ -58,7 +58,7 @@ def _plans(sig: DispatcherSignature) -> list[UnwrapPlan]:
 
 
 def _renamed(sig: DispatcherSignature, names: Iterable[str]) -> list[Binding]:
-    """The parameters of a signature under other names, without defaults."""
+    """Parameters of a signature under other names, without defaults."""
     return [
         binding if binding.name == name else binding.with_name(name)
         for binding, name in zip(sig.arguments(), names, strict=True)
@@ -66,7 +66,7 @@ def _renamed(sig: DispatcherSignature, names: Iterable[str]) -> list[Binding]:
 
 
 def unwrap_tensor_args(sig: DispatcherSignature, *, is_view_op: bool) -> tuple[str, list[Binding]]:
-    """The statements that take tensors out of their wrappers, and the values that kernels pass on then.
+    """Statements that take tensors out of their wrappers, and the values that kernels pass on then.
 
     Tensors are synchronized first, unless the operator is a view.
     """
@@ -76,32 +76,32 @@ def unwrap_tensor_args(sig: DispatcherSignature, *, is_view_op: bool) -> tuple[s
 
 
 def convert_to_meta_tensors(sig: DispatcherSignature) -> tuple[str, list[Binding]]:
-    """The statements that make a meta tensor of each tensor, and the values that kernels pass on then."""
+    """Statements that make a meta tensor of each tensor, and the values that kernels pass on then."""
     plans = _plans(sig)
     return join_lines([plan.to_meta for plan in plans], 8), _renamed(sig, [plan.meta.text for plan in plans])
 
 
 def maybe_create_output(f: NativeFunction, var_name: str) -> str:
-    """The beginning of a statement that declares a variable for the result; empty if there is no result."""
+    """Beginning of a statement that declares a variable for the result; empty if there is no result."""
     returns = model_schema(f.func).returns
     return f"{shared_types.returns_type(returns, current_style()).value.text} {var_name} = " if returns else ""
 
 
 def get_mutable_redispatch_return_names(f: NativeFunction, inner_return_var: str) -> tuple[list[str], list[str]]:
-    """The arguments that a function returns, and the expressions of its new results in a variable."""
+    """Arguments that a function returns, and the expressions of its new results in a variable."""
     returned = dispatcher.returned_arguments(model_schema(f.func))
     return [name for name in returned if name is not None], dispatcher.fresh_results(returned, inner_return_var)
 
 
 def return_str(rets: tuple[Return, ...], names: list[str]) -> str:
-    """The statement that returns values. Raises AssertionError if there are more or fewer than returns."""
+    """Statement that returns values. Raises AssertionError if there are more or fewer than returns."""
     if len(rets) != len(names):
         raise Invalid(f"there are {len(rets)} returns and {len(names)} values: {', '.join(names)}")
     return dispatcher.return_statement(tuple(map(model_return, rets)), names, current_style())
 
 
 def return_from_mutable_noop_redispatch(f: NativeFunction, inner_return_var: str) -> str:
-    """The statement that returns the arguments that a function returns, and its new results from a variable."""
+    """Statement that returns the arguments that a function returns, and its new results from a variable."""
     returned = dispatcher.returned_arguments(model_schema(f.func))
     values = returned_values(returned, dispatcher.fresh_results(returned, inner_return_var))
     return return_str(f.func.returns, values)

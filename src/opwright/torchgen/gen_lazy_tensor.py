@@ -40,7 +40,7 @@ def _parser() -> Parser:
         default="torch/csrc/lazy/core/shape_inference.h",
         help="the header that declares shape functions",
     )
-    add(*spellings("tensor-class"), metavar="CLASS", help="has no effect, as in PyTorch's own program")
+    add(*spellings("tensor-class"), metavar="CLASS", help="has no effect, as in PyTorch's program")
     add(
         *spellings("tensor-class-hdr"),
         metavar="HEADER",
@@ -52,7 +52,7 @@ def _parser() -> Parser:
         metavar="TEXT",
         default="TorchScript",
         help="with an empty text, generated headers are included in quotes; the name is TorchScript all the same, as "
-        "in PyTorch's own program",
+        "in PyTorch's program",
     )
     add_input_arguments(parser)
     return parser

@@ -43,7 +43,7 @@ def _parser() -> Parser:
     add(*spellings("model-name"), metavar="NAME", help="the name of the model", required=True)
     add(*spellings("model-versions"), metavar="VERSIONS", help="its versions, with commas between them")
     add(*spellings("model-assets"), metavar="NAMES", help="its assets, with commas between them (default: all of them)")
-    add(*spellings("model-backends"), metavar="NAMES", help="has no effect, as in PyTorch's own program")
+    add(*spellings("model-backends"), metavar="NAMES", help="has no effect, as in PyTorch's program")
     add(*spellings("models-yaml-path"), metavar="FILE", help="files of models", nargs="+")
     add(*spellings("include-all-operators"), action="store_true", help="keep all operators")
     add(*spellings("rule-name"), metavar="NAME", help="the name of the build rule, for messages", required=True)
@@ -97,7 +97,7 @@ def _parts(value: str | None) -> tuple[str, ...] | None:
 
 
 def _models(arguments: argparse.Namespace, files: Files) -> list[ModelEntry]:
-    """The models of all files; a file has one model or a list of them."""
+    """Models of all files; a file has one model or a list of them."""
     models: list[ModelEntry] = []
     for path in arguments.models_yaml_path or []:
         value = files.value(path, MODELS, "a file of models")
@@ -106,7 +106,7 @@ def _models(arguments: argparse.Namespace, files: Files) -> list[ModelEntry]:
 
 
 def _fields(selection: Selection, has_dtypes: bool) -> dict[str, object]:
-    """The fields of a selection as this program writes them: sets as sets, dtypes only if models name some."""
+    """Fields of a selection as this program writes them: sets as sets, dtypes only if models name some."""
     fields: dict[str, object] = {
         "operators": {name: operator_fields(operator) for name, operator in selection.operators.items()},
         "custom_classes": set(selection.custom_classes),

@@ -56,7 +56,7 @@ def _work(arguments: argparse.Namespace, files: Files) -> Result:
 
 
 def _digests(selection: Selection, path: str, files: Files) -> list[str]:
-    """The digests of the models that a selection comes from, by the JSON of its `debug_info`."""
+    """Digests of the models that a selection comes from, by the JSON of its `debug_info`."""
     if selection.debug_info is None:
         return []
     try:

@@ -74,7 +74,7 @@ def _write(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, f
 
 
 def _inputs(arguments: argparse.Namespace) -> Inputs:
-    """The inputs at the paths that the flags name."""
+    """Inputs at the paths that the flags name."""
     from opwright.release.inputs import from_files
     from opwright.release.store import DOCSTRING_MODULES, STUB_TEMPLATES
 

@@ -35,7 +35,7 @@ class TypeGen:
 
     @staticmethod
     def from_example(obj: object) -> BaseType | ListType | CustomClassType:
-        """The type of a value. Raises RuntimeError for a value that no argument of an operator can have."""
+        """Type of a value. Raises RuntimeError for a value that no argument of an operator can have."""
         for path, kind in _torch_classes(*_TORCH_TYPES):
             if isinstance(obj, kind):
                 return BaseType(name=_TORCH_TYPES[path])
@@ -51,7 +51,7 @@ class TypeGen:
 
 
 def _list_type(types: list[BaseType | ListType | CustomClassType]) -> ListType:
-    """The type of a list whose items have these types, which must be one."""
+    """Type of a list whose items have these types, which must be one."""
     if not types:
         raise AssertionError("an empty list does not tell the type of its items (list/tuple must be non-empty)")
     if any(type != types[0] for type in types):
@@ -85,7 +85,7 @@ class FunctionSchemaGen:
     def from_example(
         op_name: str, example_inputs: tuple[tuple[str, object], ...], example_outputs: tuple[object, ...]
     ) -> FunctionSchema:
-        """The schema of a call with these arguments and results; the name is taken as it is."""
+        """Schema of a call with these arguments and results; the name is taken as it is."""
         name = BaseOperatorName(base=op_name, inplace=False, dunder_method=False, functional_overload=False)
         arguments = Arguments(
             pre_self_positional=(),

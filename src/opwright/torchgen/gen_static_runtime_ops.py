@@ -78,7 +78,7 @@ def _file_path(text: str) -> str:
 
 
 def _folders(arguments: argparse.Namespace) -> dict[str, str]:
-    """The output folders by name."""
+    """Output folders by name."""
     operators, tests = arguments.generated_ops_cpp_path, arguments.generated_ops_test_cpp_path
     return {
         "static_runtime": os.path.dirname(operators) or os.curdir,
@@ -87,7 +87,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _run(arguments: argparse.Namespace, formatter: str | None) -> RunIdentity:
-    """The identity of the run. Formatted files are of a kind of their own: unformatted text does not fit them."""
+    """Identity of the run. Formatted files are of a kind of their own: unformatted text does not fit them."""
     folders = _folders(arguments)
     home = folders["static_runtime"]
     arguments.formatter = None if formatter is None else formatter_facts(formatter, folders.values())
@@ -96,7 +96,7 @@ def _run(arguments: argparse.Namespace, formatter: str | None) -> RunIdentity:
 
 
 def _scope() -> LoadScope:
-    """The operators that may have code."""
+    """Operators that may have code."""
     from opwright.dialects.native_functions.scope import LoadScope
     from opwright.emit.static_runtime.support import may_have_code
 
@@ -121,7 +121,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, fo
 
 
 def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
-    """The function that formats the text of a file at a path. It raises Fault (E1705)."""
+    """Function that formats the text of a file at a path. It raises Fault (E1705)."""
     format_text = formatting(formatter)
 
     def format_file(path: str, data: bytes) -> bytes:

@@ -73,7 +73,7 @@ def _parser() -> Parser:
 
 
 def autograd_folder(native_functions: str) -> str:
-    """The folder of autograd's inputs that belongs to a `native_functions.yaml`.
+    """Folder of autograd's inputs that belongs to a `native_functions.yaml`.
 
     >>> autograd_folder("pytorch/aten/src/ATen/native/native_functions.yaml")
     'pytorch/tools/autograd'
@@ -99,7 +99,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _lazy_folder(arguments: argparse.Namespace) -> str:
-    """The output folder of lazy tensors, which include directives name."""
+    """Output folder of lazy tensors, which include directives name."""
     install: str = arguments.install_dir or os.path.join(os.path.normpath(arguments.gen_dir), "torch", "csrc")
     return os.path.join(os.path.normpath(install) if arguments.install_dir is None else install, "lazy", "generated")
 

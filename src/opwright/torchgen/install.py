@@ -1,6 +1,6 @@
 """Write a package `torchgen` that forwards to Opwright into an environment, so that programs import it unchanged.
 
-The package has one small file for each module. If PyTorch's own package is there, say --in-front: then the new one
+The package has one small file for each module. If PyTorch's package is there, say --in-front: then the new one
 comes before it when Python starts, and no file of PyTorch changes."""
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _own_places(site: str) -> list[str]:
 
 
 def _files(*, in_front: bool) -> Iterator[tuple[str, str]]:
-    """The paths of the files of the package below site-packages, with their texts."""
+    """Paths of the files of the package below site-packages, with their texts."""
     home = _FRONT if in_front else ""
     for name, is_package in offered_modules().items():
         path = os.path.join(home, *name.split("."))

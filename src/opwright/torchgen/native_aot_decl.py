@@ -12,7 +12,7 @@ __all__ = ["decl_id_for_op", "load_by_path"]
 
 
 def decl_id_for_op(aten_op: str) -> str:
-    """The name of an operator as a part of C++ names.
+    """Name of an operator as a part of C++ names.
 
     >>> decl_id_for_op("add.Tensor")
     'add_Tensor'
@@ -21,7 +21,7 @@ def decl_id_for_op(aten_op: str) -> str:
 
 
 def load_by_path(name: str, path: str) -> ModuleType:
-    """The module in a file, which runs under a name; `sys.modules` does not have it.
+    """Module in a file, which runs under a name; `sys.modules` does not have it.
 
     Raises ImportError if the file is no Python module, OSError if it cannot be read, and what the module raises.
     """

@@ -45,24 +45,24 @@ def pre_group_native_functions(
 
 
 def get_expected_out_variant_overload_name(overload_name: str | None) -> str:
-    """The overload name of an out overload that is made from another one."""
+    """Overload name of an out overload that is made from another one."""
     return f"{overload_name}_out" if overload_name else "out"
 
 
 def self_to_out_signature(func: FunctionSchema) -> FunctionSchema:
-    """The out overload made from an in-place one."""
+    """Out overload made from an in-place one."""
     _require(func, SchemaKind.inplace)
     return schema_of(inplace_to_out(model_schema(func)))
 
 
 def functional_to_out_signature(func: FunctionSchema) -> FunctionSchema:
-    """The out overload made from a functional one."""
+    """Out overload made from a functional one."""
     _require(func, SchemaKind.functional)
     return _out_form(model_schema(func), keep_annotations=False)
 
 
 def mutable_to_out_signature(func: FunctionSchema) -> FunctionSchema:
-    """The out overload made from a mutable one."""
+    """Out overload made from a mutable one."""
     _require(func, SchemaKind.mutable)
     return _out_form(model_schema(func), keep_annotations=True)
 

@@ -35,7 +35,7 @@ def add_file_arguments(parser: Parser, impl_help: str) -> None:
 
 
 def add_input_arguments(parser: Parser) -> None:
-    """Declare where PyTorch's operators come from, and what PyTorch's own programs do not have."""
+    """Declare where PyTorch's operators come from, and what PyTorch's programs do not have."""
     add = parser.add_argument
     add("--torch", metavar="SPEC", type=not_empty, default="auto", help="another PyTorch than the installed one")
     add("--source-path", metavar="DIR", type=not_empty, help="a folder of PyTorch's inputs instead")
@@ -88,7 +88,7 @@ def run_backend(program: str, arguments: argparse.Namespace, options: Callable[[
 
 
 def _scope(arguments: argparse.Namespace) -> LoadScope:
-    """The operators that the backend file names."""
+    """Operators that the backend file names."""
     from opwright.dialects.native_functions.scope import LoadScope
     from opwright.source.text import SourceFile
 

@@ -22,7 +22,7 @@ def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.run", __doc__)
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
     parser.add_argument("program", metavar="PROGRAM", help="the path of the program")
-    parser.add_argument("words", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="the program's own arguments")
+    parser.add_argument("words", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="the program's arguments")
     return parser
 
 

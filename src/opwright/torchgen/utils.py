@@ -66,7 +66,7 @@ class Target(Enum):
 
 
 def split_name_params(schema: str) -> tuple[str, list[str]]:
-    """The name of an operator without its overload, and the texts of its parameters.
+    """Name of an operator without its overload, and the texts of its parameters.
 
     >>> split_name_params("add.Tensor(Tensor self, Tensor other) -> Tensor")
     ('add', ['Tensor self', 'Tensor other'])
@@ -85,12 +85,12 @@ def assert_never(arg: NoReturn, /) -> NoReturn:
 
 
 def mapMaybe(func: Callable[[T], S | None], xs: Iterable[T]) -> Iterator[S]:  # noqa: N802
-    """The results that are not None."""
+    """Results that are not None."""
     return (result for result in map(func, xs) if result is not None)
 
 
 def concatMap(func: Callable[[T], Sequence[S]], xs: Iterable[T]) -> Iterator[S]:  # noqa: N802
-    """The items of all results, one after the other."""
+    """Items of all results, one after the other."""
     return itertools.chain.from_iterable(map(func, xs))
 
 
@@ -130,7 +130,7 @@ class FileManager:
 
     @property
     def filenames(self) -> frozenset[str]:
-        """The paths of the files so far."""
+        """Paths of the files so far."""
         return frozenset(path.as_posix() for path in self.files)
 
     def _write_if_changed(self, filename: AnyPath, contents: str) -> None:
@@ -140,7 +140,7 @@ class FileManager:
             raise OSError(str(fault)) from None
 
     def substitute_with_template(self, template_fn: AnyPath, env_callable: Slots) -> str:
-        """The text of a template, filled from what the function returns; a text from it stays as it is."""
+        """Text of a template, filled from what the function returns; a text from it stays as it is."""
         if Path(template_fn).is_absolute():
             raise AssertionError(f"name templates relative to {self.template_dir}, not {template_fn}")
         env = env_callable()
@@ -209,7 +209,7 @@ class FileManager:
         self._write_if_changed(filename, cmake_list(variable_name, self.filenames))
 
     def template_dir_for_comments(self) -> str:
-        """The folder of the templates, from that of the generator."""
+        """Folder of the templates, from that of the generator."""
         return os.path.relpath(os.path.realpath(self.template_dir), _root()).replace(os.sep, "/")
 
 
@@ -219,12 +219,12 @@ def _copied(env: Mapping[str, Any], lists: Iterable[str]) -> dict[str, Any]:
 
 
 def _root() -> Path:
-    """The folder of PyTorch's generator, from which comments name templates; Opwright's own where there is none."""
+    """Folder of PyTorch's generator, from which comments name templates; Opwright's where there is none."""
     return Path(installed_generator() or Path(__file__).parent)
 
 
 def running_program() -> str:
-    """The program that runs, as comments name it."""
+    """Program that runs, as comments name it."""
     program = getattr(sys.modules["__main__"], "__file__", None)
     if program is None:
         return "torchgen/gen.py"
@@ -236,7 +236,7 @@ def running_program() -> str:
 
 
 def make_file_manager(options: Namespace, install_dir: AnyPath | None = None) -> FileManager:
-    """The manager of a program with the usual options."""
+    """Manager of a program with the usual options."""
     templates = os.path.join(options.source_path, "templates")
     return FileManager(install_dir or options.install_dir, templates, options.dry_run)
 
@@ -266,27 +266,27 @@ class NamespaceHelper:
 
     @staticmethod
     def from_namespaced_entity(namespaced_entity: str, max_level: int = 2) -> NamespaceHelper:
-        """The namespaces of a qualified name, and the name itself."""
+        """Namespaces of a qualified name, and the name itself."""
         namespaces, _, name = namespaced_entity.rpartition("::")
         return NamespaceHelper(namespaces, name, max_level)
 
     @property
     def epilogue(self) -> str:
-        """The lines that close them."""
+        """Lines that close them."""
         return self.epilogue_
 
     @property
     def prologue(self) -> str:
-        """The lines that open the namespaces."""
+        """Lines that open the namespaces."""
         return self.prologue_
 
     def get_cpp_namespace(self, default: str = "") -> str:
-        """The namespaces as C++ writes them, or `default` if there are none."""
+        """Namespaces as C++ writes them, or `default` if there are none."""
         return self.cpp_namespace_ or default
 
     @property
     def entity_name(self) -> str:
-        """The name of the entity without namespaces."""
+        """Name of the entity without namespaces."""
         return self.entity_name_
 
 

@@ -25,7 +25,7 @@ class YamlLoader(_Loader):
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        """The dictionary that a mapping stands for."""
+        """Dictionary that a mapping stands for."""
         keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
         for position, key in enumerate(keys):
             if key in keys[:position]:

@@ -193,5 +193,5 @@ def check_other_keys() -> None:
 
 
 def check_functions_without_the_dispatcher() -> None:
-    """Functions of the backend's own namespace call the wrapper."""
+    """Functions of the backend's namespace call the wrapper."""
     assert compared(torch.ops.acme_test.direct_relu, vector())[:2] == ["guard 1", "relu"]

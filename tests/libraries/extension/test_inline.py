@@ -120,7 +120,7 @@ def test_files_that_change_during_a_build_are_read_again(
 def test_error_of_the_compiler_has_its_place(
     builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch, ninja: bool
 ) -> None:
-    """An error in the C++ text is a diagnostic at its place in that text; the compiler's own words follow."""
+    """An error in the C++ text is a diagnostic at its place in that text; the compiler's words follow."""
     if not ninja:
         monkeypatch.setattr("shutil.which", lambda name: name if os.path.isabs(name) else None)
     with pytest.raises(opwright.BuildFailed) as failed:

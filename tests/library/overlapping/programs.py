@@ -61,7 +61,7 @@ def _call(
         lambda have: operators.negate(have[a], have[b]),
         lambda have: operators.negate_(have[a]),
         lambda have: operators.shift_into(have[a], have[b]),
-        # PyTorch's own operators refuse written tensors with internal overlap in eager mode alone.
+        # PyTorch's operators refuse written tensors with internal overlap in eager mode alone.
         lambda have: have[0].add_(1),
     ]
     call = draw.choice(calls)

@@ -34,7 +34,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture
 def program(package: Path, tmp_path: Path) -> Path:
-    """A program that calls every function, beside the package and out of the project's own settings."""
+    """A program that calls every function, beside the package and out of the project's settings."""
     shutil.copytree(package, tmp_path / "acme")
     return Path(shutil.copy(HERE / "calls.py", tmp_path))
 

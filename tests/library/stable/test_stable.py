@@ -109,7 +109,7 @@ def test_headers_of_a_release_compile_the_library(program: str, generated: Path,
 
 @pytest.mark.thorough
 def test_declared_outputs_are_fakes_in_python(steady: ModuleType, torch: ModuleType) -> None:
-    """PyTorch's own check of fakes passes, also with symbolic sizes, and a traced function runs."""
+    """PyTorch's check of fakes passes, also with symbolic sizes, and a traced function runs."""
     square, narrow = torch.ones(3, 4), torch.ones(1, 4)
     checks = [f"test_{name}" for name in ("schema", "faketensor", "aot_dispatch_dynamic")]
     for operator, arguments, keywords in (

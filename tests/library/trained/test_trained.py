@@ -196,7 +196,7 @@ def test_nothing_is_kept_or_computed_for_inputs_that_need_no_gradient(
 
 
 def test_saved_tensors_must_not_change(stable: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
-    """The version check covers what Python keeps, also against the library's own in-place operator."""
+    """The version check covers what Python keeps, also against the library's in-place operator."""
     x = matrices[0].detach().clone()
     result = stable.multiply(matrices[1], x)
     stable.scale_(x, 2.0)
@@ -395,7 +395,7 @@ def test_functions_with_symbolic_integers_can_be_scripted(
 
 
 def test_autocast(stable: ModuleType, torch: ModuleType) -> None:
-    """Policies cast what PyTorch's own operators cast, and gradients go through."""
+    """Policies cast what PyTorch's operators cast, and gradients go through."""
     x = torch.ones(2, 2, requires_grad=True)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         result = stable.multiply(x.bfloat16(), x)

@@ -13,7 +13,7 @@ Record = dict[str, Any]
 
 
 def declarations(document: Record) -> Iterator[Record]:
-    """The entries that PyTorch's own file has, with all their fields."""
+    """The entries that PyTorch's file has, with all their fields."""
     for operator in document["operators"]:
         yield _entry(operator, document["types"])
 

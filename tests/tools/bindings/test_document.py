@@ -1,4 +1,4 @@
-"""Dumps for bindings: they fit their schema, and say what PyTorch's own files and functions say."""
+"""Dumps for bindings: they fit their schema, and say what PyTorch's files and functions say."""
 
 from __future__ import annotations
 

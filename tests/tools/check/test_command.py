@@ -113,7 +113,7 @@ def test_releases_have_no_findings(version: str, tmp_path: Path) -> None:
 
 
 def test_lints_of_pytorch_are_counted() -> None:
-    """The lints that are off for PyTorch's own files find in 2.13.0 what the page says."""
+    """The lints that are off for PyTorch's files find in 2.13.0 what the page says."""
     request = CheckRequest(open_inputs("auto"), checks_pytorch=True, codes=CodeFilter(extend_select=("W22",)))
     found = [diagnostic.code for diagnostic in run_check(request)]
     page = (Path(__file__).parents[3] / "docs" / "check.md").read_text(encoding="utf-8")

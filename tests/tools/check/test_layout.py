@@ -177,7 +177,7 @@ def test_examples_are_laid_out() -> None:
 
 
 def test_files_of_pytorch_have_no_canonical_layout() -> None:
-    """PyTorch's own list of operators, and what is no file of operators, are not reported."""
+    """PyTorch's list of operators, and what is no file of operators, are not reported."""
     for text in ("- func: f(Tensor x) -> Tensor\n  dispatch: {CPU: f}\n  variants: function\n", "jobs: {}\n"):
         assert check_layout(SourceFile("a.yaml", text)) is None
     text = "operators:\n- func: f(Tensor x) -> Tensor\nnamespace: acme\n"

@@ -224,7 +224,7 @@ supported:
 
 
 def test_operators_of_other_libraries_are_listed(tmp_path: Path, capsys: Capture) -> None:
-    """The backend's own operators, and those of other libraries with an entry, are listed with their namespaces."""
+    """The backend's operators, and those of other libraries with an entry, are listed with their namespaces."""
     file = tmp_path / "acme.yaml"
     file.write_text(OWN, encoding="utf-8")
     assert main(["coverage", "--backend", str(file), "--format", "csv", "acme::*", "torchvision::*"]) == 0

@@ -45,7 +45,7 @@ def browser() -> str:
 
 
 def run_in(browser: str, folder: Path, text: str, script: str, *, state: str = "", dark: bool = False) -> list[Any]:
-    """What a function with this body returns in the page, after the page's own script."""
+    """What a function with this body returns in the page, after the page's script."""
     file = folder / "page.html"
     ending = f"<script>{{{HELPERS}\ndocument.body.dataset.result = JSON.stringify((() => {{{script}}})());}}</script>"
     file.write_text(text.replace("</body>", f"{ending}</body>"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""C shims: their parameters are those of PyTorch's own headers, and a shim that changes breaks compiled code."""
+"""C shims: their parameters are those of PyTorch's headers, and a shim that changes breaks compiled code."""
 
 from __future__ import annotations
 

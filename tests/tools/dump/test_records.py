@@ -1,4 +1,4 @@
-"""Records of operators are what PyTorch's own generator reads of their entries."""
+"""Records of operators are what PyTorch's generator reads of their entries."""
 
 from __future__ import annotations
 

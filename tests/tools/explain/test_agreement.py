@@ -14,7 +14,7 @@ from opwright.tools.explain.explanation import explain
 from opwright.tools.explain.loading import ExplainRequest, load_jobs
 from tests.tools.explain.agreement import TorchRow, compare, installed_job, report, torch_tables
 
-#: Operators of all kinds: structured, composite, views, factories, of autograd's own data, synthesized, for one device.
+#: Operators of all kinds: structured, composite, views, factories, of autograd's data, synthesized, for one device.
 TWENTY = (
     "add.Tensor",
     "add.out",
@@ -75,7 +75,7 @@ def test_a_wrong_table_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["add.out", "zeros", "select.int", "mul.Tensor"])
 def test_kernels_are_registered_in_the_files_that_are_named(name: str) -> None:
-    """Each generated file that registers a kernel in PyTorch's own build is among the files of the explanation."""
+    """Each generated file that registers a kernel in PyTorch's build is among the files of the explanation."""
     explained = next(load_jobs(ExplainRequest((name,), open_inputs("auto")), Diagnostics()))
     function = overloads_named(name, explained.job.catalog)[0]
     symbols = explain(function, explained, ("symbols",)).symbols

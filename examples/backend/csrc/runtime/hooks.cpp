@@ -1,4 +1,4 @@
-// What PyTorch's own code asks a device.
+// What PyTorch's code asks a device.
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 

@@ -42,7 +42,7 @@ def collect_parts(
     part_of: Callable[[PlannedFile, FileSpec], str],
     sink: Diagnostics,
 ) -> tuple[Generation, dict[str, PartFiles]]:
-    """The generation of a request, and what each of its parts reads and writes.
+    """Generation of a request, and what each of its parts reads and writes.
 
     A part reads what the stamps of `incremental` list, `files` among it, without those of PyTorch's inputs and of the
     user's templates that only other parts read. `part_of` gives the name of the part that an output is in. Raises
@@ -91,7 +91,7 @@ class TemplateSource(NamedTuple):
 def _template_sources(
     generation: Generation, recorded: RecordedInputs, templates: Iterable[str]
 ) -> dict[str, TemplateSource]:
-    """What each template is read from. Opwright's own templates are read from nothing: they belong to the tool."""
+    """What each template is read from. Opwright's templates are read from nothing: they belong to the tool."""
     all_reads = recorded.reads
     read: dict[str, TemplateSource] = {}
     for name in sorted(templates):
@@ -109,14 +109,14 @@ def _existing(inputs: RecordedInputs, names: Iterable[str]) -> frozenset[str]:
 
 
 def torch_root(inputs: Inputs) -> str:
-    """The absolute path of the folder that PyTorch's inputs are relative to: the top of its tree or its packages."""
+    """Absolute path of the folder that PyTorch's inputs are relative to: the top of its tree or its packages."""
     aten = os.path.dirname(os.path.dirname(os.path.abspath(inputs.display_path(NATIVE_FUNCTIONS))))
     root = os.path.dirname(os.path.dirname(os.path.abspath(inputs.display_path("torch/version.py"))))
     return os.path.dirname(aten) if root == aten else root
 
 
 def path_below(folder: str, path: str) -> str | None:
-    """The path of a file seen from a folder above it, with slashes; None if the file is not below the folder.
+    """Path of a file seen from a folder above it, with slashes; None if the file is not below the folder.
 
     >>> path_below("/build", "/build/gen/ops.h"), path_below("/build", "/builds/ops.h")
     ('gen/ops.h', None)

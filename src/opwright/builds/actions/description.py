@@ -59,7 +59,7 @@ class Action(NamedTuple):
 
 
 class Description(NamedTuple):
-    """The actions of a generation, the version of Opwright, and the folder with PyTorch's inputs at the moment.
+    """Actions of a generation, the version of Opwright, and the folder with PyTorch's inputs at the moment.
 
     `command` is what gave the description, for comments.
     """
@@ -71,7 +71,7 @@ class Description(NamedTuple):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The inputs of all actions that are relative to the working folder."""
+        """Inputs of all actions that are relative to the working folder."""
         return tuple(sorted({path for action in self.actions for path in action.files}))
 
     @property
@@ -81,7 +81,7 @@ class Description(NamedTuple):
 
 
 def folders_of(outputs: Iterable[str]) -> tuple[str, ...]:
-    """The folders at the top that outputs are in, each with a slash, and the outputs that are in none.
+    """Folders at the top that outputs are in, each with a slash, and the outputs that are in none.
 
     >>> folders_of(["include/acme/ops.h", "include/acme/kernels.h", "operators.txt"])
     ('include/', 'operators.txt')

@@ -77,7 +77,7 @@ def _buck_argument(word: Word) -> str:
 
 
 def _shell_word(text: str) -> str:
-    """The text as a word of a shell. Raises Fault for a text in which Buck sees a macro, even in quotes (E0619)."""
+    """Text as a word of a shell. Raises Fault for a text in which Buck sees a macro, even in quotes (E0619)."""
     if "$(" in text:
         raise Fault.at(NOT_WRITABLE, f"a command of Buck cannot have the text `{shorten(ascii(text)[1:-1])}`")
     return quote(text)
@@ -88,13 +88,13 @@ def _inner(text: str) -> str:
 
 
 def _starlark_list(name: str, texts: Iterable[str], indent: str = "        ", end: str = ",") -> list[str]:
-    """The lines of a list with a name."""
+    """Lines of a list with a name."""
     rows = [f"{indent}    {starlark_string(text)}," for text in texts]
     return [f"{indent}{name} = [", *rows, f"{indent}]{end}"] if rows else [f"{indent}{name} = []{end}"]
 
 
 def meson_files(description: Description, to_source: str) -> dict[str, str]:
-    """The text of each `meson.build`, by its path below the folder of the description.
+    """Text of each `meson.build`, by its path below the folder of the description.
 
     `to_source` leads from there to the folder whose files the description names. The project sets `opwright`, a
     program, and `opwright_torch`, the folder with PyTorch's inputs, before it calls `subdir`.
@@ -139,7 +139,7 @@ def _head(to_source: str) -> list[str]:
 
 
 def _lists(actions: Iterable[str]) -> list[str]:
-    """The list of all targets, for the sources of libraries that compile or include their outputs."""
+    """List of all targets, for the sources of libraries that compile or include their outputs."""
     return [f"opwright_targets = [{', '.join([_variable(folder) for folder in sorted(actions)])}]"]
 
 
@@ -147,7 +147,7 @@ def _target(action: Action, folder: str) -> list[str]:
     inputs = [f"opwright_source / {meson_string(path)}" for path in action.files]
     inputs += [f"opwright_torch / {meson_string(path)}" for path in action.torch_files]
     command = ["opwright", "'generate'", "'--out'", "opwright_out", *map(_meson_argument, action.words)]
-    # The dependency file has Opwright's own files.
+    # The dependency file has Opwright's files.
     command += ["'--depfile'", "'@DEPFILE@'"]
     return [
         f"{_variable(folder)} = custom_target(",
@@ -214,7 +214,7 @@ _DESCRIPTION: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema of what `opwright generate --describe json` prints."""
+    """Schema of what `opwright generate --describe json` prints."""
     return dialect_schema(
         f"Actions of a generation by Opwright, format {FORMAT}",
         mapping_schema(_DESCRIPTION),
@@ -251,7 +251,7 @@ def _json_argument(word: Word) -> str:
 def ninja_text(description: Description) -> str:
     """Rules and edges of Ninja. The file that includes them sets `opwright`, `opwright_out` and `opwright_torch`.
 
-    A file that a run leaves alone does not make anything else run. The dependency file has Opwright's own files.
+    A file that a run leaves alone does not make anything else run. The dependency file has Opwright's files.
     """
     lines = [
         hash_comment(description.comment),

@@ -64,7 +64,7 @@ def read_library(content: bytes | mmap.mmap) -> DefinedSymbols:
 
 
 def stub_of(library: DefinedSymbols) -> bytes:
-    """The bytes of the stub."""
+    """Bytes of the stub."""
     names = bytearray(b"\0")
 
     def add_name(start: int) -> int:

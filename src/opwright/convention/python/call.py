@@ -48,7 +48,7 @@ class NoFieldName(Exception):
 
 @per_function
 def field_names(function: NativeFunction) -> tuple[str, ...]:
-    """The names of an overload's results, as attributes of the returned tuple; empty if they have none."""
+    """Names of an overload's results, as attributes of the returned tuple; empty if they have none."""
     try:
         return names_of(function.schema.returns)
     except NoFieldName:
@@ -56,7 +56,7 @@ def field_names(function: NativeFunction) -> tuple[str, ...]:
 
 
 def names_of(returns: tuple[Return, ...]) -> tuple[str, ...]:
-    """The names of several results; empty if they have none. Raises NoFieldName if only some have one."""
+    """Names of several results; empty if they have none. Raises NoFieldName if only some have one."""
     names = tuple([result.name for result in returns if result.name is not None])
     if len(returns) < 2 or not names:
         return ()
@@ -112,7 +112,7 @@ def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) ->
 
 
 class DispatchLambda(NamedTuple):
-    """The lambda of one overload: its parameters, their names, the C++ function that it calls, and the arguments."""
+    """Lambda of one overload: its parameters, their names, the C++ function that it calls, and the arguments."""
 
     parameters: Sequence[str]
     names: tuple[str, ...]
@@ -121,7 +121,7 @@ class DispatchLambda(NamedTuple):
 
 
 def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, symint: bool = True) -> DispatchLambda:
-    """The lambda that calls an overload for a Python signature.
+    """Lambda that calls an overload for a Python signature.
 
     It has the parameters of the public C++ function, or for a deprecated signature those that such a function would
     have. Without `symint`, symbolic integers are plain integers.
@@ -148,7 +148,7 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
 
 
 def _deprecated_values(passed: tuple[str, ...], function: NativeFunction) -> list[str]:
-    """The arguments that a deprecated signature passes on; a functional overload has no `out`."""
+    """Arguments that a deprecated signature passes on; a functional overload has no `out`."""
     return [value for value in passed if value != "out" or function.arguments.out]
 
 
@@ -169,7 +169,7 @@ class NoTensorOptions(Exception):
 
 
 class CallArguments(NamedTuple):
-    """The statements before the lambda, and the expressions of its arguments.
+    """Statements before the lambda, and the expressions of its arguments.
 
     A text of several statements ends in an empty line. `requires_grad` is the expression that the result's flag is set
     to, or None if the call sets it.

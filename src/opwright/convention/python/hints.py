@@ -1,4 +1,4 @@
-"""Type hints of Python functions: the declarations in PyTorch's own stub files.
+"""Type hints of Python functions: the declarations in PyTorch's stub files.
 
 Annotations use the names that PyTorch's stubs import, such as `_int`, `_size` and `Number`.
 
@@ -62,13 +62,13 @@ class HintedParameter(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The parameter as a declaration has it."""
+        """Parameter as a declaration has it."""
         ending = "" if self.default is None else f" = {self.default}"
         return f"{self.name}: {self.hint}{ending}"
 
 
 class Hints:
-    """The declarations of one release: functions and methods, and the classes of named results."""
+    """Declarations of one release: functions and methods, and the classes of named results."""
 
     def __init__(self, rules: Rules) -> None:
         self._accepts_no_list: Final = rules.stub_lists_accept_none
@@ -82,7 +82,7 @@ class Hints:
         self._results: Final[dict[Type, str]] = {}
 
     def argument(self, type: Type) -> str:
-        """The annotation of an argument. Raises NoPythonType if its type has none.
+        """Annotation of an argument. Raises NoPythonType if its type has none.
 
         >>> from opwright.release.version import parse_version
         >>> from opwright.schema import parse_type
@@ -118,7 +118,7 @@ class Hints:
         return _or_none(lists) if type.is_nullable or self._accepts_no_list else lists
 
     def result(self, type: Type) -> str:
-        """The annotation of a result, which is narrower than that of an argument."""
+        """Annotation of a result, which is narrower than that of an argument."""
         hint = self._results.get(type)
         if hint is None:
             hint = self._results[type] = self._result(type)
@@ -132,7 +132,7 @@ class Hints:
         return "_device" if type.text == "Device" else self.argument(type)
 
     def returned(self, signature: PythonSignature) -> str:
-        """The annotation of what a call returns: None, one value, a tuple, or a class of named results."""
+        """Annotation of what a call returns: None, one value, a tuple, or a class of named results."""
         returns = signature.schema.returns
         if names_of(returns):
             return f"torch.return_types.{signature.name}"
@@ -167,7 +167,7 @@ class Hints:
         return texts
 
     def declaration(self, signature: PythonSignature, *, with_out: bool = True) -> str:
-        """The declaration of a function or a method, optionally without `out`."""
+        """Declaration of a function or a method, optionally without `out`."""
         chosen = signature.parameters if with_out else signature.without_out
         parameters = self._parameters(signature, chosen)
         if signature.method and not signature.deprecated:
@@ -192,7 +192,7 @@ class Hints:
         return _with_plain_names(f"({parameters}) -> {self.returned(signature)}")
 
     def call_parameters(self, signature: PythonSignature) -> list[HintedParameter]:
-        """The parameters of `call`, one by one. Raises NoPythonType if the type of one has no annotation.
+        """Parameters of `call`, one by one. Raises NoPythonType if the type of one has no annotation.
 
         >>> from opwright.convention.python.signature import python_signature
         >>> from opwright.release.version import parse_version
@@ -205,7 +205,7 @@ class Hints:
         return [parameter._replace(hint=_with_plain_names(parameter.hint)) for parameter in parameters]
 
     def spread_declaration(self, signature: PythonSignature, *, with_out: bool = True) -> str | None:
-        """The declaration for calls that pass the only positional list of integers as several arguments: `ones(2, 3)`.
+        """Declaration for calls that pass the only positional list of integers as several arguments: `ones(2, 3)`.
 
         None if there is no such list, and for deprecated signatures.
         """
@@ -221,7 +221,7 @@ class Hints:
         return declaration(signature.name, parameters, self.returned(signature))
 
     def result_class(self, signature: PythonSignature) -> str | None:
-        """The class of named results, or None if the results have no names."""
+        """Class of named results, or None if the results have no names."""
         returns = signature.schema.returns
         names = names_of(returns)
         if not names:

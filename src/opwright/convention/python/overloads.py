@@ -1,4 +1,4 @@
-"""The overloads of one Python function: which share a signature, and the order in which the parser tries them."""
+"""Overloads of one Python function: which share a signature, and the order in which the parser tries them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Overload(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The overloads that one signature of the parser calls: one without `out`, and one with it."""
+    """Overloads that one signature of the parser calls: one without `out`, and one with it."""
 
     signature: PythonSignature
     base: NativeFunction
@@ -116,7 +116,7 @@ def _comes_after(types: tuple[Type, ...], others: tuple[Type, ...]) -> bool:
 
 
 def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs in the order in which the parser tries them: by text, but after the pairs that must come first."""
+    """Pairs in the order in which the parser tries them: by text, but after the pairs that must come first."""
     if len(pairs) == 1:
         return list(pairs)
     by_text = sorted(pairs, key=lambda pair: pair.signature.text)
@@ -141,7 +141,7 @@ def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _waiting(by_text: Sequence[Pair]) -> dict[int, set[int]]:
-    """The index of each pair that must come after others, with the indices of these."""
+    """Index of each pair that must come after others, with the indices of these."""
     indexes: dict[tuple[Type, ...], list[int]] = {}
     all_types = [_types(pair.signature) for pair in by_text]
     for index, types in enumerate(all_types):

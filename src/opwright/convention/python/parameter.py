@@ -21,7 +21,7 @@ _FORMS: Final = forms_of(lambda row: row.python)
 
 @cache
 def type_name(type: Type, *, sized: bool = True) -> str:
-    """The name of a type in the parser's language. Raises NoPythonType if it has none.
+    """Name of a type in the parser's language. Raises NoPythonType if it has none.
 
     With `sized`, lists keep their length.
 
@@ -168,14 +168,14 @@ def python_default(text: str, type: Type) -> str:
 
 @cache
 def parameter(argument: Argument) -> Parameter:
-    """The parameter for an argument."""
+    """Parameter for an argument."""
     default = None if argument.default is None else python_default(argument.default, argument.type)
     return Parameter(argument.name, argument.type, default)
 
 
 @cache
 def out_parameter(outs: tuple[Argument, ...]) -> Parameter:
-    """The parameter for out arguments: a tensor or a list of tensors, and always optional."""
+    """Parameter for out arguments: a tensor or a list of tensors, and always optional."""
     if len(outs) == 1:
         return Parameter(outs[0].name, outs[0].type, "None", outs=outs)
     return Parameter("out", list_of(TENSOR, len(outs)), "None", outs=outs)
@@ -201,7 +201,7 @@ OPTIONS_OF_INPUT: Final = (
 
 
 def factory_options(options: TensorOptions | None) -> tuple[Parameter, ...]:
-    """The options of a factory. Missing options have the schema's default; a missing device is the current one."""
+    """Options of a factory. Missing options have the schema's default; a missing device is the current one."""
     if options is None:
         return _factory_options(None, None, None)
     return _factory_options(_initial(options.dtype), _initial(options.layout), _initial(options.device))
@@ -209,7 +209,7 @@ def factory_options(options: TensorOptions | None) -> tuple[Parameter, ...]:
 
 @cache
 def _factory_options(dtype: str | None, layout: str | None, device: str | None) -> tuple[Parameter, ...]:
-    """The options of a factory with these initial values."""
+    """Options of a factory with these initial values."""
     return (
         _option("dtype", _DTYPE, dtype),
         _option("layout", _LAYOUT, layout),
@@ -220,7 +220,7 @@ def _factory_options(dtype: str | None, layout: str | None, device: str | None) 
 
 
 def _initial(argument: Argument) -> str | None:
-    """The default of an option in C++, or None."""
+    """Default of an option in C++, or None."""
     if argument.default is None or argument.default == "None":
         return None
     return default_expression(argument.default, argument.type, symint=False)

@@ -29,7 +29,7 @@ from opwright.source.span import Span
     ),
 )
 class PythonSignature(Copyable):
-    """The parameters of a Python function or method.
+    """Parameters of a Python function or method.
 
     `inputs` are positional, `keywords` keyword-only, followed by `out` and the tensor `options`. `schema` is the schema
     that the signature is made from. A deprecated signature also has the arguments that it passes to the C++ function
@@ -71,7 +71,7 @@ class PythonSignature(Copyable):
 
     @property
     def text(self) -> str:
-        """The signature in the language of the argument parser.
+        """Signature in the language of the argument parser.
 
         >>> from opwright.schema import parse_schema
         >>> python_signature(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")).text
@@ -120,7 +120,7 @@ def python_signature(
     passed: tuple[str, ...] | None = None,
     span: Span | None = None,
 ) -> PythonSignature:
-    """The signature of a schema as a function, or as a method of its argument `self`.
+    """Signature of a schema as a function, or as a method of its argument `self`.
 
     `category` is the entry's `category_override`. Deprecated signatures have `passed` and `span`.
     """
@@ -132,7 +132,7 @@ def python_signature(
 def _parameters(
     arguments: Arguments, method: bool
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...], Parameter | None]:
-    """The positional and keyword-only parameters for arguments, and `out`, if there is one."""
+    """Positional and keyword-only parameters for arguments, and `out`, if there is one."""
     positional = arguments.positional
     if method and arguments.self_arg is not None:
         positional = arguments.pre_self + arguments.post_self
@@ -144,7 +144,7 @@ def _parameters(
 
 
 def function_signature(function: NativeFunction, *, method: bool) -> PythonSignature:
-    """The signature of an overload."""
+    """Signature of an overload."""
     return python_signature(function.schema, category=function.category_override, method=method)
 
 
@@ -159,7 +159,7 @@ def _takes_tensor(arguments: Arguments) -> bool:
 
 
 def _options(schema: FunctionSchema, category: str | None) -> tuple[Parameter, ...]:
-    """The tensor options. Operators that make a tensor have them even if their schema does not."""
+    """Tensor options. Operators that make a tensor have them even if their schema does not."""
     if category == "dummy":
         return ()
     name = public_api.name(schema)

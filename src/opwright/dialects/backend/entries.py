@@ -50,14 +50,14 @@ class EntryNode(NamedTuple):
 
 
 def refused_entry(name: Scalar) -> Mapping:
-    """The entry of an operator that the head of a file refuses: what its author would write in a section."""
+    """Entry of an operator that the head of a file refuses: what its author would write in a section."""
     file, start, end = name.file, name.start, name.end
     option = (Scalar(file, start, end, "fallback"), Scalar(file, start, end, "error"))
     return Mapping(file, start, end, [(name, Mapping(file, start, end, [option]))])
 
 
 def load_entries(items: Iterable[Node], section: SectionContext) -> tuple[BackendEntry, ...]:
-    """The entries of a section that the release has; those with faults are left out."""
+    """Entries of a section that the release has; those with faults are left out."""
     nodes = [node for item in items if (node := split_entry(item, section.load)) is not None]
     entries: dict[NativeFunction, BackendEntry] = {}
     for node in _nodes_of_release(nodes, section):
@@ -71,7 +71,7 @@ def load_entries(items: Iterable[Node], section: SectionContext) -> tuple[Backen
 
 
 def _nodes_of_release(nodes: list[EntryNode], section: SectionContext) -> list[EntryNode]:
-    """The entries that the release of the run has. Entries of one operator for the same releases go to the sink."""
+    """Entries that the release of the run has. Entries of one operator for the same releases go to the sink."""
     if all(node.options is None for node in nodes):
         return nodes
     chosen, places = [], defaultdict[str, list[tuple[ReleaseSpan, Span]]](list)
@@ -94,7 +94,7 @@ def _nodes_of_release(nodes: list[EntryNode], section: SectionContext) -> list[E
 
 
 def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
-    """The name and the options of an entry. Other shapes go to the sink."""
+    """Name and the options of an entry. Other shapes go to the sink."""
     if isinstance(item, Scalar) and item.kind == "str":
         return EntryNode(item)
     if not isinstance(item, Mapping) or not item.entries:
@@ -136,7 +136,7 @@ def _report_several_keys(item: Mapping, context: LoadContext) -> None:
 
 
 def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None:
-    """The entry; None if it has a fault."""
+    """Entry; None if it has a fault."""
     function = section.operators.find(node.name)
     if function is None:
         return None
@@ -306,7 +306,7 @@ def _check_composite(entry: BackendEntryBuilder) -> None:
 def is_differentiated_inside(function: NativeFunction) -> bool:
     """Whether PyTorch differentiates the operators that a function consists of, not the function itself.
 
-    If a device of PyTorch's own has a kernel, autograd has a formula.
+    If a device of PyTorch's has a kernel, autograd has a formula.
     """
     has_kernels = function.in_structured_group or any(key.is_dense for key in function.kernels)
     return function.has_composite_implicit and not has_kernels

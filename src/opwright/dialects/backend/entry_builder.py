@@ -43,7 +43,7 @@ class SectionContext(NamedTuple):
 
 
 class BackendEntryBuilder:
-    """The values of an entry's options.
+    """Values of an entry's options.
 
     `name` is the name of the operator in the file, and `function` the operator. `way` is the option that says how the
     operator is implemented, None if none does. `kernel` is the C++ function that `kernel` names, and `kernel_name` the
@@ -92,7 +92,7 @@ class BackendEntryBuilder:
         self.section.load.sink.warning(code, message, at, help=help)
 
     def key_span(self, option: str) -> Span:
-        """The span of an option's name; that of the operator if the entry lacks the option."""
+        """Span of an option's name; that of the operator if the entry lacks the option."""
         return self.keys.get(option, self.name).span
 
     def choose_way(self, option: str) -> None:
@@ -110,7 +110,7 @@ OptionReader: TypeAlias = Callable[[Node, BackendEntryBuilder], None]
 """Reads the value of an option."""
 
 
-#: The C++ namespace of PyTorch's own kernels, which have the convention of `native_functions.yaml`.
+#: The C++ namespace of PyTorch's kernels, which have the convention of `native_functions.yaml`.
 PYTORCH_KERNELS: Final = "at::native"
 
 #: The devices whose kernels backends inherit, and the word for a kernel that all of them have.
@@ -119,7 +119,7 @@ SHARED: Final = "shared"
 
 
 def kernel_of(entry: BackendEntryBuilder) -> Kernel:
-    """The kernel of an entry without faults. Sets what its options say of the function that wrappers call."""
+    """Kernel of an entry without faults. Sets what its options say of the function that wrappers call."""
     kind, key, options = entry.section.kind, entry.section.key, entry.options
     is_structured = options.implementation in (Implementation.structured, Implementation.stub)
     prefix = "structured_" if is_structured else ""
@@ -147,7 +147,7 @@ def kernel_of(entry: BackendEntryBuilder) -> Kernel:
 
 
 def _family_kernel(entry: BackendEntryBuilder, name: str, prefix: str) -> FamilyKernel:
-    """The kernel of an entry in a family; the prefix of its name says whether it is structured."""
+    """Kernel of an entry in a family; the prefix of its name says whether it is structured."""
     head = entry.section.head
     family = head.families.get(name, KernelFamily())
     own_name = _own_name(entry, family)
@@ -163,14 +163,14 @@ def _family_kernel(entry: BackendEntryBuilder, name: str, prefix: str) -> Family
 
 
 def _convention(entry: BackendEntryBuilder, family: KernelFamily) -> str:
-    """The calling convention of a kernel; empty for PyTorch's kernels and structured ones, which have their own."""
+    """Calling convention of a kernel; empty for PyTorch's kernels and structured ones, which have their own."""
     convention = family.convention or entry.section.head.convention
     is_own = entry.options.implementation is Implementation.kernel and not entry.options.policy
     return "" if convention is None or not is_own else convention.value
 
 
 def _own_name(entry: BackendEntryBuilder, family: KernelFamily) -> str:
-    """The name of a kernel of the backend. Structured kernels take symbolic integers under their plain name."""
+    """Name of a kernel of the backend. Structured kernels take symbolic integers under their plain name."""
     section = entry.section
     name = entry.kernel_name or pattern_name(entry, family)
     is_plain = entry.options.implementation is not Implementation.structured
@@ -179,13 +179,13 @@ def _own_name(entry: BackendEntryBuilder, family: KernelFamily) -> str:
 
 
 def pattern_name(entry: BackendEntryBuilder, family: KernelFamily) -> str:
-    """The name that a kernel has if its entry gives it none."""
+    """Name that a kernel has if its entry gives it none."""
     pattern = family.kernel_name or entry.section.head.kernel_name
     return kernel_name(pattern, entry.function.schema, entry.section.kind, entry.section.key)
 
 
 def inherited_kernel(function: NativeFunction, source: str, kind: SectionKind) -> tuple[Kernel | None, str]:
-    """The kernel of PyTorch's that a section inherits for a function; if there is none, None with what to do instead.
+    """Kernel of PyTorch's that a section inherits for a function; if there is none, None with what to do instead.
 
     The source is a device, or `shared`. Sections for other tensors than dense ones inherit kernels for these tensors.
     Element-wise kernels that PyTorch generates are shared, because they call loops by the device of their tensors.
@@ -203,7 +203,7 @@ def inherited_kernel(function: NativeFunction, source: str, kind: SectionKind) -
 
 
 def shared_kernel(function: NativeFunction) -> Kernel | None:
-    """The kernel for dense tensors that PyTorch has for the CPU and CUDA alike; None if it has none."""
+    """Kernel for dense tensors that PyTorch has for the CPU and CUDA alike; None if it has none."""
     return inherited_kernel(function, SHARED, DENSE)[0]
 
 

@@ -1,4 +1,4 @@
-"""The options of entries of backend files, each with its reader."""
+"""Options of entries of backend files, each with its reader."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ _ROWS: Final = (
             "fallback",
             "text",
             choice(*_FALLBACKS),
-            "`cpu` runs the CPU's kernel; `cpu_on_error` does if the backend's own throws; `error` raises.",
+            "`cpu` runs the CPU's kernel; `cpu_on_error` does if the backend's throws; `error` raises.",
         ),
         _read_fallback,
     ),

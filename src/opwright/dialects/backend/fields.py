@@ -1,4 +1,4 @@
-"""The fields of backend files as a JSON Schema, for editors and programs that check files before Opwright does."""
+"""Fields of backend files as a JSON Schema, for editors and programs that check files before Opwright does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opwright.dialects.library.fields import json_schema as library_schema
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a mapping with the fields of a head, among them the sections with their entries.
+    """Schema: a mapping with the fields of a head, among them the sections with their entries.
 
     It says which fields there are and what their values look like. Schemas, names and C++ are texts for it; Opwright
     checks those.
@@ -31,7 +31,7 @@ def json_schema() -> dict[str, object]:
 
 
 def _option(field: Field) -> Field:
-    """The option, with one value or with values for ranges of releases."""
+    """Option, with one value or with values for ranges of releases."""
     if field in LASTING_FIELDS:
         return field
     value = Field("value", field.values, field.schema, "The value in these releases.", is_required=True)

@@ -23,7 +23,7 @@ from opwright.source.nodes import Mapping, Node, Scalar
 
 
 def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str, NativeFunction | None]:
-    """The operators whose entries have a schema, by name with namespace; None for schemas with faults.
+    """Operators whose entries have a schema, by name with namespace; None for schemas with faults.
 
     Faults go to the sink of the context.
     """

@@ -21,11 +21,11 @@ from opwright.dialects.dialect import BackendReader
 
 #: The help for what PyTorch's generator does not know.
 OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
-_PLUGIN_HELP = "for a vendor's own form, name a plug-in with `--plugin`; `opwright explain E1301` shows one"
+_PLUGIN_HELP = "for a vendor's form, name a plug-in with `--plugin`; `opwright explain E1301` shows one"
 
 
 def read_head(root: Node, context: LoadContext) -> HeadBuilder:
-    """The head of a file. Raises Fault if the file is not a mapping."""
+    """Head of a file. Raises Fault if the file is not a mapping."""
     own_root = root
     if context.backend_readers:
         root = read_vendor_file(root, context)
@@ -69,7 +69,7 @@ def _is_of_other_form(root: Mapping) -> bool:
 
 
 def _other_form(root: Node, message: str, context: LoadContext) -> Fault:
-    """The fault of a file that may be a vendor's own, which a plug-in would read."""
+    """Fault of a file that may be a vendor's own, which a plug-in would read."""
     readers = [f"`{reader.name}`" for reader in context.backend_readers]
     notes = [f"no reader of the run's plug-ins recognises it: {', '.join(readers)}"] if readers else ()
     help = "" if context.tolerant else _PLUGIN_HELP
@@ -102,7 +102,7 @@ def _check_required(root: Mapping, head: HeadBuilder) -> None:
 
 
 def read_vendor_file(root: Node, context: LoadContext) -> Node:
-    """The root of a file as its reader rewrites it; the same root if no reader recognises the file.
+    """Root of a file as its reader rewrites it; the same root if no reader recognises the file.
 
     Raises Fault if two readers recognise the file.
     """

@@ -1,4 +1,4 @@
-"""The head of a backend file, as the readers of its fields fill it."""
+"""Head of a backend file, as the readers of its fields fill it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from opwright.source.span import Span
 
 
 class HeadBuilder:
-    """The values of a head's fields.
+    """Values of a head's fields.
 
     `sections` has the entries of each section as nodes, and `symint`, `manual` and `refused` the names of
     operators. `inherited` has the rules by which operators without an entry have kernels of PyTorch, and
-    `library_files` the paths of library files with the backend's own operators. `spans` has the span of each
+    `library_files` the paths of library files with the backend's operators. `spans` has the span of each
     field's value. `options` are those that PyTorch's generator does not know.
     """
 
@@ -81,16 +81,16 @@ class HeadBuilder:
         self.options: HeadOptions = NO_HEAD_OPTIONS
 
     def span(self, field: str) -> Span:
-        """The span of a field's value; the whole file if it has none."""
+        """Span of a field's value; the whole file if it has none."""
         return self.spans.get(field, self.root.span)
 
     @property
     def releases(self) -> Releases:
-        """The release of the run, and those of the file."""
+        """Release of the run, and those of the file."""
         return Releases(self.rules.version, self.torch, self.sink)
 
     def key_span(self, field: str) -> Span:
-        """The span of a field's key; that of the first key if the file does not have the field."""
+        """Span of a field's key; that of the first key if the file does not have the field."""
         keys = {key.value: key.span for key, _ in self.root.entries}
         span = keys.get(field, next(iter(keys.values()), self.root.span))
         # A key that a plug-in made may have the place of the whole file.
@@ -98,13 +98,13 @@ class HeadBuilder:
 
     @property
     def conventions(self) -> tuple[tuple[str, Span], ...]:
-        """The calling conventions that the file names, each with its first place."""
+        """Calling conventions that the file names, each with its first place."""
         scalars = [self.convention, *[family.convention for family in self.families.values()]]
         named = {scalar.value: scalar.span for scalar in reversed(scalars) if scalar is not None}
         return tuple(named.items())
 
     def names(self, section: str) -> frozenset[str]:
-        """The names of operators in a section, whatever the options of their entries."""
+        """Names of operators in a section, whatever the options of their entries."""
         names = self._names.get(section)
         if names is None:
             items = self.sections.get(section, ())
@@ -113,7 +113,7 @@ class HeadBuilder:
 
     @property
     def symint_names(self) -> frozenset[str]:
-        """The names of operators whose kernels take symbolic integers."""
+        """Names of operators whose kernels take symbolic integers."""
         names = self._names.get("symint")
         if names is None:
             names = self._names["symint"] = frozenset([name.value for name in self.symint])

@@ -92,7 +92,7 @@ def check_hooks(head: HeadBuilder, sections: Sequence[BackendSection]) -> None:
 
 
 def _key_names(head: HeadBuilder, section: BackendSection) -> Iterable[str]:
-    """The names by which hooks choose a section: that of its key, and the same with the display name."""
+    """Names by which hooks choose a section: that of its key, and the same with the display name."""
     device = head.backend
     shown = section.key.name.removesuffix(device) + (head.display_name or device)
     return dict.fromkeys((section.key.name, shown))

@@ -1,4 +1,4 @@
-"""The fields of the head of a backend file, each with its reader."""
+"""Fields of the head of a backend file, each with its reader."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def _section_reader(name: str) -> HeadReader:
 
 
 def _items(node: Node, name: str, head: HeadBuilder) -> list[Node]:
-    """The items of a list, which may be left empty if PyTorch's generator allows it or does not know the field."""
+    """Items of a list, which may be left empty if PyTorch's generator allows it or does not know the field."""
     if isinstance(node, Scalar) and node.kind == "null" and name not in _NEVER_EMPTY:
         return []
     items = expect_sequence(node, f"`{name}`", head.sink)

@@ -56,7 +56,7 @@ class HookNode(NamedTuple):
 
 
 def read_hooks(node: Node, sink: Diagnostics) -> list[HookNode]:
-    """The hooks of a list; those with faults are left out."""
+    """Hooks of a list; those with faults are left out."""
     items = expect_sequence(node, "`hooks`", sink)
     hooks = [_read_hook(item, sink) for item in ([] if items is None else items)]
     return [hook for hook in hooks if hook is not None]
@@ -110,7 +110,7 @@ def _read_passed(fields: Table[str, Node], position: HookPosition, sink: Diagnos
 
 
 def _read_statements(node: Node, position: HookPosition, sink: Diagnostics) -> str:
-    """The text of a hook, whose values exist where it is. A text around a call contains it once."""
+    """Text of a hook, whose values exist where it is. A text around a call contains it once."""
     text = read_code(node, "text", sink)
     if not text or not isinstance(node, Scalar):
         return ""

@@ -51,7 +51,7 @@ class InheritedKernels(NamedTuple):
 
 
 def read_inherited(node: Node, releases: Releases) -> list[InheritedKernels]:
-    """The rules of a list for the release of the run; those with faults are left out."""
+    """Rules of a list for the release of the run; those with faults are left out."""
     rules, sink = [], releases.sink
     items = expect_sequence(node, "`inherit_kernels`", sink)
     for item in () if items is None else items:

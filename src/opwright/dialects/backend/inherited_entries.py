@@ -14,7 +14,7 @@ _STRUCTURED = (Implementation.structured, Implementation.stub)
 
 
 def inherited_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> list[BackendEntry]:
-    """The entries that the rules of the file add to those of a section. Rules without effect go to the sink."""
+    """Entries that the rules of the file add to those of a section. Rules without effect go to the sink."""
     rules = [rule for rule in section.head.inherited if rule.section == section.kind.name]
     if not rules:
         return []
@@ -32,14 +32,14 @@ def inherited_entries(section: SectionContext, entries: Sequence[BackendEntry]) 
 
 
 def _overloads_of(entry: BackendEntry) -> list[NativeFunction]:
-    """The overloads that an entry implements."""
+    """Overloads that an entry implements."""
     group = entry.function.group
     is_whole = group is not None and entry.options.implementation in _STRUCTURED
     return group.functions() if group is not None and is_whole else [entry.function]
 
 
 def _inherited_entry(function: NativeFunction, rule: InheritedKernels, section: SectionContext) -> BackendEntry | None:
-    """The entry by which an operator inherits a kernel; None if it cannot."""
+    """Entry by which an operator inherits a kernel; None if it cannot."""
     kernel, _ = inherited_kernel(function, rule.source, section.kind)
     if kernel is None or function.has_composite_implicit or function.manual_kernel_registration:
         return None

@@ -39,7 +39,7 @@ class KernelFamily(NamedTuple):
 
 
 def read_families(node: Node, cpp_namespace: str, sink: Diagnostics) -> dict[str, KernelFamily]:
-    """The families of a file by name; those with faults are as empty as the default one."""
+    """Families of a file by name; those with faults are as empty as the default one."""
     mapping = expect_mapping(node, "`families`", sink)
     if mapping is None:
         return {}
@@ -69,7 +69,7 @@ def _read_family(key: Scalar, node: Node, cpp_namespace: str, sink: Diagnostics)
 
 
 def read_convention(node: Node, sink: Diagnostics) -> Scalar | None:
-    """The name of a calling convention, which a plug-in defines; None, with a diagnostic, for what is no name."""
+    """Name of a calling convention, which a plug-in defines; None, with a diagnostic, for what is no name."""
     name = read_identifier(node, "convention", sink)
     return node if name and isinstance(node, Scalar) else None
 
@@ -87,7 +87,7 @@ _SECTION_MARKS: Final = ("{section}", "{key}")
 
 
 def read_pattern(node: Node, sink: Diagnostics) -> str:
-    """The pattern of a scalar; empty, with a diagnostic, for what is none."""
+    """Pattern of a scalar; empty, with a diagnostic, for what is none."""
     scalar = expect_string(node, "`kernel_name`", sink)
     if scalar is None:
         return ""
@@ -106,9 +106,9 @@ def read_pattern(node: Node, sink: Diagnostics) -> str:
 
 
 def kernel_name(pattern: str, schema: FunctionSchema, kind: SectionKind, key: DispatchKey) -> str:
-    """The name of the kernel of an operator in a section.
+    """Name of the kernel of an operator in a section.
 
-    Kernels in sections of Opwright's own have the name of the section at their end if the pattern does not tell
+    Kernels in sections of Opwright's have the name of the section at their end if the pattern does not tell
     sections apart.
 
     >>> from opwright.dialects.backend.sections import SECTIONS

@@ -37,7 +37,7 @@ from opwright.source.yaml import load_yaml
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExternalBackend, ...]:
-    """The backends of the files, in their order. Faults go to the sink of the context."""
+    """Backends of the files, in their order. Faults go to the sink of the context."""
     heads: dict[str, HeadBuilder] = {}
     for file in files:
         try:
@@ -50,7 +50,7 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExternalBacken
 
 
 def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[str, tuple[OperatorLibrary, ...]]:
-    """The own operators of files, by the path of the file."""
+    """Own operators of files, by the path of the file."""
     if not any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values()):
         return {}
     # Few files have any, and loading them needs many modules, which the dialect of library files has.
@@ -63,11 +63,11 @@ def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[
 def _load_backend(
     head: HeadBuilder, path: str, libraries: tuple[OperatorLibrary, ...], context: LoadContext
 ) -> ExternalBackend | None:
-    """The backend of a file; None if nothing is written for it, or if it has no dispatch key that exists."""
+    """Backend of a file; None if nothing is written for it, or if it has no dispatch key that exists."""
     qualified_names = [
         f"{function.namespace}::{function.name}" for library in libraries for function in library.catalog
     ]
-    # Programs in the reference's place know PyTorch's own operators alone.
+    # Programs in the reference's place know PyTorch's operators alone.
     foreign = {} if context.tolerant else BACKEND.module("foreign_operators").load_foreign_operators(head, context)
     operators = OperatorIndex(context, foreign, qualified_names)
     if context.tolerant and not has_operators(head.root):
@@ -120,7 +120,7 @@ def _load_backend(
 
 
 def _items(kind: SectionKind, head: HeadBuilder) -> list[Node]:
-    """The entries of a section. The first dense one has those of all."""
+    """Entries of a section. The first dense one has those of all."""
     if kind is DENSE:
         dense = [item for other in SECTIONS.values() if other.is_dense for item in head.sections.get(other.name, ())]
         return [*dense, *map(refused_entry, head.refused)]
@@ -128,7 +128,7 @@ def _items(kind: SectionKind, head: HeadBuilder) -> list[Node]:
 
 
 def _section_key(kind: SectionKind, key: DispatchKey | None, head: HeadBuilder) -> DispatchKey:
-    """The dispatch key of a section; after a mistake in that of the backend, one that stands in for it."""
+    """Dispatch key of a section; after a mistake in that of the backend, one that stands in for it."""
     if key is None:
         return UNDEFINED
     try:
@@ -139,7 +139,7 @@ def _section_key(kind: SectionKind, key: DispatchKey | None, head: HeadBuilder) 
 
 
 def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:
-    """The dispatch key of the backend, None if there is no such key."""
+    """Dispatch key of the backend, None if there is no such key."""
     key = KEYS.get(head.backend)
     if key is None and head.backend:
         help = did_you_mean(head.backend, KEYS, "write `PrivateUse1`")

@@ -1,4 +1,4 @@
-"""The operators that a backend file can name: PyTorch's, those of other libraries, and the backend's own."""
+"""Operators that a backend file can name: PyTorch's, those of other libraries, and the backend's own."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class OperatorIndex:
 
     @property
     def functions(self) -> tuple[NativeFunction, ...]:
-        """The operators of PyTorch and of the files that the run names. Raises PartialCatalog."""
+        """Operators of PyTorch and of the files that the run names. Raises PartialCatalog."""
         self._catalog.require_all()
         return self._catalog.functions
 
     def find(self, name: Scalar) -> NativeFunction | None:
-        """The operator of a name. Unknown ones go to the sink, unless the entry of the operator has a fault."""
+        """Operator of a name. Unknown ones go to the sink, unless the entry of the operator has a fault."""
         text, catalog = name.value, self._catalog
         namespace, colons, _ = text.partition("::")
         is_foreign = bool(colons) and namespace != PYTORCH.namespace
@@ -46,7 +46,7 @@ class OperatorIndex:
         if text in catalog and (is_foreign or (not colons and catalog[text].namespace == PYTORCH.namespace)):
             return catalog[text]
         if text in self._namespaced:
-            message = f"`{text}` is one of the file's own operators"
+            message = f"`{text}` is one of the file's operators"
             self._sink.error(codes.OWN_OPERATOR, message, name.span, help="write its kernels in its `dispatch`")
         elif not catalog.may_lack(text):
             help = self._foreign_help(text) if is_foreign else self._help(text)
@@ -54,13 +54,13 @@ class OperatorIndex:
         return None
 
     def _foreign_help(self, name: str) -> str | Suggestion:
-        """The operators of other libraries that a wrong name may stand for."""
+        """Operators of other libraries that a wrong name may stand for."""
         names = [f"{function.namespace}::{function.name.text}" for function in self._catalog.functions]
         others = [*self._foreign, *self._namespaced, *[other for other in names if not other.startswith("aten::")]]
         return did_you_mean(name, others, "write its schema as `func`, or name a file that has it with `--operators`")
 
     def _help(self, name: str) -> str | Suggestion:
-        """The operators of PyTorch that a wrong name may stand for."""
+        """Operators of PyTorch that a wrong name may stand for."""
         bare = name.partition("(")[0].removeprefix("aten::").removesuffix(".")
         if bare != name and bare in self._catalog:
             return f"write `{bare}`"

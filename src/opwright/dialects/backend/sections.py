@@ -1,4 +1,4 @@
-"""The sections of backend files: the dispatch key of each, and what its entries may be."""
+"""Sections of backend files: the dispatch key of each, and what its entries may be."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SectionKind(NamedTuple):
 
     @property
     def is_dense(self) -> bool:
-        """Whether the entries are kernels of the backend's own dispatch key."""
+        """Whether the entries are kernels of the backend's dispatch key."""
         return not self.prefix
 
 
@@ -48,7 +48,7 @@ DENSE: Final = SECTIONS["supported"]
 
 
 def section_key(kind: SectionKind, key: DispatchKey, at: Span) -> DispatchKey:
-    """The dispatch key of a section. Raises Fault if the device has no such key."""
+    """Dispatch key of a section. Raises Fault if the device has no such key."""
     name = kind.prefix + key.name
     try:
         return key_named(name)

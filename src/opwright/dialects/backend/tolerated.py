@@ -18,7 +18,7 @@ _MERGE: Final = lazy_pattern(r"(?m)^[ \t-]*(<<)[ \t]*:")
 
 
 def read_as_generator(root: Mapping, sink: Diagnostics) -> Mapping:
-    """The file as PyTorch's generator reads it. What it accepts by accident goes to `sink` as warnings.
+    """File as PyTorch's generator reads it. What it accepts by accident goes to `sink` as warnings.
 
     It takes no merge keys, which are errors.
     """
@@ -36,7 +36,7 @@ def read_as_generator(root: Mapping, sink: Diagnostics) -> Mapping:
 
 
 def has_operators(root: Mapping) -> bool:
-    """Whether a file names operators for the backend's own dispatch key, without which nothing is written."""
+    """Whether a file names operators for the backend's dispatch key, without which nothing is written."""
     return any(_has_items(root.get(name)) for name in ("supported", "full_codegen"))
 
 

@@ -33,7 +33,7 @@ def read_word(node: Node, what: str, words: Iterable[str], sink: Diagnostics) ->
 
 
 def read_fields(node: Node, what: str, fields: tuple[Field, ...], sink: Diagnostics) -> dict[str, Node] | None:
-    """The fields of a mapping that exist; None for other values. Unknown and missing ones go to the sink."""
+    """Fields of a mapping that exist; None for other values. Unknown and missing ones go to the sink."""
     mapping = expect_mapping(node, f"`{what}`", sink)
     if mapping is None:
         return None
@@ -60,7 +60,7 @@ def read_text(node: Node, what: str, sink: Diagnostics) -> str:
 
 
 def read_identifier(node: Node, what: str, sink: Diagnostics) -> str:
-    """The name of a class, a macro or a function, without namespaces."""
+    """Name of a class, a macro or a function, without namespaces."""
     return _matching(node, what, _is_identifier, "a C++ identifier", sink)
 
 
@@ -70,7 +70,7 @@ def read_qualified_name(node: Node, what: str, sink: Diagnostics) -> str:
 
 
 def read_header(node: Node, what: str, sink: Diagnostics) -> str:
-    """The path of a header, as an `#include` names it between its quotes."""
+    """Path of a header, as an `#include` names it between its quotes."""
     return _matching(node, what, is_header, "the path of a header", sink)
 
 
@@ -124,14 +124,14 @@ class _Versioned(NamedTuple):
 
 
 class Releases(NamedTuple):
-    """The release of a run, the releases that a file is for, and where faults go."""
+    """Release of a run, the releases that a file is for, and where faults go."""
 
     version: Version
     torch: VersionRange
     sink: Diagnostics
 
     def span(self, fields: dict[str, Node]) -> ReleaseSpan | None:
-        """The releases that `since` and `until` allow; None, with a diagnostic, if they are no releases in order."""
+        """Releases that `since` and `until` allow; None, with a diagnostic, if they are no releases in order."""
         if "since" not in fields and "until" not in fields:
             return ReleaseSpan()
         try:
@@ -152,7 +152,7 @@ class Releases(NamedTuple):
         return span
 
     def value(self, node: Node, option: str) -> Node | None:
-        """The value of an option in the release of the run; None if it has none there, or only faulty ones.
+        """Value of an option in the release of the run; None if it has none there, or only faulty ones.
 
         A list has a mapping for each range of releases. Other nodes are the value in all releases, and so is a list of
         texts for `family`.
@@ -187,7 +187,7 @@ def check_overlaps(places: Iterable[tuple[ReleaseSpan, Span]], what: str, sink: 
 
 
 def _release(node: Node | None) -> Version | None:
-    """The release that a node names; None without a node. Raises Fault for what is no release."""
+    """Release that a node names; None without a node. Raises Fault for what is no release."""
     if node is None:
         return None
     if isinstance(node, Scalar) and _RELEASE.fullmatch(node.value):

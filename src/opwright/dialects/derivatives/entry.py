@@ -1,4 +1,4 @@
-"""The formulas of one function under one dispatch key, and which of its outputs are differentiable."""
+"""Formulas of one function under one dispatch key, and which of its outputs are differentiable."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _NOT_DIFFERENTIABLE: Final = "non_differentiable"
 
 
 class Formulas(NamedTuple):
-    """The formulas of an entry for one dispatch key."""
+    """Formulas of an entry for one dispatch key."""
 
     derivatives: tuple[Derivative, ...]
     forward_derivatives: tuple[ForwardDerivative, ...]
@@ -100,7 +100,7 @@ FIELDS: Final = tuple([field.name for field in DERIVATIVE_FIELDS])
 
 
 class Scope(NamedTuple):
-    """The names that the formulas of a function can use.
+    """Names that the formulas of a function can use.
 
     `arguments` are in the order of the C++ function: outs first, tensor options packed as `options`. `results` are
     the outputs by the names that formulas use, which can differ from those in C++.
@@ -113,7 +113,7 @@ class Scope(NamedTuple):
 
 
 def scope_of(function: NativeFunction) -> Scope:
-    """The names that the formulas of a function can use."""
+    """Names that the formulas of a function can use."""
     parts = function.arguments
     plain = [Savable(argument.name, argument) for argument in parts.out + parts.positional + parts.pre_options]
     if parts.options is not None:
@@ -148,7 +148,7 @@ def load_formulas(
     report: EntryReport,
     checker: FormulaChecker,
 ) -> Formulas | None:
-    """The formulas that keys and values of an entry give; None if one of them is at fault."""
+    """Formulas that keys and values of an entry give; None if one of them is at fault."""
     reader = _Reader(scope_of(function), outputs, report, checker)
     for key, value in sorted(entries, key=lambda entry: entry[0].value):
         reader.read(key, value)
@@ -193,7 +193,7 @@ class _Reader:
         )
 
     def _forward_names(self) -> FormulaScope:
-        """The names that forward formulas use: those of arguments with a suffix for value or tangent."""
+        """Names that forward formulas use: those of arguments with a suffix for value or tangent."""
         arguments = [*self._scope.argument_names, "original_self"]
         endings = [f"{name}{ending}" for name in arguments for ending in ("_p", "_t")]
         gradients = {"grad", "grads", *self._gradients}.difference(self._scope.argument_names)
@@ -275,7 +275,7 @@ class _Reader:
         return Derivative(formula, text, names, inputs.saved, saved_outputs, frozenset(named), scalar.span)
 
     def _result_types(self, key: Scalar, names: tuple[str, ...]) -> tuple[Type, ...] | None:
-        """The types of the results that a key names; None if one does not exist, which is reported."""
+        """Types of the results that a key names; None if one does not exist, which is reported."""
         returns = self._scope.function.schema.returns
         types = [result.type for result in returns if result.name in names]
         if types:
@@ -367,7 +367,7 @@ class _Reader:
 
 
 def _gradients_by_name(function: NativeFunction, outputs: Differentiability) -> tuple[str, ...]:
-    """The names of the gradients of named outputs, in the order of the outputs."""
+    """Names of the gradients of named outputs, in the order of the outputs."""
     returns = function.schema.returns
     differentiable = outputs.of_outputs or (True,) * len(returns)
     return tuple(

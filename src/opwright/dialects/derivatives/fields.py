@@ -1,4 +1,4 @@
-"""The fields of an entry of `derivatives.yaml` that are not formulas, its JSON Schema, and what its text tells."""
+"""Fields of an entry of `derivatives.yaml` that are not formulas, its JSON Schema, and what its text tells."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DERIVATIVE_FIELDS: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a list of entries. Formulas and the names of what they are for are texts; Opwright checks those."""
+    """Schema: a list of entries. Formulas and the names of what they are for are texts; Opwright checks those."""
     differentiability = tuple([field for field in DERIVATIVE_FIELDS if field.name == DIFFERENTIABILITY])
     return dialect_schema(
         "Derivatives of operators of PyTorch",
@@ -50,7 +50,7 @@ _SYMBOLIC: Final = "_symint"
 
 
 def operator_of(item: str) -> str | None:
-    """The operator that an item is about; None if the item does not begin with its schema.
+    """Operator that an item is about; None if the item does not begin with its schema.
 
     >>> operator_of("name: sinh(Tensor self) -> Tensor\\n  self: grad * self.cosh()")
     'sinh'
@@ -70,6 +70,6 @@ def keyed_operators(items: Iterable[str]) -> Iterator[str]:
 
 
 def called_names(item: str) -> Iterator[str]:
-    """The words of an item, whose formulas a run checks; some of them name operators."""
+    """Words of an item, whose formulas a run checks; some of them name operators."""
     for word in _WORD.findall(item):
         yield word.removesuffix(_SYMBOLIC)

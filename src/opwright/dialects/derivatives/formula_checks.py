@@ -77,7 +77,7 @@ _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
 class FormulaScope(NamedTuple):
-    """The names that a formula can use besides functions: those of its own function, and all gradients.
+    """Names that a formula can use besides functions: those of its own function, and all gradients.
 
     `kinds` says in words what the names are. `instead` are the words that can stand in place of a formula.
     """
@@ -161,7 +161,7 @@ class FormulaChecker:
         return not (word[0].isdigit() or (word.endswith("_symint") and word[:-7] in self._functions))
 
     def _parse(self, scalar: Scalar, source: bytes) -> Node | None:
-        """The syntax tree of an expression; None if the text is not one, which is reported."""
+        """Syntax tree of an expression; None if the text is not one, which is reported."""
         fault = bracket_fault(scalar.value)
         if fault is not None:
             start, other, message = fault
@@ -259,7 +259,7 @@ class FormulaChecker:
 
 
 def argument_counts(text: str) -> Iterator[tuple[str, int]]:
-    """The functions that a complete formula calls, each with its number of arguments.
+    """Functions that a complete formula calls, each with its number of arguments.
 
     Commas between template arguments are counted too, so the parser must confirm a wrong count.
 
@@ -283,7 +283,7 @@ def argument_counts(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _counts(overloads: Iterable[HelperDeclaration]) -> str:
-    """The numbers of arguments that the functions of one name take, in words."""
+    """Numbers of arguments that the functions of one name take, in words."""
     counts = dict.fromkeys((overload.least, overload.most) for overload in sorted(overloads, key=_least))
     shown = " or ".join(_shown_count(*bounds) for bounds in counts)
     return f"{shown} argument" if shown == "1" else f"{shown} arguments"
@@ -328,7 +328,7 @@ def _identifiers(root: Node) -> Iterator[Node]:
 
 
 def _declared_names(root: Node) -> frozenset[str]:
-    """The names that a formula declares itself: parameters and variables of lambdas."""
+    """Names that a formula declares itself: parameters and variables of lambdas."""
     return frozenset(
         text_of(declared)
         for node in walk(root)
@@ -356,7 +356,7 @@ def _whole_name(node: Node) -> Node:
 
 
 def _error_range(root: Node, source: bytes) -> tuple[int, int]:
-    """The range of the first syntax error; the end of the formula if something is missing there."""
+    """Range of the first syntax error; the end of the formula if something is missing there."""
     end = len(source[len(LEAD) : -1].decode("utf-8", "replace"))
     for node in walk(root):
         if node.type == "ERROR" or node.is_missing:

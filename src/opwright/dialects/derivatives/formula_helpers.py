@@ -1,4 +1,4 @@
-"""The functions that formulas can call besides operators, which `FunctionsManual.h` declares."""
+"""Functions that formulas can call besides operators, which `FunctionsManual.h` declares."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class HelperDeclaration(NamedTuple):
 
 
 class FormulaHelpers(NamedTuple):
-    """The names of the helpers of a release, and their declarations if the inputs have the header.
+    """Names of the helpers of a release, and their declarations if the inputs have the header.
 
     Declarations can also be those of a library's operators, whose names have their namespace.
 
@@ -56,7 +56,7 @@ class FormulaHelpers(NamedTuple):
 
 
 def helpers_of(rules: Rules | None = None, header: SourceFile | None = None) -> FormulaHelpers:
-    """The helpers of a release (of all releases without `rules`), and those that the header declares, if there is one.
+    """Helpers of a release (of all releases without `rules`), and those that the header declares, if there is one.
 
     >>> "pow_backward" in helpers_of().names
     True
@@ -67,7 +67,7 @@ def helpers_of(rules: Rules | None = None, header: SourceFile | None = None) -> 
 
 
 def declared_helpers(header: SourceFile) -> dict[str, tuple[HelperDeclaration, ...]]:
-    """The functions that a header declares outside classes, by name.
+    """Functions that a header declares outside classes, by name.
 
     >>> header = SourceFile("a.h", "Tensor twice(const Tensor& t, std::array<bool, 2> mask = {}); // twice(t)")
     >>> [one[:3] for one in declared_helpers(header)["twice"]]
@@ -90,7 +90,7 @@ def _blanks(match: re.Match[str]) -> str:
 
 
 def _without_bodies(code: str) -> str:
-    """The code with blanks instead of the bodies of functions and classes; offsets stay the same."""
+    """Code with blanks instead of the bodies of functions and classes; offsets stay the same."""
     parts: list[str] = []
     namespaces = depth = start = copied = 0
     for match in _BRACE.finditer(code):
@@ -112,7 +112,7 @@ def _without_bodies(code: str) -> str:
 
 
 def _closing(code: str, start: int) -> int:
-    """The offset of the parenthesis that closes the one just before `start`; the end of the code if there is none."""
+    """Offset of the parenthesis that closes the one just before `start`; the end of the code if there is none."""
     depth = 1
     for match in _PARENTHESIS.finditer(code, start):
         depth += 1 if match.group() == "(" else -1

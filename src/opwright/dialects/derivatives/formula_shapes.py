@@ -87,7 +87,7 @@ LEAD: Final = b"auto _ = "
 
 @cache
 def formula_parser() -> Parser:
-    """The parser. Loading the grammar takes longer than checking all formulas without it.
+    """Parser. Loading the grammar takes longer than checking all formulas without it.
 
     Raises Fault if it is not installed (E0939).
     """
@@ -101,7 +101,7 @@ def formula_parser() -> Parser:
 
 
 def source_of(formula: str) -> bytes:
-    """The statement with a formula that the parser reads."""
+    """Statement with a formula that the parser reads."""
     return LEAD + formula.encode("utf-8", "surrogatepass") + b";"
 
 
@@ -115,11 +115,11 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def text_of(node: Node) -> str:
-    """The text of a node."""
+    """Text of a node."""
     return (node.text or b"").decode("utf-8", "replace")
 
 
 def range_of(node: Node, source: bytes) -> tuple[int, int]:
-    """The characters of the formula that a node covers."""
+    """Characters of the formula that a node covers."""
     before = len(source[len(LEAD) : node.start_byte].decode("utf-8", "replace"))
     return before, before + len(text_of(node))

@@ -24,7 +24,7 @@ _SYM_SIZE: Final = lazy_pattern(r"\.sym_size\((-?\w+)\)")
 
 
 def occurrences(formula: str, word: str) -> list[int]:
-    """The occurrences of a word in a formula, each with the characters around it, which no other occurrence shares.
+    """Occurrences of a word in a formula, each with the characters around it, which no other occurrence shares.
 
     PyTorch reads formulas this way: of `grad*grad` it sees only the first word, to which the asterisk belongs.
 
@@ -43,7 +43,7 @@ def occurrences(formula: str, word: str) -> list[int]:
 
 
 def substitute_word(formula: str, word: str, text: str) -> str:
-    """The formula with a word replaced by a text.
+    """Formula with a word replaced by a text.
 
     >>> substitute_word("grad * self.sgn()", "self", "self_p")
     'grad * self_p.sgn()'
@@ -54,7 +54,7 @@ def substitute_word(formula: str, word: str, text: str) -> str:
 
 
 def gradient_indices(formula: str) -> list[int]:
-    """The indices in `grads[...]` in a formula.
+    """Indices in `grads[...]` in a formula.
 
     >>> gradient_indices("at::cat(grads[1], grads[0])")
     [1, 0]
@@ -158,7 +158,7 @@ def saved_by(
     var_names: tuple[str, ...],
     report: FormulaReport,
 ) -> Saving:
-    """The formula that reads what the node saves of these values. `words` are those of the formula."""
+    """Formula that reads what the node saves of these values. `words` are those of the formula."""
     asked = words & _FACT_WORDS
     facts = [fact for word, mark, fact in _MARKS if word in asked and mark in formula] if asked else []
     saved: list[SavedAttribute] = []
@@ -185,7 +185,7 @@ def saved_by(
 
 
 def _with_fact(formula: str, fact: _Fact, name: str, saved: list[SavedAttribute]) -> str:
-    """The formula with a fact about a value replaced by the saved one, which is added to `saved`."""
+    """Formula with a fact about a value replaced by the saved one, which is added to `saved`."""
     if fact.kind is SavedKind.SIZE:
         return _with_sizes(formula, name, saved)
     asked = f"{fact.before}{name}{fact.after}"

@@ -52,7 +52,7 @@ class ForwardSources(NamedTuple):
 
 
 def build_forward(sources: ForwardSources) -> tuple[ForwardDerivative, ...]:
-    """The forward derivatives of a function.
+    """Forward derivatives of a function.
 
     A formula that follows from the function (`auto_linear`) or from its backward formula (`auto_element_wise`) is
     written out.
@@ -80,7 +80,7 @@ def _build_one(written: WrittenForward, sources: ForwardSources) -> ForwardDeriv
 def _inputs_read(
     words: frozenset[str], ending: str, written: WrittenForward, sources: ForwardSources
 ) -> tuple[str, ...]:
-    """The differentiable inputs that a formula reads with the suffix `_p` or `_t`."""
+    """Differentiable inputs that a formula reads with the suffix `_p` or `_t`."""
     over_lists = sources.function.name.is_foreach
     read: list[str] = []
     for argument in sources.differentiable:
@@ -99,7 +99,7 @@ def _inputs_read(
 
 
 def _element_wise(written: WrittenForward, sources: ForwardSources) -> str:
-    """The backward formula with the tangent for the gradient.
+    """Backward formula with the tangent for the gradient.
 
     The Jacobian of such a function is diagonal, so it equals its transpose. For complex values, the tangent and the
     result are conjugated.
@@ -120,7 +120,7 @@ def _element_wise(written: WrittenForward, sources: ForwardSources) -> str:
 
 
 def _linear(written: WrittenForward, sources: ForwardSources) -> str:
-    """The call of the function itself with the tangents of its differentiable inputs."""
+    """Call of the function itself with the tangents of its differentiable inputs."""
     function = sources.function
     if not sources.has_one_output:
         message = f"`{_LINEAR}` is for functions with one differentiable output"

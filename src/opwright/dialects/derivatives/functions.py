@@ -47,7 +47,7 @@ class FunctionIndex:
                     self._by_name[(written or function.schema).name.text] = function
 
     def find(self, scalar: Scalar, report: EntryReport) -> NativeFunction | None:
-        """The function whose schema is the text of a scalar; None if there is none, which is reported."""
+        """Function whose schema is the text of a scalar; None if there is none, which is reported."""
         text = scalar.value
         start = len(self._prefix) if self._prefix and text.startswith(self._prefix) else 0
         text = text[start:]
@@ -106,7 +106,7 @@ class FunctionIndex:
         )
 
     def canonical(self, named: NativeFunction) -> NativeFunction | None:
-        """The function to which the derivatives of an operation belong.
+        """Function to which the derivatives of an operation belong.
 
         It is the first of this name that is neither an out overload nor a synthesized functional form. If the entry has
         the schema of such an overload, it can be the in-place function of the operation too.
@@ -141,7 +141,7 @@ class FunctionIndex:
 
 
 class FormulaReport:
-    """The sink of one formula's faults, which records whether there was any."""
+    """Sink of one formula's faults, which records whether there was any."""
 
     __slots__ = ("_scalar", "_sink", "failed")
 
@@ -157,7 +157,7 @@ class FormulaReport:
 
 
 class EntryReport:
-    """The sink of one entry's faults, which records whether there was any."""
+    """Sink of one entry's faults, which records whether there was any."""
 
     __slots__ = ("_is_strict", "_sink", "failed", "node")
 
@@ -180,7 +180,7 @@ class EntryReport:
         tell(code, message, at, help=help, also=also)
 
     def formula(self, scalar: Scalar) -> FormulaReport:
-        """The sink for the faults of one formula."""
+        """Sink for the faults of one formula."""
         return FormulaReport(scalar, self._sink)
 
     @property
@@ -190,7 +190,7 @@ class EntryReport:
 
 
 def part_span(scalar: Scalar, part: str) -> Span:
-    """The span of a part of a scalar's value, preferably as a whole word; the whole scalar if it does not occur."""
+    """Span of a part of a scalar's value, preferably as a whole word; the whole scalar if it does not occur."""
     if not part:
         return scalar.span
     edge = r"\b" if part.isidentifier() else ""

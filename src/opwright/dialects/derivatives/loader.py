@@ -34,7 +34,7 @@ from opwright.source.yaml import load_yaml
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
-    """The derivatives of a release's operators, with the helpers that the release declares."""
+    """Derivatives of a release's operators, with the helpers that the release declares."""
     helpers = helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
     items = context.chosen_items.get(DERIVATIVES.name)
     if items is not None:
@@ -43,7 +43,7 @@ def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
 
 
 def _load_chosen(items: ChosenItems, context: LoadContext, helpers: FormulaHelpers) -> Derivatives:
-    """The derivatives that chosen entries give. Raises PartialCatalog if all have to be read.
+    """Derivatives that chosen entries give. Raises PartialCatalog if all have to be read.
 
     The formulas of entries that did not change are not checked again. They may call operators that are not loaded.
     """
@@ -68,7 +68,7 @@ def load_derivatives(
     strict: bool = False,
     helpers: FormulaHelpers | None = None,
 ) -> Derivatives:
-    """The derivatives of a release's operators.
+    """Derivatives of a release's operators.
 
     `helpers` are the functions that formulas can call besides operators, by default those of any release. All faults of
     the file go to `sink`. Entries with faults are missing from the result, so call `sink.raise_if_errors()` before
@@ -80,7 +80,7 @@ def load_derivatives(
 
 
 def read_entries(file: SourceFile, sink: Diagnostics) -> list[Mapping]:
-    """The entries of a file. Faults go to `sink`; a file that is not a list of entries has none."""
+    """Entries of a file. Faults go to `sink`; a file that is not a list of entries has none."""
     try:
         root = load_yaml(file)
     except Fault as fault:
@@ -94,7 +94,7 @@ def read_entries(file: SourceFile, sink: Diagnostics) -> list[Mapping]:
 
 
 def _mappings(items: Iterable[Node], sink: Diagnostics) -> Iterator[Mapping]:
-    """The items that are mappings; the others are reported."""
+    """Items that are mappings; the others are reported."""
     for item in items:
         if isinstance(item, Mapping):
             yield item
@@ -110,7 +110,7 @@ def load_entries(
     *,
     strict: bool = False,
 ) -> Derivatives:
-    """The derivatives that entries give for some functions, as `load_derivatives` does."""
+    """Derivatives that entries give for some functions, as `load_derivatives` does."""
     loader = _Loader(functions, checker, sink, strict)
     for entry in entries:
         loader.add(entry)
@@ -118,7 +118,7 @@ def load_entries(
 
 
 def _copying_views(infos: dict[NativeFunction, InfoByKey]) -> Iterator[tuple[NativeFunction, InfoByKey]]:
-    """The infos for the copying forms of views, which have the same derivatives."""
+    """Infos for the copying forms of views, which have the same derivatives."""
     for function, by_key in infos.items():
         group = function.view_group
         if group is None or group.view is not function or group.view_copy is None or group.view_copy in infos:
@@ -209,7 +209,7 @@ class _Loader:
         self._infos[function] = by_key
 
     def _function(self, named: Scalar, report: EntryReport) -> NativeFunction | None:
-        """The function to which the derivatives of an entry belong; None if there is none, which is reported."""
+        """Function to which the derivatives of an entry belong; None if there is none, which is reported."""
         overload = self._functions.find(named, report)
         if overload is None:
             return None
@@ -224,7 +224,7 @@ class _Loader:
         return function
 
     def _formulas(self, node: Mapping, report: EntryReport) -> Iterator[tuple[str, list[tuple[Scalar, Node]]]]:
-        """The dispatch keys of an entry, each with its formulas."""
+        """Dispatch keys of an entry, each with its formulas."""
         dispatch = node.get(DISPATCH)
         formulas = [entry for entry in node.entries if entry[0].value not in FIELDS]
         if dispatch is None:
@@ -281,7 +281,7 @@ class _Loader:
         )
 
     def node_name(self, name: str, key: str) -> str:
-        """The name of the next autograd node of a function under a dispatch key."""
+        """Name of the next autograd node of a function under a dispatch key."""
         key = "" if key == DEFAULT_KEY else key
         prefix = node_prefix(name) + key
         count = self._used_names.get(prefix, 0)

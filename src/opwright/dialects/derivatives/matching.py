@@ -42,7 +42,7 @@ _GENERATED: Final = "generated"
 
 
 class Match(NamedTuple):
-    """The infos that a function uses, and whether they are its own."""
+    """Infos that a function uses, and whether they are its own."""
 
     infos: InfoByKey
     is_own: bool
@@ -54,7 +54,7 @@ _NOTHING: Final = Match({}, False)
 def match_derivatives(
     derivatives: Derivatives, functions: Iterable[NativeFunction], sink: Diagnostics
 ) -> MatchedDerivatives:
-    """The given functions, in their order, with the derivatives that they use.
+    """Given functions, in their order, with the derivatives that they use.
 
     Faults that only matching finds, such as a formula that an in-place function cannot use, go to `sink`.
     """
@@ -67,7 +67,7 @@ def match_derivatives(
 def _infos_by_signature(
     derivatives: Derivatives, *, functional: bool
 ) -> dict[SignatureKey, tuple[NativeFunction, InfoByKey]]:
-    """The infos by the signature that all variants of an operation share."""
+    """Infos by the signature that all variants of an operation share."""
     by_signature: dict[SignatureKey, tuple[NativeFunction, InfoByKey]] = {}
     for function, infos in derivatives.infos.items():
         if (function.kind is SchemaKind.functional) is functional:
@@ -129,7 +129,7 @@ class _Matcher:
         return self._foreach_match(function) if over_lists else _NOTHING
 
     def _signature(self, function: NativeFunction) -> SignatureKey:
-        """The signature that a function shares with its variants, computed once for a group."""
+        """Signature that a function shares with its variants, computed once for a group."""
         leader = function if function.group is None else function.group.functional
         key = self._keys.get(leader)
         if key is None:
@@ -175,7 +175,7 @@ class _Unmakeable(Exception):
 
 
 class ForeachSources:
-    """The infos from which those of functions over lists are made, by base name."""
+    """Infos from which those of functions over lists are made, by base name."""
 
     __slots__ = ("_functional", "_other", "_sink")
 
@@ -185,7 +185,7 @@ class ForeachSources:
         self._sink: Final = sink
 
     def info_for(self, function: NativeFunction) -> tuple[DifferentiabilityInfo | None, bool]:
-        """The info of a function over lists, and whether it was made for it.
+        """Info of a function over lists, and whether it was made for it.
 
         In-place functions use the info of the repeated function unchanged: their formulas are evaluated for each item.
         """
@@ -263,7 +263,7 @@ _RESULTS: Final = SavedAttribute("result", "result", SavedKind.VALUE, make_argum
 
 
 def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivative:
-    """The formula for item `i`, with whole lists saved instead of single values and their facts."""
+    """Formula for item `i`, with whole lists saved instead of single values and their facts."""
     formula = derivative.formula.replace("grad", "grads[i]").replace("result", "result[i]")
     inputs: list[SavedAttribute] = []
     for saved in derivative.saved_inputs:
@@ -289,7 +289,7 @@ def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivat
 
 
 def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: NativeFunction) -> ForwardDerivative:
-    """The forward formula for item `i`."""
+    """Forward formula for item `i`."""
     formula = derivative.formula.replace("result", "result[i]")
     names = list(derivative.var_names)
     types = list(derivative.var_types)
@@ -311,7 +311,7 @@ def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: 
 
 
 def _rename_argument(formula: str, ours: Argument, theirs: Argument, function: NativeFunction) -> str:
-    """The formula with an argument of the function over lists instead of the repeated function's."""
+    """Formula with an argument of the function over lists instead of the repeated function's."""
     if ours.type.is_tensor_like:
         if not isinstance(ours.type, ListType) and function.name.text not in WITH_ONE_TENSOR.in_any_release:
             raise _Unmakeable(f"`{ours.name}` is not a list")
@@ -333,7 +333,7 @@ _METHOD_OF_TANGENT: Final = lazy_pattern(r"self_t.(\w*)\((.*)\)")
 def inplace_forward(
     function: NativeFunction, info: DifferentiabilityInfo, is_own: bool, sink: Diagnostics
 ) -> tuple[ForwardDerivative, ...]:
-    """The forward formula of an in-place function.
+    """Forward formula of an in-place function.
 
     `is_own` says that the formula was written for this function. Otherwise it is that of the functional form, which
     reads the value and the tangent of `self` from before the call, and whose result is copied to the tangent.
@@ -373,7 +373,7 @@ def inplace_forward(
 
 
 def _turned_in_place(formula: str, function: NativeFunction) -> str:
-    """The call of an in-place view of a library on the tangent, which has its sizes; empty for other formulas."""
+    """Call of an in-place view of a library on the tangent, which has its sizes; empty for other formulas."""
     if function.library is PYTORCH or "inplace_view" not in function.tags:
         return ""
     library, base = function.library, function.name.base
@@ -385,7 +385,7 @@ def _turned_in_place(formula: str, function: NativeFunction) -> str:
 
 
 def _written_in_place(formula: str, name: str) -> str:
-    """The statement that updates the tangent, with the in-place form of the formula's only call if possible.
+    """Statement that updates the tangent, with the in-place form of the formula's only call if possible.
 
     >>> _written_in_place("self_t.zero()", "zero")
     'self_t_raw.zero_()'

@@ -1,4 +1,4 @@
-"""The fields of ExecuTorch's files besides those of `native_functions.yaml`, their JSON Schema, and kernel keys."""
+"""Fields of ExecuTorch's files besides those of `native_functions.yaml`, their JSON Schema, and kernel keys."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class TensorSpec(NamedTuple):
 def kernel_keys(
     specs: Sequence[TensorSpec], aliases: Mapping[str, Sequence[str]], *, as_reference: bool = False
 ) -> list[str]:
-    """The keys of a kernel, one for each combination of the dtypes of its aliases.
+    """Keys of a kernel, one for each combination of the dtypes of its aliases.
 
     An alias that several arguments have stands for the same dtype in all of them. The last alias varies fastest. With
-    `as_reference`, a dim order of one dimension ends in a comma, as in the keys of ExecuTorch's own program.
+    `as_reference`, a dim order of one dimension ends in a comma, as in the keys of ExecuTorch's program.
 
     >>> kernel_keys([TensorSpec("T0", (0, 1)), TensorSpec("T0", (0, 1))], {"T0": ["Float", "Double"]})
     ['v1/6;0,1|6;0,1', 'v1/7;0,1|7;0,1']
@@ -45,7 +45,7 @@ def _key(specs: Sequence[TensorSpec], dtypes: Mapping[str, str], as_reference: b
 
 
 def tensor_key(dtype: str, dim_order: Sequence[int], *, as_reference: bool = False) -> str:
-    """The part of a key for a tensor. Raises KeyError for a dtype that keys do not have.
+    """Part of a key for a tensor. Raises KeyError for a dtype that keys do not have.
 
     >>> tensor_key("Float", (0, 1))
     '6;0,1'
@@ -59,7 +59,7 @@ _META: Final[JsonSchema] = {"anyOf": [{"type": "null"}, {"type": "object", "addi
 
 
 def _aliases(items: JsonSchema) -> JsonSchema:
-    """The schema of aliases: lists by their names, or nothing."""
+    """Schema of aliases: lists by their names, or nothing."""
     lists = {"type": "object", "additionalProperties": list_of_schema(items)}
     return {"anyOf": [{"type": "null"}, lists]}
 
@@ -88,6 +88,6 @@ ENTRY_FIELDS: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a list of entries. Schemas and names are texts for it; Opwright checks those."""
+    """Schema: a list of entries. Schemas and names are texts for it; Opwright checks those."""
     native = tuple([field._replace(is_required=False) for field in NATIVE_FIELDS])
     return dialect_schema("Operators of ExecuTorch", list_of_schema(mapping_schema(native + ENTRY_FIELDS)))

@@ -24,9 +24,9 @@ from opwright.source.span import Span
 
 
 class DispatchRanks:
-    """The dispatch keys of a file in the order in which they first occur.
+    """Dispatch keys of a file in the order in which they first occur.
 
-    ExecuTorch's own program takes the kernel of an operator whose key is the last of them. With `sorts_keys`, it sorts
+    ExecuTorch's program takes the kernel of an operator whose key is the last of them. With `sorts_keys`, it sorts
     the fields of `dispatch` before.
     """
 
@@ -40,13 +40,13 @@ class DispatchRanks:
         self._ranks: Final[Table[DispatchKey, int]] = ranks
 
     def last(self, function: UnlinkedFunction) -> Kernel | None:
-        """The kernel whose key is the last one; None for an operator without kernels."""
+        """Kernel whose key is the last one; None for an operator without kernels."""
         key = max(function.kernels, key=self._ranks.__getitem__, default=None)
         return None if key is None else function.kernels[key]
 
 
 def _sorted_keys(function: UnlinkedFunction, entry: Mapping | None) -> list[DispatchKey]:
-    """The keys of an operator's kernels as its entry names them, in the order of the sorted fields of `dispatch`."""
+    """Keys of an operator's kernels as its entry names them, in the order of the sorted fields of `dispatch`."""
     dispatch = None if entry is None else entry.get("dispatch")
     if not isinstance(dispatch, Mapping):
         return list(function.kernels)
@@ -59,16 +59,16 @@ def _sorted_keys(function: UnlinkedFunction, entry: Mapping | None) -> list[Disp
 def dispatched_kernel(
     function: UnlinkedFunction, ranks: DispatchRanks, *, as_reference: bool
 ) -> ExecutorchKernel | None:
-    """The kernel of an operator with `dispatch`: that of the CPU, or as ExecuTorch's own program takes it."""
+    """Kernel of an operator with `dispatch`: that of the CPU, or as ExecuTorch's program takes it."""
     kernel = None if as_reference else function.kernels.get(CPU)
     kernel = kernel or ranks.last(function)
     return None if kernel is None else ExecutorchKernel(DEFAULT_KEY, kernel.name, kernel.namespace)
 
 
 def pytorch_kernels(catalog: Catalog, *, as_reference: bool) -> dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]]:
-    """The kernels of PyTorch's operators in ATen mode, which only declares them and calls the functions of `at::`.
+    """Kernels of PyTorch's operators in ATen mode, which only declares them and calls the functions of `at::`.
 
-    ExecuTorch's own program leaves out operators that are implemented by another form of the same operation.
+    ExecuTorch's program leaves out operators that are implemented by another form of the same operation.
     """
     ranks = DispatchRanks([(function, None) for function in catalog.functions])
     kernels: dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]] = {}
@@ -87,7 +87,7 @@ _ITEM_FIELDS: Final = [field.name for field in KERNEL_FIELDS]
 
 
 class _Aliases:
-    """The aliases of an entry, and what their readers need."""
+    """Aliases of an entry, and what their readers need."""
 
     __slots__ = ("context", "dim_orders", "dtypes", "function")
 
@@ -105,7 +105,7 @@ class _Aliases:
 
 
 def _alias_lists(entry: Mapping, field: str, context: LoadContext) -> Iterable[tuple[str, Sequence[Node]]]:
-    """The aliases of a field with the items of each."""
+    """Aliases of a field with the items of each."""
     node = entry.get(field)
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
         return
@@ -128,9 +128,9 @@ def _dimension(node: Node, context: LoadContext) -> int | None:
 def read_kernels(
     entry: Mapping, function: UnlinkedFunction, context: LoadContext, *, sorts_arguments: bool
 ) -> tuple[ExecutorchKernel, ...]:
-    """The kernels of an entry; faults go to the sink of the context.
+    """Kernels of an entry; faults go to the sink of the context.
 
-    With `sorts_arguments`, ExecuTorch's own program sorts the arguments in keys by name.
+    With `sorts_arguments`, ExecuTorch's program sorts the arguments in keys by name.
     """
     node = entry.get("kernels")
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
@@ -158,7 +158,7 @@ def read_kernels(
 
 
 def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | None:
-    """The text, the namespace and the name of a kernel; None if it has a fault, which is reported."""
+    """Text, the namespace and the name of a kernel; None if it has a fault, which is reported."""
     sink = context.sink
     if not isinstance(item, Mapping):
         sink.error(codes.KERNEL_SHAPE, f"a kernel is {item.description}, not a mapping with `kernel_name`", item.span)
@@ -193,14 +193,14 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
 
 
 class _Keys(NamedTuple):
-    """The keys of a kernel, and the arguments whose dtypes and dim orders they have."""
+    """Keys of a kernel, and the arguments whose dtypes and dim orders they have."""
 
     texts: Sequence[str]
     arguments: tuple[str, ...] = ()
 
 
 def _keys(item: Mapping, aliases: _Aliases, *, sorts_arguments: bool) -> _Keys:
-    """The keys of a kernel; none if it has a fault, which is reported."""
+    """Keys of a kernel; none if it has a fault, which is reported."""
     node = item.get("arg_meta")
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
         return _Keys([DEFAULT_KEY])
@@ -264,7 +264,7 @@ def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:
 def _ordered_keys(
     specs: dict[str, TensorSpec], arguments: Mapping, aliases: _Aliases, *, sorts_arguments: bool
 ) -> _Keys:
-    """The keys, with the arguments in the order of the schema or in that of ExecuTorch's own program."""
+    """Keys, with the arguments in the order of the schema or in that of ExecuTorch's program."""
     context = aliases.context
     in_schema = [argument.name for argument in aliases.function.schema.arguments.all]
     right_order = sorted(specs, key=lambda name: in_schema.index(name) if name in in_schema else len(in_schema))

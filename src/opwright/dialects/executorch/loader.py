@@ -41,10 +41,10 @@ def merge(
     *,
     as_reference: bool,
 ) -> tuple[ExecutorchOperator, ...]:
-    """The operators of both files; a custom kernel replaces the kernel of the same operator and key.
+    """Operators of both files; a custom kernel replaces the kernel of the same operator and key.
 
     Each operator is in the result once. With `as_reference`, operators of both files are there twice unless they have
-    several kernels, with which ExecuTorch's own program fails, and operators of all namespaces share kernels by name.
+    several kernels, with which ExecuTorch's program fails, and operators of all namespaces share kernels by name.
     """
     if as_reference:
         _report(operators, custom, sink)
@@ -69,7 +69,7 @@ def _kernels_by_name(
     custom: Sequence[ExecutorchOperator],
     name: Callable[[ExecutorchOperator], str],
 ) -> dict[str, tuple[ExecutorchKernel, ...]]:
-    """The kernels of the operators by name. A later kernel of the same key takes the place of an earlier one."""
+    """Kernels of the operators by name. A later kernel of the same key takes the place of an earlier one."""
     kernels: dict[str, dict[str, ExecutorchKernel]] = {}
     for operator in (*operators, *custom):
         kernels.setdefault(name(operator), {}).update({kernel.key: kernel for kernel in operator.kernels})
@@ -93,17 +93,17 @@ def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[Executorch
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
-    """The operators of files like `functions.yaml`, which may name operators of PyTorch."""
+    """Operators of files like `functions.yaml`, which may name operators of PyTorch."""
     return _load_files(files, context, is_custom=False)
 
 
 def load_custom(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
-    """The operators of files of custom operators, each with its whole schema."""
+    """Operators of files of custom operators, each with its whole schema."""
     return _load_files(files, context, is_custom=True)
 
 
 def _load_files(files: Files[SourceFile], context: LoadContext, *, is_custom: bool) -> tuple[ExecutorchOperator, ...]:
-    """The operators of files, each once with the kernels of all files."""
+    """Operators of files, each once with the kernels of all files."""
     operators: dict[str, ExecutorchOperator] = {}
     loaded = [_load_file(file, context, is_custom=is_custom) for file in files]
     if len(loaded) == 1:
@@ -131,12 +131,12 @@ def _report_repetitions(first: ExecutorchOperator, other: ExecutorchOperator, si
 
 
 def _operator_names(items: list[Mapping]) -> list[str]:
-    """The names of PyTorch's operators in entries."""
+    """Names of PyTorch's operators in entries."""
     return [node.value for item in items if isinstance(node := item.get("op"), Scalar)]
 
 
 def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> list[ExecutorchOperator]:
-    """The operators of all entries without faults; faults go to the sink of the context."""
+    """Operators of all entries without faults; faults go to the sink of the context."""
     file_sink = Diagnostics()
     nodes = _load_entries(file, context._replace(sink=file_sink), is_custom=is_custom)
     functions = list(nodes)
@@ -149,7 +149,7 @@ def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> li
 
 
 def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) -> dict[UnlinkedFunction, Mapping]:
-    """The functions of a file, each once, with their entries."""
+    """Functions of a file, each once, with their entries."""
     items = _items(file, context)
     tags = frozenset(load_tags(TAGS.files(context.inputs)[0], Diagnostics()))
     readers: dict[str, Reader] = {
@@ -172,7 +172,7 @@ def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) ->
 
 
 def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
-    """The entries of a file; none for a file without content, or if it is no list, which is reported."""
+    """Entries of a file; none for a file without content, or if it is no list, which is reported."""
     sink = context.sink
     try:
         root = load_yaml(file)
@@ -246,8 +246,8 @@ def _read_op(operators: NamedOperators, context: LoadContext, node: Node, builde
 def _file_kernels(
     nodes: dict[UnlinkedFunction, Mapping], context: LoadContext, *, is_custom: bool
 ) -> dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]]:
-    """The kernels of each function of a file."""
-    # In functions.yaml, ExecuTorch's own program sorts the fields of all mappings.
+    """Kernels of each function of a file."""
+    # In functions.yaml, ExecuTorch's program sorts the fields of all mappings.
     if any(entry.entry("kernels") is not None for entry in nodes.values()):
         return {
             function: read_kernels(entry, function, context, sorts_arguments=not is_custom)
@@ -262,7 +262,7 @@ def _file_kernels(
 def _dispatched_kernels(
     entry: Mapping, function: UnlinkedFunction, ranks: DispatchRanks, context: LoadContext
 ) -> tuple[ExecutorchKernel, ...]:
-    """The kernel of an entry of the old style."""
+    """Kernel of an entry of the old style."""
     kernel = dispatched_kernel(function, ranks, as_reference=context.tolerant)
     if kernel is None:
         _report_missing(entry, function, context)
@@ -300,7 +300,7 @@ def _report_missing(entry: Mapping, function: UnlinkedFunction, context: LoadCon
 
 
 def _name_span(entry: Mapping) -> Span:
-    """The span of the name in an entry."""
+    """Span of the name in an entry."""
     node = entry.get("op") or entry.get("func")
     if not isinstance(node, Scalar):
         return entry.span
@@ -316,7 +316,7 @@ _SCHEMA: Final = re.compile(r"(?m)^- func: ([\w.]+)(\([^\n\"'#]*)$(?=\n(?:  \w+:
 
 
 def qualified_name(name: str) -> str:
-    """The qualified name of an operator that an entry names.
+    """Qualified name of an operator that an entry names.
 
     >>> qualified_name("add.out"), qualified_name("mine::add.out")
     ('aten::add.out', 'mine::add.out')
@@ -332,7 +332,7 @@ class NamedOperator(NamedTuple):
 
 
 class NamedOperators:
-    """The operators of PyTorch with some names. All operators are loaded when another one is asked for."""
+    """Operators of PyTorch with some names. All operators are loaded when another one is asked for."""
 
     __slots__ = ("_catalog", "_context", "_operators")
 
@@ -347,7 +347,7 @@ class NamedOperators:
             self._load_some(wanted.difference(self._operators), file)
 
     def find(self, name: str) -> NamedOperator | None:
-        """The operator that an entry names; None if PyTorch has none."""
+        """Operator that an entry names; None if PyTorch has none."""
         name = qualified_name(name)
         operator = self._operators.get(name)
         if operator is None and name in self.catalog:

@@ -1,4 +1,4 @@
-"""The operators that a backend file has of its own: in its own `operators`, and in library files that it names."""
+"""Operators that a backend file has of its own: in its own `operators`, and in library files that it names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _OwnFile(NamedTuple):
 
 
 def load_own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[str, tuple[OperatorLibrary, ...]]:
-    """The own operators of backend files, by the path of the file. Faults go to the sink of the context.
+    """Own operators of backend files, by the path of the file. Faults go to the sink of the context.
 
     A namespace is one library, whose operators may stand in several files; it belongs to the first of them.
     """
@@ -59,7 +59,7 @@ def load_own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> d
 
 
 def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[LibrarySource]:
-    """The operators in the file itself, and those of the library files that it names."""
+    """Operators in the file itself, and those of the library files that it names."""
     sources = [_inline_source(head, path, context.sink)] if head.root.get(OPERATORS) is not None else []
     for scalar in head.library_files:
         library_path = os.path.join(os.path.dirname(path), scalar.value)
@@ -79,7 +79,7 @@ def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[Library
 
 
 def _inline_source(head: HeadBuilder, path: str, sink: Diagnostics) -> LibrarySource:
-    """The operators that stand in the backend file, under those fields of its head that library files have too."""
+    """Operators that stand in the backend file, under those fields of its head that library files have too."""
     fields = [(key, value) for key, value in head.root.entries if key.value in _LIBRARY_KEYS]
     root = head.root
     library_head, items = read_head(MappingNode(root.file, root.start, root.end, fields), sink)
@@ -87,7 +87,7 @@ def _inline_source(head: HeadBuilder, path: str, sink: Diagnostics) -> LibrarySo
 
 
 def _with_kernel(item: Node, key: str) -> Node:
-    """The entry, with a kernel for the backend unless it says how it is implemented.
+    """Entry, with a kernel for the backend unless it says how it is implemented.
 
     An implicit composite kernel of the usual name, which an entry of a library file has without saying so, is left out.
     """
@@ -114,6 +114,6 @@ def _scalar(value: str, place: Scalar) -> Scalar:
 
 
 def _kernels(dispatch: Node) -> dict[str, str]:
-    """The kernels of a table by its keys."""
+    """Kernels of a table by its keys."""
     entries = dispatch.entries if isinstance(dispatch, MappingNode) else []
     return {key.value: value.value for key, value in entries if isinstance(value, Scalar)}

@@ -1,4 +1,4 @@
-"""The operators that formulas in Python can call, and the choice among the overloads of one."""
+"""Operators that formulas in Python can call, and the choice among the overloads of one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TypedValue(Protocol):
 
     @property
     def text(self) -> str:
-        """The expression."""
+        """Expression."""
 
     @property
     def type(self) -> str:
@@ -73,7 +73,7 @@ class ChosenOverload(Generic[Given]):
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The texts of the arguments in Python."""
+        """Texts of the arguments in Python."""
         keywords = {parameter.name for parameter in self.schema.arguments.all[len(self.schema.arguments.positional) :]}
         texts = []
         for argument in self.given:
@@ -84,7 +84,7 @@ class ChosenOverload(Generic[Given]):
 
     @property
     def result(self) -> str:
-        """The type of the result."""
+        """Type of the result."""
         types = [plain_type(result.type.text) for result in self.schema.returns]
         return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
@@ -118,7 +118,7 @@ class CallableOperators:
         self._found: Final[dict[str, tuple[FunctionSchema, ...]]] = {}
 
     def named(self, namespace: str, name: str) -> tuple[FunctionSchema, ...]:
-        """The functional overloads of an operator; empty if there is none."""
+        """Functional overloads of an operator; empty if there is none."""
         plain = name.removesuffix("_symint")
         schemas = self._operators.get((namespace, plain))
         if schemas is not None:
@@ -126,7 +126,7 @@ class CallableOperators:
         return self._of_pytorch(plain) if namespace == "aten" else ()
 
     def missing_until(self, choice: ChosenOverload[Given]) -> tuple[int, int] | None:
-        """The release that brought what a call of PyTorch's operator needs; None if the oldest one has it.
+        """Release that brought what a call of PyTorch's operator needs; None if the oldest one has it.
 
         That is the operator, the overload, or an argument.
         """
@@ -146,7 +146,7 @@ class CallableOperators:
         return None if newest is None or newest <= self.oldest else newest
 
     def _of_pytorch(self, name: str) -> tuple[FunctionSchema, ...]:
-        """The overloads of PyTorch, found in the text: loading all entries takes longer than the rest of the run."""
+        """Overloads of PyTorch, found in the text: loading all entries takes longer than the rest of the run."""
         if name not in self._found:
             entry = re.compile(rf"^- func: (?:aten::)?({re.escape(name)}[.(].*)$", re.MULTILINE)
             schemas = []
@@ -166,7 +166,7 @@ def choose(
     is_method: bool,
     cost: Callable[[str, str], int | None] | None = None,
 ) -> ChosenOverload[Given] | None:
-    """The overload that fits values best, in the order in which C++ functions take them; None if none does.
+    """Overload that fits values best, in the order in which C++ functions take them; None if none does.
 
     `cost` tells how far the conversion of a type to another goes, or None if there is none.
     """
@@ -179,7 +179,7 @@ def choose(
 
 
 def _in_order(schema: FunctionSchema, values: Sequence[Given]) -> list[Given]:
-    """The values of a call of a method, whose object is the argument `self`."""
+    """Values of a call of a method, whose object is the argument `self`."""
     names = [argument.name for argument in schema.arguments.all]
     place = names.index("self") if "self" in names else 0
     return [*values[1 : place + 1], values[0], *values[place + 1 :]]

@@ -30,7 +30,7 @@ CONTRACTS: Final = ("functional", "out", "inplace")
 
 
 def result_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema of the functional overload: what the operator writes are its results, with the names of the arguments.
+    """Schema of the functional overload: what the operator writes are its results, with the names of the arguments.
 
     >>> from opwright.schema.parser import read_written_schema
     >>> print(result_schema(read_written_schema("norm(Tensor! result, Tensor input, float eps) -> ()")))
@@ -51,7 +51,7 @@ def _overload(schema: FunctionSchema, contract: str) -> str:
 
 
 def _read_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
-    """The arguments that are not written: those by position, and those by name."""
+    """Arguments that are not written: those by position, and those by name."""
     arguments = schema.arguments
     return (
         tuple([argument for argument in arguments.positional if not argument.is_write]),
@@ -60,7 +60,7 @@ def _read_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple
 
 
 def _out_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema that writes to out arguments; a single one is `out`, as compiled programs call it."""
+    """Schema that writes to out arguments; a single one is `out`, as compiled programs call it."""
     written = tuple(_written(schema))
     if len(written) == 1 and all(argument.name != "out" for argument in schema.arguments.all):
         written = (make_argument("out", TENSOR, None, written[0].annotation),)
@@ -70,7 +70,7 @@ def _out_schema(schema: FunctionSchema) -> FunctionSchema:
 
 
 def _inplace_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema that writes to `self` what the operator writes to its result."""
+    """Schema that writes to `self` what the operator writes to its result."""
     (written,) = _written(schema)
     positional, by_name = _read_arguments(schema)
     self_argument = make_argument("self", TENSOR, None, written.annotation)
@@ -135,7 +135,7 @@ def _misfit(schema: FunctionSchema, contracts: tuple[str, ...]) -> str:
 
 
 def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFunction]:
-    """The overloads for the contracts of functions, whose kernels call them."""
+    """Overloads for the contracts of functions, whose kernels call them."""
     overloads = []
     for function in functions:
         fields = function.library_fields

@@ -1,4 +1,4 @@
-"""The derivatives of libraries: files like PyTorch's `derivatives.yaml`, which the heads of library files name."""
+"""Derivatives of libraries: files like PyTorch's `derivatives.yaml`, which the heads of library files name."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _CALL: Final = re.compile(r"(?<![\w.:>])((?:\w+::)*)(\w+)\s*\(")
 
 
 class NamedDerivatives(NamedTuple):
-    """The derivatives that the head of a library file names: the path of the library file, and its namespaces.
+    """Derivatives that the head of a library file names: the path of the library file, and its namespaces.
 
     Entries that name no namespace are of the first one.
     """
@@ -74,7 +74,7 @@ class NamedDerivatives(NamedTuple):
 def with_derivatives(
     libraries: Sequence[OperatorLibrary], named: Iterable[NamedDerivatives], context: LoadContext
 ) -> tuple[OperatorLibrary, ...]:
-    """The libraries with their derivatives. Faults go to the sink of the context, and the library then has none."""
+    """Libraries with their derivatives. Faults go to the sink of the context, and the library then has none."""
     files = [derivatives for derivatives in named if derivatives.head.derivatives]
     if not files:
         return tuple(libraries)
@@ -94,7 +94,7 @@ class _Callable(NamedTuple):
 
 
 class _EntriesByNamespace:
-    """The entries of files, each in the namespace that it names."""
+    """Entries of files, each in the namespace that it names."""
 
     def __init__(self, namespaces: Sequence[str], sink: Diagnostics) -> None:
         self._namespaces: Final = namespaces
@@ -122,7 +122,7 @@ class _EntriesByNamespace:
 
 
 def _namespace_of(entry: MappingNode) -> tuple[str, Span | None]:
-    """The namespace that the name of an entry begins with, empty if there is none, and its span."""
+    """Namespace that the name of an entry begins with, empty if there is none, and its span."""
     name = entry.get(NAME)
     if not isinstance(name, Scalar):
         return "", None
@@ -186,7 +186,7 @@ def _declared_operators(library: OperatorLibrary, others: Container[str]) -> dic
 
 
 def called_functions(formula: str) -> list[str]:
-    """The functions that a formula calls without a namespace, or with PyTorch's.
+    """Functions that a formula calls without a namespace, or with PyTorch's.
 
     >>> called_functions("at::cat({grad, acme::scale(self.neg(), 2)}) + where(mask, grad, 0)")
     ['cat', 'where']
@@ -230,7 +230,7 @@ def _check_left_out(derivatives: Derivatives, sink: Diagnostics) -> None:
 
 
 def _check_helpers(derivatives: Derivatives, helpers: frozenset[str], sink: Diagnostics) -> None:
-    """Report calls of PyTorch's own helpers that its shared objects do not export."""
+    """Report calls of PyTorch's helpers that its shared objects do not export."""
     for formula, span in _formulas(derivatives):
         for name in helpers.intersection(called_functions(formula)):
             help = "write the formula with operators, or with a function of yours from `derivative_includes`"
@@ -244,7 +244,7 @@ def python_gradients(
     pytorch: str,
     sink: Diagnostics,
 ) -> tuple[PythonGradient, ...]:
-    """The derivatives that the package of a library registers. `pytorch` is the text of PyTorch's entries."""
+    """Derivatives that the package of a library registers. `pytorch` is the text of PyTorch's entries."""
     names = library.library
     schemas = {names.namespace: [library_function.schema for library_function in library.catalog.functions]}
     operators = CallableOperators(pytorch, schemas, library.oldest_release)
@@ -255,7 +255,7 @@ def python_gradients(
 
 
 def _scalars(node: Node) -> Iterator[Scalar]:
-    """The texts in an entry, also those for one dispatch key."""
+    """Texts in an entry, also those for one dispatch key."""
     if isinstance(node, Scalar):
         yield node
     elif isinstance(node, MappingNode):
@@ -279,7 +279,7 @@ class _Maker:
         self._sink: Final = sink
 
     def gradient(self, entry: DifferentiableFunction) -> PythonGradient | None:
-        """The gradient of an operator; None if it has a fault, which is reported, or no backward formula."""
+        """Gradient of an operator; None if it has a fault, which is reported, or no backward formula."""
         info = entry.infos.get(DEFAULT_KEY, next(iter(entry.infos.values())))
         if entry.function is not info.function or not info.derivatives:
             return None
@@ -336,7 +336,7 @@ class _Maker:
 
 
 def _results(info: DifferentiabilityInfo) -> dict[str, int]:
-    """The positions of the results, by the names that formulas read."""
+    """Positions of the results, by the names that formulas read."""
     return {savable.name: index for index, savable in enumerate(scope_of(info.function).results)}
 
 

@@ -54,7 +54,7 @@ _INTEGERS: Final = (ValueKind.integer, ValueKind.size)
 
 
 def value_type(type: Type) -> ValueType:
-    """The type of an argument of a schema type in expressions.
+    """Type of an argument of a schema type in expressions.
 
     >>> from opwright.schema import parse_type
     >>> str(value_type(parse_type("SymInt[2]?")))
@@ -93,11 +93,11 @@ class ExpressionChecker(NamedTuple):
     given: frozenset[str] = frozenset()
 
     def check_kind(self, node: ast.expr, kind: ValueKind) -> OutputExpression:
-        """The typed expression of a part whose value has this kind. Raises Fault otherwise."""
+        """Typed expression of a part whose value has this kind. Raises Fault otherwise."""
         return self._check_one_of(node, ACCEPTED_KINDS.get(kind, (kind,)))
 
     def check(self, node: ast.expr) -> OutputExpression:
-        """The typed expression of a part. Raises Fault (E1150 to E1155) at the first mistake."""
+        """Typed expression of a part. Raises Fault (E1150 to E1155) at the first mistake."""
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -272,7 +272,7 @@ class ExpressionChecker(NamedTuple):
         return expression_of(OutputOperation.conditional, kind, test, body, orelse)
 
     def _knowing(self, test: OutputExpression, *, outcome: bool) -> ExpressionChecker:
-        """The checker for what is evaluated only if the test has this outcome."""
+        """Checker for what is evaluated only if the test has this outcome."""
         if test.operation is OutputOperation.negation and test.operands[0] is not None:
             return self._knowing(test.operands[0], outcome=not outcome)
         argument = test.operands[0] if test.operation is OutputOperation.is_given and outcome else None
@@ -281,7 +281,7 @@ class ExpressionChecker(NamedTuple):
     def _common_kind(
         self, left_node: ast.expr, left: OutputExpression, right_node: ast.expr, right: OutputExpression
     ) -> ValueKind:
-        """The kind of a value that is one of two. Raises Fault if they have different ones."""
+        """Kind of a value that is one of two. Raises Fault if they have different ones."""
         for kind in (left.kind, right.kind):
             if {left.kind, right.kind} <= set(ACCEPTED_KINDS.get(kind, (kind,))) and kind is not ValueKind.none:
                 return kind
@@ -334,7 +334,7 @@ class ExpressionChecker(NamedTuple):
         return expression_of(member.operation, member.result, owner)
 
     def _owner(self, node: ast.Attribute) -> OutputExpression:
-        """The tensor of a member. Raises Fault if the value is none; names such as `torch.float32` get a help."""
+        """Tensor of a member. Raises Fault if the value is none; names such as `torch.float32` get a help."""
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         if name == "torch" and name not in self.arguments and node.attr in DTYPES:
             raise self.fault(codes.OUTPUT_NAME, node, "there is no argument `torch`", f"write `{node.attr}`")
@@ -387,7 +387,7 @@ class ExpressionChecker(NamedTuple):
         return expression
 
     def _match_arguments(self, node: ast.Call, function: Function) -> list[tuple[FunctionParameter, ast.expr | None]]:
-        """The parameters with their arguments; None stands for the default. Raises Fault if they do not fit."""
+        """Parameters with their arguments; None stands for the default. Raises Fault if they do not fit."""
         keywords = {keyword.arg: keyword.value for keyword in node.keywords}
         arguments = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
         parameters = function.parameters

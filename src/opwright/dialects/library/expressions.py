@@ -32,7 +32,7 @@ _AFTER: Final = "\n)"
 
 
 class ExpressionText(NamedTuple):
-    """The text of an expression, its span, and a function that maps a part of it to the file."""
+    """Text of an expression, its span, and a function that maps a part of it to the file."""
 
     text: str
     span: Span
@@ -40,13 +40,13 @@ class ExpressionText(NamedTuple):
 
     @staticmethod
     def of_scalar(scalar: Scalar) -> ExpressionText:
-        """The expression that is the value of a YAML scalar."""
+        """Expression that is the value of a YAML scalar."""
         text = scalar.value
         return ExpressionText(text, scalar.span_of(0, len(text)) if text else scalar.span, scalar.span_of)
 
 
 class ParsedExpression(NamedTuple):
-    """The syntax tree of an expression, which may use more of Python than the language has.
+    """Syntax tree of an expression, which may use more of Python than the language has.
 
     `wrapped` is the text that Python parsed.
     """
@@ -56,7 +56,7 @@ class ParsedExpression(NamedTuple):
     wrapped: SourceFile
 
     def span(self, node: ast.expr) -> Span:
-        """The span of a part of the expression in the file."""
+        """Span of a part of the expression in the file."""
         part = node_span(self.wrapped, node)
         return self.source.span_of(part.start - len(_BEFORE), part.end - len(_BEFORE))
 
@@ -106,7 +106,7 @@ def _is_open(scalar: Scalar) -> bool:
 
 
 def parse_expression(source: ExpressionText) -> ParsedExpression:
-    """The syntax tree of an expression. Raises Fault (E1150) if it is not one.
+    """Syntax tree of an expression. Raises Fault (E1150) if it is not one.
 
     >>> span = Span(SourceFile("ops.yaml", "self.size(0) + 1"), 0, 16)
     >>> parsed = parse_expression(ExpressionText(span.text, span, span.part))
@@ -201,7 +201,7 @@ class Function(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """The parameters as they are written: `(sizes, dim, keepdim=False)`."""
+        """Parameters as they are written: `(sizes, dim, keepdim=False)`."""
         return f"({', '.join(map(str, self.parameters))})"
 
 

@@ -1,4 +1,4 @@
-"""The fields of a library's entries that PyTorch's lack, each with its reader, and the JSON Schema of the files."""
+"""Fields of a library's entries that PyTorch's lack, each with its reader, and the JSON Schema of the files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
 
 
 def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
-    """The policy that a scalar names. Unknown ones, and those that do not fit the schema, are faults of the entry."""
+    """Policy that a scalar names. Unknown ones, and those that do not fit the schema, are faults of the entry."""
     policy = node.value
     if policy not in AUTOCAST_POLICIES:
         help = did_you_mean(policy, AUTOCAST_POLICIES, f"the policies are {_name_list(AUTOCAST_POLICIES)}")
@@ -244,7 +244,7 @@ LIBRARY_FIELDS: Final = tuple([row.field for row in ROWS])
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a mapping with the fields of a head, or a list of entries.
+    """Schema: a mapping with the fields of a head, or a list of entries.
 
     It says which fields there are and what their values look like. Schemas, expressions and names are texts for it;
     Opwright checks those.

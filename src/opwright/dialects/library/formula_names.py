@@ -1,4 +1,4 @@
-"""The names that a formula in Python reads, and what formulas of C++ may use besides operators."""
+"""Names that a formula in Python reads, and what formulas of C++ may use besides operators."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
 
 
 class ForwardNames:
-    """The values of a forward formula: `x_p` is the argument `x`, and `x_t` is its tangent."""
+    """Values of a forward formula: `x_p` is the argument `x`, and `x_t` is its tangent."""
 
     def __init__(self, info: DifferentiabilityInfo, results: Mapping[str, int]) -> None:
         function = info.function
@@ -115,7 +115,7 @@ class ForwardNames:
         self.tangents: Final[dict[str, None]] = {}
 
     def value(self, name: str) -> PythonValue | None:
-        """The value of an argument or a result, or the tangent of an argument."""
+        """Value of an argument or a result, or the tangent of an argument."""
         stem, ending = name[:-2], name[-2:]
         if name in self._values or ending not in ("_p", "_t") or stem not in self._values:
             return self._values.get(name)
@@ -137,7 +137,7 @@ class ForwardNames:
 
 
 class FormulaNames:
-    """The values of one formula by name, and those of them that it has read; `derived` are its arguments."""
+    """Values of one formula by name, and those of them that it has read; `derived` are its arguments."""
 
     def __init__(self, info: DifferentiabilityInfo, results: Mapping[str, int], derived: Sequence[str]) -> None:
         function = info.function
@@ -155,7 +155,7 @@ class FormulaNames:
         self.asked: Final[set[int]] = set()
 
     def value(self, name: str) -> PythonValue | None:
-        """The value of a name, which is kept from the forward call; None if there is no such name."""
+        """Value of a name, which is kept from the forward call; None if there is no such name."""
         if name == "grad_input_mask":
             return PythonValue(f"[{', '.join(self._needs)}]", "bool[]")
         if name in self._values:
@@ -193,7 +193,7 @@ class FormulaNames:
         return name_of_fact
 
     def _gradient(self, name: str) -> PythonValue | None:
-        """The gradient of a name, or all as a list."""
+        """Gradient of a name, or all as a list."""
         if name == "grads":
             self.gradients.update(self._positions)
             if gives_list(self._info.function):
@@ -205,7 +205,7 @@ class FormulaNames:
         return PythonValue(f"_grad_{self._gradients[name]}", "Tensor")
 
     def gradient_at(self, number: int) -> PythonValue | None:
-        """The gradient `grads[number]`, counted over the differentiable results; that of an item of a list."""
+        """Gradient `grads[number]`, counted over the differentiable results; that of an item of a list."""
         if gives_list(self._info.function):
             self.gradients.add(0)
             return PythonValue(f"_grads[{number}]", "Tensor")
@@ -220,7 +220,7 @@ class FormulaNames:
 
 
 def _gradients(info: DifferentiabilityInfo, positions: list[int]) -> dict[str, int]:
-    """The positions of the results whose gradients have names, by name."""
+    """Positions of the results whose gradients have names, by name."""
     named = {
         f"grad_{result.name}": index
         for index, result in enumerate(info.function.schema.returns)

@@ -1,4 +1,4 @@
-"""The head of a library file: what it says once for all its entries."""
+"""Head of a library file: what it says once for all its entries."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _LISTS: Final = [field.name for field in HEAD_FIELDS if field.schema is TEXTS]
 
 
 class Head(NamedTuple):
-    """The head of a library file. A file that is a list of entries has none, and its entries name their namespaces.
+    """Head of a library file. A file that is a list of entries has none, and its entries name their namespaces.
 
     `torch` are the releases that the library is for. `spans` has the span of each field's value.
     """
@@ -110,12 +110,12 @@ class Head(NamedTuple):
 
     @property
     def derivatives_span(self) -> Span | None:
-        """The span of the path of the file with the derivatives."""
+        """Span of the path of the file with the derivatives."""
         return self.spans.get("derivatives")
 
 
 def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
-    """The head and the entries of a file. Raises Fault if the file is neither a list of entries nor a mapping."""
+    """Head and the entries of a file. Raises Fault if the file is neither a list of entries nor a mapping."""
     if isinstance(root, Sequence):
         return Head(), section_entries(root.items, sink)
     if not isinstance(root, Mapping) or (root.get(OPERATORS) is None and root.get("func") is not None):
@@ -150,7 +150,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
 
 
 def _macro(node: Mapping, sink: Diagnostics) -> Scalar | None:
-    """The macro of a namespace that the build decides. Other ones go to `sink`."""
+    """Macro of a namespace that the build decides. Other ones go to `sink`."""
     value = node.get(FROM)
     if isinstance(value, Scalar) and value.value == BUILD_NAMESPACE and len(node.entries) == 1:
         return value
@@ -182,7 +182,7 @@ def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
 
 
 def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: Diagnostics) -> Head:
-    """The head of these fields; values with faults are left out."""
+    """Head of these fields; values with faults are left out."""
     values = {name: scalar.value for name, scalar in texts.items()}
     if values.get("namespace") == BUILD_NAMESPACE:
         _check_build_namespace(texts, lists, sink)

@@ -54,7 +54,7 @@ class _Item(NamedTuple):
 
 
 def read_implementations(node: Node, keys: Row[DispatchKey], builder: EntryBuilder) -> list[Kernel]:
-    """The kernels for keys whose implementations a list has; none if there is a fault."""
+    """Kernels for keys whose implementations a list has; none if there is a fault."""
     schema = builder.schema
     nodes = node.items if isinstance(node, Sequence) else [node]
     items = [item for entry_node in nodes if (item := _read_item(entry_node, builder)) is not None]
@@ -74,7 +74,7 @@ def read_implementations(node: Node, keys: Row[DispatchKey], builder: EntryBuild
 
 
 def _kernel(items: list[_Item], key: DispatchKey, schema: FunctionSchema, builder: EntryBuilder) -> Kernel:
-    """The generated function that chooses. It exists where the implementation that always serves does."""
+    """Generated function that chooses. It exists where the implementation that always serves does."""
     suffix = "_symint" if any("_symint" in item.name for item in items if not item.python) else ""
     name = f"{schema.name.unambiguous}_{key.name}{suffix}"
     implementations = []
@@ -116,14 +116,14 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
 
 
 def _function(node: Mapping) -> Scalar | None:
-    """The text that names the function of an item; None if there is none, or more than one."""
+    """Text that names the function of an item; None if there is none, or more than one."""
     named = [value for field in ("kernel", "python") if (value := node.get(field)) is not None]
     text = named[0] if len(named) == 1 else None
     return text if isinstance(text, Scalar) and text.kind == "str" else None
 
 
 def _read_python(scalar: Scalar, builder: EntryBuilder) -> str:
-    """The name of a Python function."""
+    """Name of a Python function."""
     if not _FUNCTION.fullmatch(scalar.value) or any(map(keyword.iskeyword, re.split(r"[.:]", scalar.value))):
         message = f"`{scalar.value}` names no Python function"
         builder.fault(codes.IMPLEMENTATION, message, scalar.span, help="write it like `acme.kernels:softmax`")
@@ -131,7 +131,7 @@ def _read_python(scalar: Scalar, builder: EntryBuilder) -> str:
 
 
 def _read_guard(node: Node, builder: EntryBuilder) -> str | None:
-    """The condition of the preprocessor; None if there is a fault. It knows no arguments."""
+    """Condition of the preprocessor; None if there is a fault. It knows no arguments."""
     sink: Diagnostics = builder.context.sink
     for text in node.items if isinstance(node, Sequence) else [node]:
         words = words_of(text.value) if isinstance(text, Scalar) else frozenset()
@@ -144,7 +144,7 @@ def _read_guard(node: Node, builder: EntryBuilder) -> str | None:
 
 
 def _read_when(node: Node, builder: EntryBuilder) -> str | None:
-    """The expression over the arguments; None if there is a fault."""
+    """Expression over the arguments; None if there is a fault."""
     sink: Diagnostics = builder.context.sink
     if not isinstance(node, Scalar) or node.kind != "str":
         help = 'write it like `"self.is_contiguous()"`'

@@ -59,7 +59,7 @@ class LibrarySource(NamedTuple):
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrary, ...]:
-    """The operators of library files by namespace, in the order of the files. Faults go to the sink of the context."""
+    """Operators of library files by namespace, in the order of the files. Faults go to the sink of the context."""
     own = Diagnostics()
     sources = []
     for file in files:
@@ -72,7 +72,7 @@ def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrar
 
 
 def load_sources(sources: Iterable[LibrarySource], context: LoadContext) -> tuple[OperatorLibrary, ...]:
-    """The operators of sources by namespace, in the order of the sources. Faults go to the sink of the context."""
+    """Operators of sources by namespace, in the order of the sources. Faults go to the sink of the context."""
     own = Diagnostics()
     tags = load_tags(TAGS.files(context.inputs)[0], own)
     namespaces: dict[str, list[NamespaceEntries]] = {}
@@ -339,7 +339,7 @@ def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> Non
 
 
 def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:
-    """The different kernels that an entry names, or that it has by its name."""
+    """Different kernels that an entry names, or that it has by its name."""
     seen: set[tuple[str, str]] = set()
     for kernel in chain.from_iterable([chosen.written for chosen in function.kernels.values()]):
         if (kernel.namespace, kernel.name) not in seen:

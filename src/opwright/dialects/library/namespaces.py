@@ -1,4 +1,4 @@
-"""The namespaces of library files: the entries of each, and what the heads of the files say of it."""
+"""Namespaces of library files: the entries of each, and what the heads of the files say of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STABLE_SINCE: Final = (2, 10)
 
 
 class NamespaceEntries(NamedTuple):
-    """The entries of one namespace in one file, under the head of the file."""
+    """Entries of one namespace in one file, under the head of the file."""
 
     head: Head
     items: list[Node]
@@ -48,12 +48,12 @@ class NamespaceFacts(NamedTuple):
 
     @property
     def library(self) -> Library:
-        """The names around the operators."""
+        """Names around the operators."""
         return library_names(self.namespace, self.cpp_namespace)
 
 
 def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
-    """The entries by namespace: the one that a schema names, otherwise the one of the head."""
+    """Entries by namespace: the one that a schema names, otherwise the one of the head."""
     namespaces: dict[str, list[Node]] = {}
     entry_namespace = head.namespace
     for item in items:
@@ -71,7 +71,7 @@ def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -
 
 
 def _namespace_of(item: Node) -> tuple[str, Span | None]:
-    """The namespace that an entry names, empty if it names none, with its span."""
+    """Namespace that an entry names, empty if it names none, with its span."""
     func = item.get("func") if isinstance(item, Mapping) else None
     if not isinstance(func, Scalar):
         return "", None
@@ -123,12 +123,12 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
 
 
 def _first_span(parts: Iterable[NamespaceEntries]) -> Span | None:
-    """The place where the first entry names its namespace."""
+    """Place where the first entry names its namespace."""
     return next((_namespace_of(item)[1] for part in parts for item in part.items), None)
 
 
 def oldest_release(heads: Iterable[Head]) -> tuple[int, int]:
-    """The oldest release with the stable C++ API in the ranges of the heads; the newest one if there is none."""
+    """Oldest release with the stable C++ API in the ranges of the heads; the newest one if there is none."""
     versions = [release.version for release in RELEASES]
     stable = [version for version in versions if tuple(version[:2]) >= _STABLE_SINCE]
     served = [version for version in stable if all(head.torch.includes(version) for head in heads)]
@@ -136,7 +136,7 @@ def oldest_release(heads: Iterable[Head]) -> tuple[int, int]:
 
 
 def _common_value(field: str, heads: Iterable[Head], sink: Diagnostics) -> tuple[str, Span | None]:
-    """The value of a field that heads state, and its span; different values are a fault."""
+    """Value of a field that heads state, and its span; different values are a fault."""
     value, span = "", None
     for head, stated in _values(field, heads):
         if not value:

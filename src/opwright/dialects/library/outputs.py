@@ -59,7 +59,7 @@ class _Result(NamedTuple):
 def load_outputs(
     key: Scalar, node: Node, schema: FunctionSchema, tags: frozenset[str], sink: Diagnostics
 ) -> DeclaredOutputs | None:
-    """The declared outputs of an operator; None if there are faults, which go to `sink`.
+    """Declared outputs of an operator; None if there are faults, which go to `sink`.
 
     `key` and `node` are the field `outputs` and its value.
 
@@ -89,7 +89,7 @@ def load_outputs(
 
 
 def _results(schema: FunctionSchema) -> tuple[_Result, ...]:
-    """The results that outputs are declared for: the out arguments, or the returns that alias no argument."""
+    """Results that outputs are declared for: the out arguments, or the returns that alias no argument."""
     if schema.is_out:
         return tuple(_Result(out.name, out.name, out.type) for out in schema.arguments.out)
     returns = [result for result in schema.returns if result.annotation is None]
@@ -133,7 +133,7 @@ class _OutputLoader(NamedTuple):
     sink: Diagnostics
 
     def load(self, node: Node, results: tuple[_Result, ...]) -> DeclaredOutputs:
-        """The outputs that the node declares, in the order of the results."""
+        """Outputs that the node declares, in the order of the results."""
         if isinstance(node, Mapping):
             node = joined_entries(node)
             name = results[0].key
@@ -151,7 +151,7 @@ class _OutputLoader(NamedTuple):
         return self._expressions(ExpressionText.of_scalar(node), results)
 
     def _load_named(self, node: Mapping, results: tuple[_Result, ...]) -> DeclaredOutputs:
-        """The outputs of a mapping from the names of results."""
+        """Outputs of a mapping from the names of results."""
         check_unique_keys(node, self.sink)
         nodes = {key.value: value for key, value in node.entries}
         names = [result.key for result in results]
@@ -175,7 +175,7 @@ class _OutputLoader(NamedTuple):
         return tuple(outputs)
 
     def _expressions(self, source: ExpressionText, results: tuple[_Result, ...]) -> DeclaredOutputs:
-        """The outputs that an expression gives: a list has one for each result, unless its items are sizes."""
+        """Outputs that an expression gives: a list has one for each result, unless its items are sizes."""
         parsed = parse_expression(source)
         checker = ExpressionChecker(parsed, self.arguments)
         tree = parsed.tree
@@ -190,7 +190,7 @@ class _OutputLoader(NamedTuple):
         return tuple(outputs)
 
     def _output(self, node: Node, result: _Result) -> DeclaredOutput:
-        """The output that a node declares: an expression, a list of sizes, or a mapping."""
+        """Output that a node declares: an expression, a list of sizes, or a mapping."""
         if isinstance(node, Mapping):
             return self._form(joined_entries(node), result)
         checker = self._checker(node)
@@ -239,7 +239,7 @@ class _OutputLoader(NamedTuple):
         result: _Result,
         span: Span,
     ) -> DeclaredOutput:
-        """The output with its defaults."""
+        """Output with its defaults."""
         if like is not None:
             size = expression_of(OutputOperation.sizes, ValueKind.sizes, like)
         assert size is not None
@@ -261,7 +261,7 @@ class _OutputLoader(NamedTuple):
         return None
 
     def _option(self, name: str, kind: ValueKind, otherwise: OutputExpression) -> OutputExpression:
-        """The argument of that name and kind if the operator takes one, else the other expression."""
+        """Argument of that name and kind if the operator takes one, else the other expression."""
         argument = self.arguments.get(name)
         if argument is None or argument.kind is not kind:
             return otherwise

@@ -8,7 +8,7 @@ from opwright.model.native_function import NativeFunction
 
 
 def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFunction]) -> Iterator[NativeFunction]:
-    """The overloads that take the arguments of a function and a dtype after them.
+    """Overloads that take the arguments of a function and a dtype after them.
 
     Loading reports a function with a policy that needs one if there is none with its condition.
     """

@@ -75,7 +75,7 @@ class PythonTranslator:
         }
 
     def translate(self) -> PythonValue:
-        """The formula in Python. Raises NoPython."""
+        """Formula in Python. Raises NoPython."""
         statement = formula_parser().parse(self._source).root_node.children[0]
         return self._value(_field(_field(statement, "declarator"), "value"))
 
@@ -204,7 +204,7 @@ class PythonTranslator:
         return PythonValue(f"{function}({value.text})", type)
 
     def _given(self, value: PythonValue) -> PythonValue:
-        """The value of an optional."""
+        """Value of an optional."""
         return value._replace(type=value.type.removesuffix("?")) if not value.is_tensor else value
 
     def _call(self, node: Node) -> PythonValue:
@@ -239,7 +239,7 @@ class PythonTranslator:
         return PythonValue(f"{value.text}[{index}]", types[index])
 
     def _function(self, function: Node, values: list[PythonValue]) -> PythonValue:
-        """The call of a function, which is an operator."""
+        """Call of a function, which is an operator."""
         space, _, name = _CALL_OF_CLASS.sub(r"\1::\2", text_of(function)).rpartition("::")
         candidates: tuple[str, ...] = (
             ("aten",) if space in ("at", "::at", "torch", "aten") else (self._namespaces.get(space, ""),)

@@ -60,7 +60,7 @@ def _parse_call(scalar: Scalar, sink: Diagnostics) -> ast.Call | None:
 
 
 def _error_offset(text: str, error: BaseException) -> int | None:
-    """The offset in the text at which Python found an error; None if it is outside."""
+    """Offset in the text at which Python found an error; None if it is outside."""
     if not isinstance(error, SyntaxError) or error.lineno is None or error.offset is None:
         return None
     wrapped = SourceFile("sample", f"{_BEFORE}{text}\n)")
@@ -103,5 +103,5 @@ def _span(node: ast.expr | ast.keyword, scalar: Scalar) -> Span:
 
 
 def _keyword_span(keyword: ast.keyword, name: str, scalar: Scalar) -> Span:
-    """The span of the name of a keyword argument."""
+    """Span of the name of a keyword argument."""
     return _span(keyword, scalar).part(0, len(name))

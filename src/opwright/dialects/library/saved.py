@@ -61,7 +61,7 @@ def _misfit(schema: FunctionSchema, saved: tuple[str, ...], builder: EntryBuilde
 
 
 def _internal_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema of the operator with all results.
+    """Schema of the operator with all results.
 
     >>> from opwright.schema import parse_schema
     >>> print(_internal_schema(parse_schema("mean.dim(Tensor self, int dim) -> (Tensor mean, Tensor count)")))
@@ -72,7 +72,7 @@ def _internal_schema(schema: FunctionSchema) -> FunctionSchema:
 
 
 def public_operators(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFunction]:
-    """The operators that call those which save results."""
+    """Operators that call those which save results."""
     return [_public(function) for function in functions if function.library_fields.saved]
 
 
@@ -107,7 +107,7 @@ def _public(internal: UnlinkedFunction) -> UnlinkedFunction:
 
 
 def _public_schema(schema: FunctionSchema, saved: tuple[str, ...]) -> FunctionSchema:
-    """The schema without the results that are saved; a single result needs no name.
+    """Schema without the results that are saved; a single result needs no name.
 
     >>> from opwright.schema import parse_schema
     >>> print(_public_schema(parse_schema("mean(Tensor self) -> (Tensor mean, Tensor count)"), ("count",)))

@@ -60,7 +60,7 @@ _WITHOUT_KERNELS: Final = ("manual_kernel_registration", "structured_delegate")
 
 
 def section_entries(items: Iterable[Node], sink: Diagnostics) -> list[Node]:
-    """The entries of a list, those in sections with what their sections say. Faults of sections go to `sink`."""
+    """Entries of a list, those in sections with what their sections say. Faults of sections go to `sink`."""
     return [entry for item in items for entry in _entries(item, {}, sink)]
 
 
@@ -106,7 +106,7 @@ def _with_fields(entry: Mapping, given: dict[str, tuple[Scalar, Node]]) -> Mappi
 def _join_fields(
     outer: dict[str, tuple[Scalar, Node]], inner: dict[str, tuple[Scalar, Node]]
 ) -> dict[str, tuple[Scalar, Node]]:
-    """The fields of two levels: the inner ones count, and all conditions hold."""
+    """Fields of two levels: the inner ones count, and all conditions hold."""
     joined = {**outer, **inner}
     if _IF in outer and _IF in inner:
         (key, first), (_, second) = outer[_IF], inner[_IF]

@@ -1,4 +1,4 @@
-"""The fields that say how an overload is computed: `dispatch`, `ufunc_inner_loop` and `precomputed`."""
+"""Fields that say how an overload is computed: `dispatch`, `ufunc_inner_loop` and `precomputed`."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _read_keys_alone(scalar: Scalar, builder: EntryBuilder, kernels: dict[Dispat
 
 
 def _read_conditional(node: Mapping, builder: EntryBuilder) -> tuple[Node, str | None]:
-    """The name of a kernel with a condition, and the condition; None in its place if there is a fault."""
+    """Name of a kernel with a condition, and the condition; None in its place if there is a fault."""
     name, condition = node.get("kernel"), node.get("if")
     if name is None or condition is None or len(node) > 2:
         message = "a kernel with a condition has the fields `kernel` and `if`"
@@ -124,7 +124,7 @@ def _read_conditional(node: Mapping, builder: EntryBuilder) -> tuple[Node, str |
 
 
 def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]:
-    """The keys that a text such as `CPU, CUDA` names. Reports unknown names and leaves them out."""
+    """Keys that a text such as `CPU, CUDA` names. Reports unknown names and leaves them out."""
     keys: list[DispatchKey] = []
     sound = True
     start = 0
@@ -155,7 +155,7 @@ def _key_fault(name: str) -> tuple[str, str]:
 
 
 def read_kernel_name(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
-    """The namespace and the name of a kernel."""
+    """Namespace and the name of a kernel."""
     text, library = scalar.value, builder.context.library
     if text.isidentifier() and text.isascii():
         return builder.context.kernel_namespace, text
@@ -174,7 +174,7 @@ def read_kernel_name(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
 
 
 def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[DispatchKey, Kernel]:
-    """The kernels of an entry whose fields are read. Without `dispatch` it has an implicit composite kernel."""
+    """Kernels of an entry whose fields are read. Without `dispatch` it has an implicit composite kernel."""
     kernels = builder.kernels
     if kernels is None:
         if builder.structured or builder.structured_delegate is not None:
@@ -316,7 +316,7 @@ def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder,
     span = builder.key_span("ufunc_inner_loop")
     if builder.context.library is not PYTORCH:
         help = f"write `dispatch: {{CPU: {schema.name.unambiguous}}}`, with a kernel of yours"
-        builder.fault(codes.UFUNC_STRUCTURED, "loops are made for PyTorch's own operators alone", span, help=help)
+        builder.fault(codes.UFUNC_STRUCTURED, "loops are made for PyTorch's operators alone", span, help=help)
         return
     if not builder.structured:
         builder.fault(codes.UFUNC_STRUCTURED, "only structured functions have loops", span)
@@ -368,7 +368,7 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], bu
 
 
 def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Argument, ...]:
-    """The arguments in a line from `start` on, separated by commas."""
+    """Arguments in a line from `start` on, separated by commas."""
     text = item.value
     arguments: list[Argument] = []
     while start <= len(text):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
-    """The function of an entry; None if the entry has a fault, which is reported."""
+    """Function of an entry; None if the entry has a fault, which is reported."""
     builder = EntryBuilder(node, context)
     late: list[tuple[EntryField, Node]] = []
     names: set[str] = set()
@@ -100,7 +100,7 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
 
 
 def _build_tags(builder: EntryBuilder, schema: FunctionSchema) -> frozenset[str]:
-    """The tags of the entry, and those that follow from its schema if the release defines them.
+    """Tags of the entry, and those that follow from its schema if the release defines them.
 
     In-place operators of PyTorch have names that say so; those of libraries are what its tracing takes for one. Out
     overloads of libraries have no tag `out`: Inductor would call them in place of the functional overload, which

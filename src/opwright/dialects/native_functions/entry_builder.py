@@ -1,4 +1,4 @@
-"""The builder of an entry, which the readers of fields fill, and the spans of its parts."""
+"""Builder of an entry, which the readers of fields fill, and the spans of its parts."""
 
 from __future__ import annotations
 
@@ -185,18 +185,18 @@ class EntryBuilder(EntryFields):
         self.fault(WRONG_SHAPE, f"`{field}` is {node.description}, not {wanted}", node.span)
 
     def key_span(self, field: str) -> Span:
-        """The span of a field's name; that of the entry if the field is missing."""
+        """Span of a field's name; that of the entry if the field is missing."""
         entry = self.node.entry(field)
         return self.node.span if entry is None else entry[0].span
 
     def value_span(self, field: str) -> Span:
-        """The span of a field's value; that of the entry if the field is missing."""
+        """Span of a field's value; that of the entry if the field is missing."""
         entry = self.node.entry(field)
         return self.node.span if entry is None else entry[1].span
 
 
 def name_span(node: Mapping) -> Span:
-    """The span of the operator's name in an entry's schema, namespace included."""
+    """Span of the operator's name in an entry's schema, namespace included."""
     func = node.get("func")
     if not isinstance(func, Scalar):
         return node.span
@@ -205,7 +205,7 @@ def name_span(node: Mapping) -> Span:
 
 
 def item_span(node: Mapping, field: str, word: str) -> Span:
-    """The span of a word in the value of a field that is a text or a list of texts."""
+    """Span of a word in the value of a field that is a text or a list of texts."""
     value = node.get(field)
     if value is None or isinstance(value, Mapping):
         return node.span if value is None else value.span
@@ -216,7 +216,7 @@ def item_span(node: Mapping, field: str, word: str) -> Span:
 
 
 def dispatch_key_span(node: Mapping, name: str) -> Span:
-    """The span of a key in an entry's dispatch table."""
+    """Span of a key in an entry's dispatch table."""
     table = node.get("dispatch")
     keys = [key for key, _ in table.entries] if isinstance(table, Mapping) else [table]
     for key in keys:
@@ -232,19 +232,19 @@ def dispatch_key_span(node: Mapping, name: str) -> Span:
 
 
 def argument_span(node: Mapping, text: str) -> Span:
-    """The span of the argument `text` in an entry's schema."""
+    """Span of the argument `text` in an entry's schema."""
     func = node.get("func")
     return _part_span(func, text) if isinstance(func, Scalar) else node.span
 
 
 def return_span(node: Mapping, returns: Row[str], index: int) -> Span:
-    """The span of one of the returns in an entry's schema."""
+    """Span of one of the returns in an entry's schema."""
     func = node.get("func")
     return _part_span(func, returns[index], returns[:index]) if isinstance(func, Scalar) else node.span
 
 
 def _part_span(func: Scalar, text: str, before: Row[str] | None = None) -> Span:
-    """The span of an argument, or of the return that follows others, in a schema or in the normal form of it."""
+    """Span of an argument, or of the return that follows others, in a schema or in the normal form of it."""
     for form in _forms(func.value):
         start = 0
         if before is not None:
@@ -267,7 +267,7 @@ def _forms(schema: str) -> Iterator[NormalForm]:
 
 
 def _find_words(schema: str, text: str, after: int) -> int:
-    """The offset of `text` as whole words, from an offset on; -1 if it does not occur."""
+    """Offset of `text` as whole words, from an offset on; -1 if it does not occur."""
     start = schema.find(text, after)
     while start > 0 and _is_in_word(schema[start - 1], schema[start + len(text) : start + len(text) + 1]):
         start = schema.find(text, start + 1)

@@ -1,4 +1,4 @@
-"""The fields of entries of `native_functions.yaml`: one table, from which everything else about them follows."""
+"""Fields of entries of `native_functions.yaml`: one table, from which everything else about them follows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _read_func(node: Node, builder: EntryBuilder) -> None:
 
 
 def _read_text(node: Node, builder: EntryBuilder, field: str) -> str | None:
-    """The text of a field; None if the field is empty or holds something else, which is reported."""
+    """Text of a field; None if the field is empty or holds something else, which is reported."""
     if isinstance(node, Scalar):
         kind = node.kind
         if kind == "str":
@@ -96,7 +96,7 @@ def _read_delegate(node: Node, builder: EntryBuilder) -> OperatorName | None:
 
 
 def _read_operator(scalar: Scalar, start: int, end: int, builder: EntryBuilder) -> OperatorName | None:
-    """The operator name in a part of a scalar; None if it has a fault, which is reported."""
+    """Operator name in a part of a scalar; None if it has a fault, which is reported."""
     try:
         return read_operator_name(scalar.value[start:end])
     except SchemaFault as fault:
@@ -290,7 +290,7 @@ ROWS: Final = (
         "The submodule of PyTorch's Python bindings, such as `nn`.",
         "Python has it in the module `{}`",
     ),
-    _word("category_override", "A mark for PyTorch's own tools.", "Python's tensor options are those of category `{}`"),
+    _word("category_override", "A mark for PyTorch's tools.", "Python's tensor options are those of category `{}`"),
     _flag(
         "manual_cpp_binding",
         "Whether the C++ function for callers is written by hand.",
@@ -307,5 +307,5 @@ ENTRY_FIELDS: Final = tuple([row.field for row in ROWS])
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a list of entries. Schemas and names are texts for it; Opwright checks those."""
+    """Schema: a list of entries. Schemas and names are texts for it; Opwright checks those."""
     return dialect_schema("Operators of PyTorch", list_of_schema(mapping_schema(ENTRY_FIELDS)))

@@ -140,7 +140,7 @@ def _check_delegate(function: UnlinkedFunction, out: UnlinkedFunction, report: C
 
 
 def _spelt(kernel: Kernel) -> str:
-    """The kernel as PyTorch's entries spell it."""
+    """Kernel as PyTorch's entries spell it."""
     if kernel.namespace == PYTORCH.native:
         return kernel.name
     return f"{kernel.namespace.removesuffix('::native')}::{kernel.name}"
@@ -259,7 +259,7 @@ def _check_inplace_view(view: UnlinkedFunction, inplace: UnlinkedFunction, repor
 
 
 def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) -> list[UnlinkedFunction]:
-    """The functions, each overload once. Reports a second entry for an overload and leaves it out."""
+    """Functions, each overload once. Reports a second entry for an overload and leaves it out."""
     first: dict[str, UnlinkedFunction] = {}
     unique: list[UnlinkedFunction] = []
     for function in functions:

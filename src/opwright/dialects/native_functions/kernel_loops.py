@@ -1,4 +1,4 @@
-"""The functions of PyTorch's sources that compute the elements for a kernel, and the kernels that call them.
+"""Functions of PyTorch's sources that compute the elements for a kernel, and the kernels that call them.
 
 A kernel calls a table of functions, `mse_stub`, by the device: `DECLARE_DISPATCH` declares it, and
 `REGISTER_DISPATCH(mse_stub, &mse_kernel)` enters a function.
@@ -35,14 +35,14 @@ class Loop(NamedTuple):
 
 
 class LoopSources:
-    """The loops in the sources of a PyTorch; none where there are no sources."""
+    """Loops in the sources of a PyTorch; none where there are no sources."""
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs: Final = inputs
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
-        """The sources by their paths, which are read once a name may be in them."""
+        """Sources by their paths, which are read once a name may be in them."""
         if self._inputs.paths() is None:
             return {}
         names = [name for name in self._inputs.member_names(_FOLDER) if name.endswith(_SUFFIXES)]
@@ -55,12 +55,12 @@ class LoopSources:
             return ""
 
     def names(self) -> frozenset[str]:
-        """The names of all registered functions and their tables."""
+        """Names of all registered functions and their tables."""
         rows = [match for text in self._texts.values() for match in _REGISTERS.findall(text)]
         return frozenset([name.rpartition("::")[2] for row in rows for name in row])
 
     def find(self, name: str) -> Loop | None:
-        """The loop of a function or a table with a name."""
+        """Loop of a function or a table with a name."""
         for path, text in self._texts.items():
             for match in _REGISTERS.finditer(text) if name in text else ():
                 stub, function = match[1], match[2].rpartition("::")[2]
@@ -70,7 +70,7 @@ class LoopSources:
         return None
 
     def _callers(self, stub: str) -> Iterator[str]:
-        """The functions that call a table, and those that call them in the same file."""
+        """Functions that call a table, and those that call them in the same file."""
         for path, text in self._texts.items():
             if stub in text and _KERNELS.fullmatch(path):
                 lines = text.split("\n")
@@ -81,7 +81,7 @@ class LoopSources:
 
 
 def _functions_around(name: str, lines: Sequence[str]) -> Iterator[str]:
-    """The functions, by their heads at the beginning of a line, in which a name is used."""
+    """Functions, by their heads at the beginning of a line, in which a name is used."""
     use = re.compile(rf"\b{name}\b")
     function: tuple[str, ...] = ()
     for line in lines:

@@ -10,7 +10,7 @@ from opwright.model.runtime_keys import KeyFallback, KeyKind, RuntimeKey, runtim
 
 
 def key_names() -> frozenset[str]:
-    """The names of all dispatch keys, of those without generated kernels too.
+    """Names of all dispatch keys, of those without generated kernels too.
 
     >>> {"CPU", "Tracer", "AutocastPrivateUse1", "Autograd"} - key_names()
     set()

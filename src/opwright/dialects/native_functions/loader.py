@@ -61,7 +61,7 @@ class _Shared(NamedTuple):
 
 
 def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
-    """The catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
+    """Catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
     tags = TAGS.files(context.inputs)[0]
     extra_keys = context.extra_keys_at(NATIVE_FUNCTION)
     native = context.chosen_items.get(NATIVE_FUNCTIONS.name, files[0])
@@ -76,7 +76,7 @@ def load_catalog(
     *,
     ignored_keys: frozenset[DispatchKey] = frozenset(),
 ) -> Catalog:
-    """The catalog of a release's operators.
+    """Catalog of a release's operators.
 
     `ignored_keys` are the dispatch keys that the run leaves out. All faults of both files go to `sink`. The catalog
     lacks entries with faults, so call `sink.raise_if_errors()` before using it.
@@ -128,7 +128,7 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
 def link_entries(
     entries: list[UnlinkedFunction], report: CrossReport, *, tag_by_kind: bool, of_core_composites: bool = True
 ) -> Linked:
-    """The functions of entries of one namespace, with the overloads synthesized from them, linked with their groups.
+    """Functions of entries of one namespace, with the overloads synthesized from them, linked with their groups.
 
     Faults between entries go to the report. `tag_by_kind` and `of_core_composites` are those of `add_variants`.
     """
@@ -146,7 +146,7 @@ def link_entries(
 def _load_file(
     native: SourceFile | ChosenItems, context: EntryContext, report: CrossReport, sink: Diagnostics
 ) -> list[UnlinkedFunction] | None:
-    """The functions of all entries without faults; None if the file is not YAML, which is reported."""
+    """Functions of all entries without faults; None if the file is not YAML, which is reported."""
     try:
         if isinstance(native, ChosenItems):
             functions = _load_chosen(native, context, report) or _load_all(native.file, context, report)
@@ -160,13 +160,13 @@ def _load_file(
 
 
 def _load_chosen(items: ChosenItems, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """The functions of chosen entries without faults; none of them if the whole file has to be read."""
+    """Functions of chosen entries without faults; none of them if the whole file has to be read."""
     nodes = read_items(items) if context.all_tags else None
     return load_entries(nodes or (), context, report)
 
 
 def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """The functions of all entries without faults. Raises Fault if the file is not YAML."""
+    """Functions of all entries without faults. Raises Fault if the file is not YAML."""
     root = load_yaml(file)
     if not isinstance(root, ListNode):
         message = f"the file is {root.description}, not a list of entries"
@@ -176,7 +176,7 @@ def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> l
 
 
 def load_entries(items: Iterable[Node], context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """The functions of all entries without faults; the report knows the others."""
+    """Functions of all entries without faults; the report knows the others."""
     loaded: list[UnlinkedFunction] = []
     for item in items:
         if not isinstance(item, Mapping):
@@ -194,7 +194,7 @@ def load_entries(items: Iterable[Node], context: EntryContext, report: CrossRepo
 def load_libraries(
     base: Catalog, files: Sequence[SourceFile], tags: SourceFile, sink: Diagnostics, rules: Rules
 ) -> Catalog:
-    """The catalog with the operators of further files, in any namespaces.
+    """Catalog with the operators of further files, in any namespaces.
 
     Each file is loaded separately, so two files may define the same name in different namespaces. All faults go to
     `sink`. The catalog lacks entries with faults, and has the first of two entries for one overload.
@@ -204,7 +204,7 @@ def load_libraries(
 
 
 def add_operators(base: Catalog, operators: Iterable[NativeFunction], sink: Diagnostics) -> Catalog:
-    """The catalog with more operators. A second one of a name is a fault, which goes to `sink`, and left out."""
+    """Catalog with more operators. A second one of a name is a fault, which goes to `sink`, and left out."""
     by_name = {(overload.namespace, overload.name.text): overload for overload in base.functions}
     functions = list(base.functions)
     for function in operators:
@@ -224,7 +224,7 @@ def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagn
 
 
 def _name_span(function: NativeFunction) -> Span:
-    """The span of the operator's name in its entry; the start of the entry for a synthesized overload."""
+    """Span of the operator's name in its entry; the start of the entry for a synthesized overload."""
     entry, name = function.entry, function.name.text
     start = max(entry.text.find(name), 0) + entry.start
     return Span(entry.file, start, start + len(name))
@@ -234,7 +234,7 @@ ViewFamily = dict["SchemaKind | ViewKind", UnlinkedFunction]
 
 
 class Linked(NamedTuple):
-    """The linked functions of a catalog and their groups, in which functions without a group stand for themselves."""
+    """Linked functions of a catalog and their groups, in which functions without a group stand for themselves."""
 
     functions: tuple[NativeFunction, ...]
     groups: tuple[NativeFunction | NativeFunctionsGroup, ...]
@@ -278,7 +278,7 @@ def link(
 
 
 def _operation_group(operation: Operation) -> NativeFunctionsGroup | None:
-    """The group of an operation's overloads; None if it lacks a member that every group has."""
+    """Group of an operation's overloads; None if it lacks a member that every group has."""
     members = cast("dict[SchemaKind, NativeFunction]", operation.members)
     functional, out = members.get(SchemaKind.functional), members.get(SchemaKind.out)
     if functional is None or out is None or SchemaKind.scratch in members:
@@ -287,7 +287,7 @@ def _operation_group(operation: Operation) -> NativeFunctionsGroup | None:
 
 
 def _view_group(family: ViewFamily) -> ViewGroup | None:
-    """The group around the view of a family, whose members leave the family; None if it has no view."""
+    """Group around the view of a family, whose members leave the family; None if it has no view."""
     members = cast("dict[SchemaKind | ViewKind, NativeFunction]", family)
     view = members.pop(ViewKind.aliasing, None)
     if view is None:

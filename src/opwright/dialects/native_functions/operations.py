@@ -27,7 +27,7 @@ class Operation:
 
 
 def operations_of(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report: CrossReport) -> list[Operation]:
-    """The operations that the functions belong to, in the order of their first overload.
+    """Operations that the functions belong to, in the order of their first overload.
 
     Reports the second of two overloads with the same signature and kind, which nothing distinguishes.
     """

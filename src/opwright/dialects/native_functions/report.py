@@ -20,12 +20,12 @@ _OPERATOR: Final = lazy_pattern(r"\s*((?:\w+::)*\w+)")
 
 
 def _by_start(entries: Iterable[Mapping]) -> dict[tuple[str, int], Mapping]:
-    """The entries by the paths of their files and their offsets."""
+    """Entries by the paths of their files and their offsets."""
     return {(entry.file.path, entry.start): entry for entry in entries}
 
 
 class CrossReport:
-    """The sink of a file's faults, with the spans of its entries' parts.
+    """Sink of a file's faults, with the spans of its entries' parts.
 
     Nodes are not kept while a file is loaded, because they take much memory and few runs have such a fault. The file is
     read again for the first span, unless the `entries` are given. The report also knows the entries left out because
@@ -48,7 +48,7 @@ class CrossReport:
 
     @property
     def index(self) -> OverloadIndex:
-        """The functions by what they have in common."""
+        """Functions by what they have in common."""
         self._index = self._index or OverloadIndex(self.functions)
         return self._index
 
@@ -67,7 +67,7 @@ class CrossReport:
 
     @property
     def absent(self) -> frozenset[str] | None:
-        """The base names of the operators whose entries are left out; None if one of these entries has no name."""
+        """Base names of the operators whose entries are left out; None if one of these entries has no name."""
         return None if self._has_nameless else frozenset(self._absent)
 
     def concerns_absent(self, base: str) -> bool:
@@ -75,7 +75,7 @@ class CrossReport:
         return bool(self._absent) and view_base_name(base) in self._absent
 
     def _entry(self, function: UnlinkedFunction) -> Mapping:
-        """The node of a function's entry."""
+        """Node of a function's entry."""
         if self._entries is None:
             root = load_yaml(function.entry.file)
             items = root.items if isinstance(root, Sequence) else []
@@ -83,29 +83,29 @@ class CrossReport:
         return self._entries[function.entry.file.path, function.entry.start]
 
     def name(self, function: UnlinkedFunction) -> Span:
-        """The span of a function's name."""
+        """Span of a function's name."""
         return name_span(self._entry(function))
 
     def key(self, function: UnlinkedFunction, field: str) -> Span:
-        """The span of a field's name; that of the function's name if the field is missing."""
+        """Span of a field's name; that of the function's name if the field is missing."""
         entry = self._entry(function).entry(field)
         return self.name(function) if entry is None else entry[0].span
 
     def value(self, function: UnlinkedFunction, field: str) -> Span:
-        """The span of a field's value; that of the function's name if the field is missing."""
+        """Span of a field's value; that of the function's name if the field is missing."""
         node = self._entry(function).get(field)
         return self.name(function) if node is None else node.span
 
     def word(self, function: UnlinkedFunction, field: str, word: str) -> Span:
-        """The span of a word in the value of a field that is a text or a list of texts."""
+        """Span of a word in the value of a field that is a text or a list of texts."""
         return item_span(self._entry(function), field, word)
 
     def dispatch_key(self, function: UnlinkedFunction, name: str) -> Span:
-        """The span of a key in a function's dispatch table."""
+        """Span of a key in a function's dispatch table."""
         return dispatch_key_span(self._entry(function), name)
 
     def kernel(self, function: UnlinkedFunction, name: str) -> Span:
-        """The span of a kernel in a function's dispatch table; the name may lack the namespace."""
+        """Span of a kernel in a function's dispatch table; the name may lack the namespace."""
         table = self._entry(function).get("dispatch")
         for _, value in table.entries if isinstance(table, Mapping) else ():
             for item in value.items if isinstance(value, Sequence) else [value]:
@@ -115,7 +115,7 @@ class CrossReport:
         return self.name(function)
 
     def returns(self, function: UnlinkedFunction) -> Span:
-        """The span of a function's returns."""
+        """Span of a function's returns."""
         func = self._entry(function).get("func")
         if not isinstance(func, Scalar):
             return self.name(function)
@@ -123,7 +123,7 @@ class CrossReport:
         return func.span_of(arrow + 5, len(func.value)) if arrow >= 0 else func.span
 
     def argument(self, function: UnlinkedFunction, text: str) -> Span:
-        """The span of an argument of a function."""
+        """Span of an argument of a function."""
         return argument_span(self._entry(function), text)
 
     def error(

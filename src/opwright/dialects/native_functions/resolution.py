@@ -26,7 +26,7 @@ _DEFAULT: Final = ".default"
 
 
 def plain_name(text: str, namespaces: Iterable[str]) -> str:
-    """The name of an operator as schemas write it, from any form in which PyTorch prints it.
+    """Name of an operator as schemas write it, from any form in which PyTorch prints it.
 
     A name of two parts may be that of an overload; `namespaces` tell.
 
@@ -40,7 +40,7 @@ def plain_name(text: str, namespaces: Iterable[str]) -> str:
 
 
 def overloads_named(name: str, catalog: Catalog) -> Sequence[NativeFunction]:
-    """The overload of a full name, else all overloads of the operator of that name.
+    """Overload of a full name, else all overloads of the operator of that name.
 
     >>> import opwright
     >>> catalog = opwright.load()
@@ -55,7 +55,7 @@ def overloads_named(name: str, catalog: Catalog) -> Sequence[NativeFunction]:
 
 
 def qualified_name(function: NativeFunction) -> str:
-    """The name of an overload with its namespace."""
+    """Name of an overload with its namespace."""
     return f"{function.namespace}::{function.name.text}"
 
 
@@ -84,12 +84,12 @@ class Entries:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The text of the entry of each overload, in order."""
+        """Text of the entry of each overload, in order."""
         return self._texts(NATIVE_FUNCTIONS.inputs[0])
 
     @cached_property
     def formulas(self) -> dict[str, str]:
-        """The text of the entry of each overload with formulas."""
+        """Text of the entry of each overload with formulas."""
         return self._texts(DERIVATIVES.inputs[0])
 
     def _texts(self, name: str) -> dict[str, str]:
@@ -100,27 +100,27 @@ class Entries:
 
     @cached_property
     def loops(self) -> LoopSources:
-        """The functions with loops in the sources, if these are on this machine."""
+        """Functions with loops in the sources, if these are on this machine."""
         return LoopSources(self._inputs)
 
     @cached_property
     def operators(self) -> frozenset[str]:
-        """The names without those of overloads."""
+        """Names without those of overloads."""
         return frozenset([name.partition(".")[0] for name in self.texts])
 
     @cached_property
     def by_symbol(self) -> dict[str, str]:
-        """The overload by its name in C++ identifiers, such as `add_Tensor`."""
+        """Overload by its name in C++ identifiers, such as `add_Tensor`."""
         return {name.replace(".", "_"): name for name in self.texts}
 
     def outs(self, operator: str) -> tuple[str, ...]:
-        """The out overloads of an operator."""
+        """Out overloads of an operator."""
         written = re.compile(rf"func: *{operator}\.\w*out\w*\(")
         return tuple([name for name, text in self.texts.items() if written.match(text)])
 
 
 def resolve(text: str, entries: Entries) -> Resolution | None:
-    """The operators that a name leads to; None if it is no such name.
+    """Operators that a name leads to; None if it is no such name.
 
     >>> from opwright.release.inputs import open_inputs
     >>> entries = Entries(open_inputs("auto"))
@@ -152,7 +152,7 @@ def _python(text: str, entries: Entries) -> Iterator[Resolution]:
 
 
 def _method_names(name: str) -> list[str]:
-    """The operators that a method may be: `__iadd__` is `add_`, where no operator has that name."""
+    """Operators that a method may be: `__iadd__` is `add_`, where no operator has that name."""
     special = re.fullmatch(r"__(i?)(\w+?)__", name)
     if special is None:
         return [name]
@@ -301,7 +301,7 @@ _CALLS: Final = re.compile(r"\b([a-z_]\w+)\(")
 
 
 def known_names(text: str, entries: Entries) -> frozenset[str]:
-    """The names of about the same length that one which leads to nothing may have meant, qualified in the same way.
+    """Names of about the same length that one which leads to nothing may have meant, qualified in the same way.
 
     >>> from opwright.release.inputs import open_inputs
     >>> known = known_names("at::native::ad_out", Entries(open_inputs("auto")))
@@ -331,7 +331,7 @@ def known_names(text: str, entries: Entries) -> frozenset[str]:
 
 
 def _unprefixed(lead: str, entries: Entries) -> Iterator[str]:
-    """The names of operators; in some modules of Python, of those with the module's prefix and without it."""
+    """Names of operators; in some modules of Python, of those with the module's prefix and without it."""
     module = lead.split(".")[-2] if "." in lead else ""
     prefix = f"{module}_" if module in _PREFIXED else ""
     return (name.removeprefix(prefix) for name in entries.operators if name.startswith(prefix))

@@ -82,7 +82,7 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
 
 
 def _has_foreign_type(builder: EntryBuilder, schema: FunctionSchema) -> bool:
-    """Whether a schema has types that only other trees than the entry's own have; each is reported."""
+    """Whether a schema has types that only other trees than the entry's have; each is reported."""
     tree = builder.context.tree
     own = frozenset() if tree is None else frozenset([type.name for type in tree.types])
     items: list[Argument | Return] = [*schema.arguments.all, *schema.returns]
@@ -124,7 +124,7 @@ def _type_help(type: Type) -> str:
 # The same lists of arguments and returns occur in many entries.
 @cache
 def _arguments_without_form(arguments: Arguments, is_strict: bool) -> tuple[list[Argument], list[Argument]]:
-    """The arguments whose type has no form in C++, and those whose default needs one and has none."""
+    """Arguments whose type has no form in C++, and those whose default needs one and has none."""
     without_form = [argument for argument in arguments.all if not is_argument_type(argument.type, is_strict=is_strict)]
     return (
         without_form,
@@ -141,7 +141,7 @@ def _arguments_without_form(arguments: Arguments, is_strict: bool) -> tuple[list
 
 @cache
 def _returns_without_form(returns: tuple[Return, ...], is_strict: bool) -> list[int]:
-    """The indices of the returns whose type cannot be returned in C++."""
+    """Indices of the returns whose type cannot be returned in C++."""
     return [index for index, result in enumerate(returns) if not is_return_type(result.type, is_strict=is_strict)]
 
 
@@ -150,7 +150,7 @@ def _has_form(type: Type, is_strict: bool) -> bool:
 
 
 def _has_unsized_booleans(type: Type) -> bool:
-    """Whether a list of booleans without a size is in the type, which PyTorch's own files do not have."""
+    """Whether a list of booleans without a size is in the type, which PyTorch's files do not have."""
     if isinstance(type, ListType) and type.elem.text == "bool":
         return type.size is None
     return isinstance(type, ListType | OptionalType) and _has_unsized_booleans(type.elem)

@@ -1,4 +1,4 @@
-"""The scope of a run: which entries of `native_functions.yaml` it loads.
+"""Scope of a run: which entries of `native_functions.yaml` it loads.
 
 Most programs make files for few operators. They know which before they load any, from the texts that name them or from
 the schemas, so they need not read the YAML of the others.
@@ -51,12 +51,12 @@ class LoadScope:
         self._selects: Final = selects
 
     def items(self, file: SourceFile) -> ChosenItems | None:
-        """The items of a file that the run loads; None if the file is not split."""
+        """Items of a file that the run loads; None if the file is not split."""
         items = split_items(file.text)
         return ChosenItems(file, self.choose(items)) if items else None
 
     def choose(self, items: list[ItemText]) -> list[ItemText]:
-        """The items of these that the run loads, in their order."""
+        """Items of these that the run loads, in their order."""
         bases, selects = set(self._bases), self._selects
         operators = [operator_of(text) for _, text in items]
         if selects is not None:
@@ -73,7 +73,7 @@ class LoadScope:
 
 @lru_cache(maxsize=8192)
 def operator_of(item: str) -> str | None:
-    """The operator that an item is about, told from its text; None if the item does not begin with its schema.
+    """Operator that an item is about, told from its text; None if the item does not begin with its schema.
 
     >>> operator_of("func: add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
     'add.out'

@@ -130,7 +130,7 @@ def _can_have_out(base: UnlinkedFunction) -> bool:
 
 
 def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) -> list[UnlinkedFunction]:
-    """The out overload made from another, in a list; empty if there are not enough letters for its alias sets."""
+    """Out overload made from another, in a list; empty if there are not enough letters for its alias sets."""
     schema = base.schema
     if base.kind is SchemaKind.inplace:
         return [_synthesize(base, inplace_to_out(schema), tag_by_kind)]
@@ -146,7 +146,7 @@ def _out_form(base: UnlinkedFunction, tag_by_kind: bool, report: CrossReport) ->
 
 
 def autogen_names(function: UnlinkedFunction) -> tuple[OperatorName, ...]:
-    """The names under which `autogen` makes the other forms of a function that writes; none if it cannot."""
+    """Names under which `autogen` makes the other forms of a function that writes; none if it cannot."""
     schema = function.schema
     if (
         function.is_view
@@ -167,7 +167,7 @@ def autogen_names(function: UnlinkedFunction) -> tuple[OperatorName, ...]:
 
 
 def out_name(name: OperatorName) -> OperatorName:
-    """The name of the out overload made from an overload of this name.
+    """Name of the out overload made from an overload of this name.
 
     >>> out_name(operator_name("add", overload="Tensor")).text, out_name(operator_name("relu", overload="")).text
     ('add.Tensor_out', 'relu.out')
@@ -177,7 +177,7 @@ def out_name(name: OperatorName) -> OperatorName:
 
 
 def inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
-    """The out form, which reads `self` and writes to `out` what the in-place form writes to `self`."""
+    """Out form, which reads `self` and writes to `out` what the in-place form writes to `self`."""
     arguments = schema.arguments
     self_arg = arguments.self_arg
     assert self_arg is not None, "an in-place schema has self"
@@ -191,7 +191,7 @@ def inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
 
 
 def returning_to_out(schema: FunctionSchema, letters: Sequence[str], *, keep_annotations: bool) -> FunctionSchema:
-    """The out form, which writes each returned tensor to an out argument."""
+    """Out form, which writes each returned tensor to an out argument."""
     arguments = schema.arguments
     positional, keyword_only = arguments.positional, arguments.keyword_only
     if not keep_annotations:
@@ -204,7 +204,7 @@ def returning_to_out(schema: FunctionSchema, letters: Sequence[str], *, keep_ann
 
 
 def _outs(schema: FunctionSchema, letters: Sequence[str]) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
-    """The out arguments for what a schema returns, and the returns that go with them.
+    """Out arguments for what a schema returns, and the returns that go with them.
 
     They are returned as well if all of them are tensors and none is a list.
     """
@@ -220,7 +220,7 @@ def _outs(schema: FunctionSchema, letters: Sequence[str]) -> tuple[tuple[Argumen
 
 
 def free_letters(schema: FunctionSchema) -> Sequence[str]:
-    """The names for new alias sets.
+    """Names for new alias sets.
 
     Names in use are skipped only as long as they occur in alphabetical order in the schema. PyTorch does the same, and
     its registered schemas must match to the letter.
@@ -245,7 +245,7 @@ def free_letters(schema: FunctionSchema) -> Sequence[str]:
 
 
 def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The functional form, which writes nothing and returns what the other form writes."""
+    """Functional form, which writes nothing and returns what the other form writes."""
     plain = signature(schema, keep_return_names=True)
     name = schema.name
     mutable = schema.kind is SchemaKind.mutable

@@ -1,4 +1,4 @@
-"""The fields of a selection of operators and of each operator in it, and the JSON Schema of selections."""
+"""Fields of a selection of operators and of each operator in it, and the JSON Schema of selections."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ OPERATOR_FIELDS: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: a mapping with the fields of a selection. Names are texts for it; Opwright checks those."""
+    """Schema: a mapping with the fields of a selection. Names are texts for it; Opwright checks those."""
     operator = mapping_schema(OPERATOR_FIELDS)
     return dialect_schema("Selection of operators of PyTorch", mapping_schema(SELECTION_FIELDS), operator=operator)

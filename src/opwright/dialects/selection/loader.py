@@ -23,23 +23,23 @@ _OPERATOR_FIELDS: Final = tuple([field.name for field in OPERATOR_FIELDS])
 
 
 def selection_of_names(names: Iterable[str], *, for_training: bool = False) -> Selection:
-    """The selection of operators by base names such as `aten::add`, with all overloads, as roots."""
+    """Selection of operators by base names such as `aten::add`, with all overloads, as roots."""
     operators = {name: SelectedOperator(name, for_training=for_training) for name in names}
     return Selection(everything=False, operators=operators)
 
 
 def load_operator_names(file: SourceFile, sink: Diagnostics) -> tuple[str, ...]:
-    """The names that a file lists; faults go to `sink`."""
+    """Names that a file lists; faults go to `sink`."""
     return _texts(load_yaml(file), "the list of operators", sink)
 
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> Selection:
-    """The selection that a file describes."""
+    """Selection that a file describes."""
     return load_selection(files[0], context.sink)
 
 
 def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
-    """The selection that a file describes; faults go to `sink`."""
+    """Selection that a file describes; faults go to `sink`."""
     root = load_yaml(file)
     if not isinstance(root, Mapping):
         message = f"a selection is a mapping, but this file is {root.description}"
@@ -114,7 +114,7 @@ def _debug_info(mapping: Mapping, sink: Diagnostics) -> tuple[str, ...] | None:
 
 
 def _members(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
-    """The members of a set: a list, or the keys of a mapping without values, which YAML tags `!!set`."""
+    """Members of a set: a list, or the keys of a mapping without values, which YAML tags `!!set`."""
     if isinstance(node, Mapping) and all(
         isinstance(value, Scalar) and value.kind == "null" for _, value in node.entries
     ):
@@ -123,7 +123,7 @@ def _members(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]
 
 
 def _texts(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
-    """The items of a list as texts. Numbers, booleans and nothing count as Python writes them."""
+    """Items of a list as texts. Numbers, booleans and nothing count as Python writes them."""
     sequence = None if node is None else expect_sequence(node, what, sink)
     if sequence is None:
         return ()
@@ -170,7 +170,7 @@ def check_selection(
 
 
 def _nearest(name: str, names: dict[str, set[str]]) -> str | Suggestion:
-    """The hint for an unknown name: the nearest name in its namespace, or in `aten` if it has none.
+    """Hint for an unknown name: the nearest name in its namespace, or in `aten` if it has none.
 
     `names` maps each namespace to its names.
     """
@@ -201,7 +201,7 @@ def load_backends(
     tolerant: bool = False,
     any_key: bool = False,
 ) -> tuple[DispatchKey, ...]:
-    """The dispatch keys of these names. Unless `any_key`, only keys that may have kernels are allowed.
+    """Dispatch keys of these names. Unless `any_key`, only keys that may have kernels are allowed.
 
     Reports other names as errors, or as warnings if `tolerant`.
     """

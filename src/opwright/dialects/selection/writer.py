@@ -8,7 +8,7 @@ from opwright.model.selection import SelectedOperator, Selection
 
 
 def write_selection(selection: Selection) -> str:
-    """The text of a selection, with sorted keys; it has every field, but `debug_info` only where the selection has it.
+    """Text of a selection, with sorted keys; it has every field, but `debug_info` only where the selection has it.
 
     >>> from opwright.model.selection import Selection
     >>> write_selection(Selection(everything=False)).splitlines()[:3]
@@ -29,7 +29,7 @@ def write_selection(selection: Selection) -> str:
 
 
 def operator_fields(operator: SelectedOperator) -> dict[str, object]:
-    """The fields of an operator in a selection file."""
+    """Fields of an operator in a selection file."""
     fields: dict[str, object] = {
         "is_root_operator": operator.is_root,
         "is_used_for_training": operator.for_training,

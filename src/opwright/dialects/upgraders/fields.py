@@ -1,4 +1,4 @@
-"""The fields of bytecode files with their JSON Schema, the op codes, and what the generated table leaves out.
+"""Fields of bytecode files with their JSON Schema, the op codes, and what the generated table leaves out.
 
 A letter stands for each operand: an index of a called operator (O), a register (R), a constant (C) or a type (T), a
 jump from the instruction (P), a number (I). Operands without a letter here refer to what upgraders do not have.
@@ -55,12 +55,12 @@ COUNTS: Final = range(1 << 31)
 
 
 def _number(numbers: range) -> JsonSchema:
-    """The schema of an integer."""
+    """Schema of an integer."""
     return {"type": "integer", "minimum": numbers[0], "maximum": numbers[-1]}
 
 
 def _row(*items: JsonSchema) -> JsonSchema:
-    """The schema of a list with items of its own kinds."""
+    """Schema of a list with items of its own kinds."""
     return {"type": "array", "prefixItems": list(items), "minItems": len(items), "maxItems": len(items)}
 
 
@@ -119,5 +119,5 @@ FILE_FIELDS: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: upgraders, and the operators that need them. Opwright checks what operands and names refer to."""
+    """Schema: upgraders, and the operators that need them. Opwright checks what operands and names refer to."""
     return dialect_schema("Bytecode of upgraders for Opwright", mapping_schema(FILE_FIELDS))

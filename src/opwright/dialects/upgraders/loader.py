@@ -78,12 +78,12 @@ Item = TypeVar("Item")
 
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> UpgraderTables:
-    """The tables of a bytecode file; faults go to the sink of the context."""
+    """Tables of a bytecode file; faults go to the sink of the context."""
     return load_upgraders(files[0], context.sink)
 
 
 def load_upgraders(file: SourceFile, sink: Diagnostics) -> UpgraderTables:
-    """The tables of a bytecode file; faults go to `sink`, and what has faults is left out."""
+    """Tables of a bytecode file; faults go to `sink`, and what has faults is left out."""
     root = expect_mapping(load_yaml(file), "a bytecode file", sink)
     if root is None:
         return UpgraderTables((), {})
@@ -104,7 +104,7 @@ def load_upgraders(file: SourceFile, sink: Diagnostics) -> UpgraderTables:
 
 
 def _entries(node: Node | None, what: str, sink: Diagnostics) -> Iterator[tuple[Scalar, Node]]:
-    """The entries of a mapping whose keys are names."""
+    """Entries of a mapping whose keys are names."""
     mapping = None if node is None else expect_mapping(node, what, sink)
     if mapping is None:
         return
@@ -117,7 +117,7 @@ def _entries(node: Node | None, what: str, sink: Diagnostics) -> Iterator[tuple[
 def _fields(
     mapping: Mapping, known_fields: tuple[Field, ...], what: str, name: Scalar | None, sink: Diagnostics
 ) -> dict[str, Node]:
-    """The fields of a mapping by name; unknown and missing ones are reported, the latter at the name."""
+    """Fields of a mapping by name; unknown and missing ones are reported, the latter at the name."""
     check_unique_keys(mapping, sink)
     field_names = [field.name for field in known_fields]
     fields: dict[str, Node] = {}
@@ -166,7 +166,7 @@ def _upgrader(name: Scalar, node: Node, sink: Diagnostics) -> Upgrader | None:
 def _items(
     node: Node | None, what: str, read: Callable[[Node, Diagnostics], tuple[Item] | None], sink: Diagnostics
 ) -> list[tuple[Item, Node]] | None:
-    """The items of a list with their nodes; None if the list is missing or an item has a fault."""
+    """Items of a list with their nodes; None if the list is missing or an item has a fault."""
     sequence = None if node is None else expect_sequence(node, what, sink)
     if sequence is None:
         return None
@@ -176,7 +176,7 @@ def _items(
 
 
 def _row(node: Node, length: int, what: str, sink: Diagnostics) -> tuple[Node, ...] | None:
-    """The items of a list of a given length."""
+    """Items of a list of a given length."""
     sequence = expect_sequence(node, what, sink)
     if sequence is None:
         return None
@@ -203,7 +203,7 @@ def _instruction(node: Node, sink: Diagnostics) -> tuple[Instruction] | None:
 
 
 def _number(node: Node, what: str, numbers: range, sink: Diagnostics) -> int | None:
-    """The value of an integer that is one of some numbers."""
+    """Value of an integer that is one of some numbers."""
     number = expect_integer(node, what, sink)
     if number is not None and number not in numbers:
         message = f"{what} is {number}, not a number from {numbers[0]} to {numbers[-1]}"
@@ -254,7 +254,7 @@ def _called_operator(node: Node, sink: Diagnostics) -> tuple[CalledOperator] | N
 def _operator(
     name: Scalar, node: Node, upgrader_names: Collection[str], sink: Diagnostics
 ) -> tuple[UpgraderRange, ...] | None:
-    """The upgraders of an operator with their ranges, or None if they have faults."""
+    """Upgraders of an operator with their ranges, or None if they have faults."""
     mapping = expect_mapping(node, f"operator `{name.value}`", sink)
     if mapping is None:
         return None

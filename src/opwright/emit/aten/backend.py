@@ -1,4 +1,4 @@
-"""The kernels of one dispatch key, and the wrappers that PyTorch makes for them.
+"""Kernels of one dispatch key, and the wrappers that PyTorch makes for them.
 
 Every overload with a kernel has a wrapper. Some overloads have a wrapper without a kernel: the shape functions of
 structured operations (`Meta`), the forms of structured operations that call the out overload
@@ -52,7 +52,7 @@ class WrapperKind(enum.Enum):
     functional = "copies the result of the functional overload"
     out = "calls the kernel of the out overload"
 
-    # Units hold kinds, and an enumeration's own hash is a Python function.
+    # Units hold kinds, and an enumeration's hash is a Python function.
     __hash__ = object.__hash__
 
 
@@ -115,7 +115,7 @@ NO_CHECKS: Final[Mapping[NativeFunction, str]] = {}
 
 @not_fingerprinted(kernels=_OF_UNITS, callees=_OF_UNITS, derived=_OF_UNITS)
 class Backend:
-    """The kernels of one dispatch key, and the choices that decide how they are wrapped.
+    """Kernels of one dispatch key, and the choices that decide how they are wrapped.
 
     `out_is_primary`: the out overload implements a group, otherwise the functional overload does. `external` kernels
     are defined outside PyTorch: they have the dispatcher's convention, and are static members of `class_name` if it is
@@ -182,7 +182,7 @@ class Backend:
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
 
     def overload_choices(self, function: NativeFunction) -> OverloadChoices:
-        """The rows of all tables for an overload."""
+        """Rows of all tables for an overload."""
         return OverloadChoices(
             self.kernels.get(function),
             self.callees.get(function),
@@ -192,7 +192,7 @@ class Backend:
         )
 
     def entry_options(self, function: NativeFunction) -> EntryOptions:
-        """The options of an overload's entry, or of the entry whose structured kernel implements the overload."""
+        """Options of an overload's entry, or of the entry whose structured kernel implements the overload."""
         entries = self.choices.entries
         if not entries:
             return NO_ENTRY_OPTIONS
@@ -215,13 +215,13 @@ class Backend:
         return DeviceHandling(check, is_guarded and (function.device_guard or entry.device_guard is True))
 
     def kernel_signature(self, function: NativeFunction) -> Signature:
-        """The signature of an overload's kernel."""
+        """Signature of an overload's kernel."""
         is_native = self.entry_options(function).implementation is Implementation.inherited
         return kernel_signature(function, self.kernels[function], external=self.external and not is_native)
 
     @property
     def structured_guard(self) -> str:
-        """The type of the guard that the class of a structured kernel's outputs has; empty if it has none."""
+        """Type of the guard that the class of a structured kernel's outputs has; empty if it has none."""
         if self.external:
             return self.guard if self.device_guard else ""
         return self.key.structured_guard or ("" if self.allocation is self.key.allocation else self.guard)
@@ -234,21 +234,21 @@ class Backend:
         return self.key.moves_guard or self.allocation is not self.key.allocation
 
     def primary(self, unit: KernelUnit) -> NativeFunction:
-        """The overload whose kernel implements the whole unit."""
+        """Overload whose kernel implements the whole unit."""
         if isinstance(unit, NativeFunction):
             return unit
         return unit.out if self.out_is_primary else unit.functional
 
     def kernel(self, unit: KernelUnit) -> Kernel | None:
-        """The kernel that implements the whole unit, if there is one."""
+        """Kernel that implements the whole unit, if there is one."""
         return self.kernels.get(self.primary(unit))
 
     def owner(self, kernel: Kernel) -> str:
-        """The namespace or the class that a kernel is a member of."""
+        """Namespace or the class that a kernel is a member of."""
         return kernel.namespace if self.class_name is None else f"{kernel.namespace}::{self.class_name}"
 
     def wrapped_overloads(self, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
-        """The overloads of a unit that get a wrapper, and the kind of each wrapper."""
+        """Overloads of a unit that get a wrapper, and the kind of each wrapper."""
         if isinstance(unit, NativeFunction):
             kind = self._wrapper_kind(unit, None)
             return () if kind is None else ((unit, kind),)
@@ -262,7 +262,7 @@ class Backend:
         return tuple([(member, kind) for member, kind in kinds if kind is not None])
 
     def _structured_kind(self, function: NativeFunction, group: NativeFunctionsGroup) -> WrapperKind:
-        """The kind of the wrapper of a member of a structured group: outside PyTorch it may have its own kernel."""
+        """Kind of the wrapper of a member of a structured group: outside PyTorch it may have its own kernel."""
         has_own_kernel = self.external and function is not group.out and function in self.kernels
         return WrapperKind.kernel if has_own_kernel else WrapperKind.structured
 
@@ -285,7 +285,7 @@ class Backend:
     def wraps_all_structured(self) -> bool:
         """Whether every structured group has wrappers, even without a kernel.
 
-        In PyTorch's own files, a key that no entry names has none.
+        In PyTorch's files, a key that no entry names has none.
         """
         return bool(self.key.generated_suffix) and self.generates_kernels
 
@@ -335,7 +335,7 @@ def is_refused(function: NativeFunction) -> bool:
 
 
 def kernel_signature(function: NativeFunction, kernel: Kernel, *, external: bool = False) -> Signature:
-    """The signature of a kernel: the native one in PyTorch, the dispatcher's outside PyTorch.
+    """Signature of a kernel: the native one in PyTorch, the dispatcher's outside PyTorch.
 
     Raises Fault if the kernel's name says that it takes symbolic integers and the schema has none.
     """
@@ -365,12 +365,12 @@ def backends(job: Job) -> Sequence[Backend]:
 
 @per_job
 def wrapped_units(job: Job) -> Mapping[DispatchKey, Sequence[WrappedUnit]]:
-    """The units with wrappers of each backend of the run, in the catalog's order."""
+    """Units with wrappers of each backend of the run, in the catalog's order."""
     return {backend.key: units_of(backend, job) for backend in backends(job)}
 
 
 def units_of(backend: Backend, job: Job) -> list[WrappedUnit]:
-    """The units of the catalog with wrappers of one backend, in the catalog's order."""
+    """Units of the catalog with wrappers of one backend, in the catalog's order."""
     indices = group_indices(job)
     chosen = {indices[function] for function in backend.kernels if function in indices}
     if backend.wraps_all_structured:
@@ -384,18 +384,18 @@ def units_of(backend: Backend, job: Job) -> list[WrappedUnit]:
 
 @per_job
 def group_indices(job: Job) -> dict[NativeFunction, int]:
-    """The index of each function's group in the catalog."""
+    """Index of each function's group in the catalog."""
     return {function: index for index, unit in enumerate(job.catalog.groups) for function in members(unit)}
 
 
 def members(unit: KernelUnit) -> Iterable[NativeFunction]:
-    """The overloads of a unit."""
+    """Overloads of a unit."""
     return (unit,) if isinstance(unit, NativeFunction) else unit.functions()
 
 
 @per_job
 def units_by_root(job: Job) -> Mapping[str, Sequence[KernelUnit]]:
-    """The units of each root name, in the catalog's order."""
+    """Units of each root name, in the catalog's order."""
     units: dict[str, list[KernelUnit]] = {name: [] for name in job.by_root}
     for unit in job.catalog.groups:
         units[unit.root_name].append(unit)

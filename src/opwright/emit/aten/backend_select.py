@@ -11,12 +11,12 @@ from opwright.model.native_function import NativeFunction
 
 
 def factories(job: Job) -> Sequence[NativeFunction]:
-    """The selected overloads that find their backend from the tensor options."""
+    """Selected overloads that find their backend from the tensor options."""
     return [function for function in job.catalog.functions if function.is_factory and job.selection.selects(function)]
 
 
 def definition(function: NativeFunction) -> str:
-    """The kernel, which computes the dispatch keys from the options and the tensor arguments, and redispatches."""
+    """Kernel, which computes the dispatch keys from the options and the tensor arguments, and redispatches."""
     library = function.library
     signature = dispatcher.signature(function)
     options = "c10::DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))"
@@ -50,7 +50,7 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the file."""
+    """Emitter of the file."""
     return [
         Emitter(
             name="register_backend_select_source",

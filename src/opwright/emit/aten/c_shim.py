@@ -41,7 +41,7 @@ SHARED_KEYS: Final = (COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COM
 
 
 class Target(NamedTuple):
-    """The target of shims: the kernels of a device, or (`aten`, without key) the dispatcher.
+    """Target of shims: the kernels of a device, or (`aten`, without key) the dispatcher.
 
     Callers may leave out results of operators with a `nullable` part in their name. `resolves`: tensors are read
     without lazy conjugation or negation.
@@ -76,7 +76,7 @@ class Shim(NamedTuple):
 
 
 class ShimUnit:
-    """The unit of an operator's shim for a target: the overload, its row of the table, and the key of the kernel."""
+    """Unit of an operator's shim for a target: the overload, its row of the table, and the key of the kernel."""
 
     def __init__(self, function: NativeFunction, row: ShimOperator, target: Target, key: DispatchKey | None) -> None:
         self.function: Final = function
@@ -92,7 +92,7 @@ class ShimUnit:
 
     @cached_property
     def shim(self) -> Shim:
-        """The shim."""
+        """Shim."""
         try:
             called = shim_callee(self.function, self.key)
             return Shim(shim_versions(self.function.schema, self.row, self.target, called))
@@ -101,7 +101,7 @@ class ShimUnit:
 
 
 def shim_kernel_key(function: NativeFunction, key: DispatchKey, *, own_only: bool) -> DispatchKey | None:
-    """The dispatch key whose kernel a device's shim calls; with `own_only` no other than the device's own."""
+    """Dispatch key whose kernel a device's shim calls; with `own_only` no other than the device's own."""
     out = function.group.out if function.group is not None and function.structured_delegate is not None else None
     if key in function.kernels or (out is not None and key in out.kernels):
         return key
@@ -127,7 +127,7 @@ def callee_of_key(function: NativeFunction, namespace: str) -> str:
 
 
 def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, own_only: bool) -> ShimUnit | None:
-    """The unit of an operator's shim, or None if the target has no kernel that it could call."""
+    """Unit of an operator's shim, or None if the target has no kernel that it could call."""
     if target.key is None:
         return ShimUnit(function, row, target, None)
     key = shim_kernel_key(function, target.key, own_only=own_only)
@@ -135,7 +135,7 @@ def shim_unit(function: NativeFunction, row: ShimOperator, target: Target, *, ow
 
 
 def shim_versions(schema: FunctionSchema, row: ShimOperator, target: Target, called: str) -> list[ShimFunction]:
-    """The functions of a shim that calls a C++ function. Raises NoCForm where a type has no form in C."""
+    """Functions of a shim that calls a C++ function. Raises NoCForm where a type has no form in C."""
     newest_first = sorted(row.versions, key=lambda version: int(version.name[1:]), reverse=True)
     versions = [(f"_{version.name}", version.new_arguments, version.guard) for version in newest_first]
     missing: set[str] = set()
@@ -152,7 +152,7 @@ def shim_versions(schema: FunctionSchema, row: ShimOperator, target: Target, cal
 
 @per_job
 def _functions_by_key(job: Job) -> dict[str, NativeFunction]:
-    """The overloads by the names that tables of shims have for them."""
+    """Overloads by the names that tables of shims have for them."""
     return {operator_key(function): function for function in job.catalog.functions}
 
 
@@ -171,7 +171,7 @@ def shim_units(job: Job) -> dict[Target, list[ShimUnit]]:
 
 @per_job
 def shims_by_function(job: Job) -> Mapping[NativeFunction, Sequence[ShimUnit]]:
-    """The units of each overload, one for each target that makes a shim for it."""
+    """Units of each overload, one for each target that makes a shim for it."""
     units: dict[NativeFunction, list[ShimUnit]] = {}
     for unit in [unit for of_target in shim_units(job).values() for unit in of_target]:
         units.setdefault(unit.function, []).append(unit)
@@ -242,7 +242,7 @@ def check_c_forms(job: Job, sink: Diagnostics) -> None:
 
 
 def shim_declaration(function: ShimFunction) -> str:
-    """The declaration of one C function, guarded by its release."""
+    """Declaration of one C function, guarded by its release."""
     text = f"AOTI_TORCH_EXPORT {function.head};"
     if function.guard is None:
         return text
@@ -251,7 +251,7 @@ def shim_declaration(function: ShimFunction) -> str:
 
 
 def shim_definition(function: ShimFunction) -> str:
-    """The definition of one C function."""
+    """Definition of one C function."""
     assignment = "auto tmp_result = " if function.results else ""
     written = "\n".join([f"\t\t{result.statement}" for result in function.results])
     return f"""
@@ -274,7 +274,7 @@ _STRING_VIEW: Final[Spelling] = (re.compile("<::std::string_view>"), "<c10::stri
 
 
 def laid_out_definition(function: ShimFunction, rules: Rules) -> str:
-    """The definition of one C function, as a release lays it out."""
+    """Definition of one C function, as a release lays it out."""
     text = spelled(shim_definition(function), rules.shims_take_std_string_view, _STRING_VIEW)
     if rules.shims_laid_out_by_tabs:
         return text
@@ -303,7 +303,7 @@ def _has_functions(target: Target, job: Job) -> bool:
 
 
 def _header_opening(target: Target) -> str:
-    """The text of a target's header before its declarations."""
+    """Text of a target's header before its declarations."""
     return f"""{_opening(target)}
 
 #pragma once
@@ -318,7 +318,7 @@ extern "C" {{
 
 
 def _header_closing(target: Target, job: Job) -> str:
-    """The text of a target's header after its declarations, each of which ends its line."""
+    """Text of a target's header after its declarations, each of which ends its line."""
     lead = "" if _has_functions(target, job) else "\n"
     return f"""{lead}
 #ifdef __cplusplus
@@ -328,7 +328,7 @@ def _header_closing(target: Target, job: Job) -> str:
 
 
 def _source_opening(target: Target, job: Job) -> str:
-    """The text of a target's source file before its definitions, each of which has an empty line before it."""
+    """Text of a target's source file before its definitions, each of which has an empty line before it."""
     includes = "\n".join(sorted({unit.include for unit in shim_units(job)[target]}))
     devices, functions = "", "Functions.h"
     if target.key is not None:
@@ -357,28 +357,28 @@ using namespace torch::aot_inductor;
 
 
 def header_name(target: Target) -> str:
-    """The name of a target's header."""
+    """Name of a target's header."""
     return f"c_shim_{target.name}.h"
 
 
 def source_name(target: Target) -> str:
-    """The name of a target's source file."""
+    """Name of a target's source file."""
     return f"c_shim_{target.name}.cpp"
 
 
 def headers(job: Job) -> Iterator[tuple[str, str]]:
-    """The name and the text of each header, to compare with the headers on disk."""
+    """Name and the text of each header, to compare with the headers on disk."""
     for target in targets(job):
         yield header_name(target), header_text(target, job)
 
 
 def header_text(target: Target, job: Job) -> str:
-    """The text of a target's header."""
+    """Text of a target's header."""
     return "".join([_header_opening(target), *map(_header_chunk, _header_units(target, job))])
 
 
 def _header_units(target: Target, job: Job) -> Sequence[ShimUnit | str]:
-    """The shims of a header, and what stands below them."""
+    """Shims of a header, and what stands below them."""
     return [*shim_units(job)[target], _header_closing(target, job)]
 
 
@@ -430,7 +430,7 @@ def _header(target: Target) -> AnyEmitter:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the C shims; headers only where they are to be updated."""
+    """Emitters of the C shims; headers only where they are to be updated."""
     headers = map(_header, targets(job)) if job.options.update_c_shim else ()
     return [*headers, *map(_source, targets(job))]
 
@@ -440,7 +440,7 @@ _NAME: Final = re.compile(r"\w+$")
 
 
 class _Parameters(NamedTuple):
-    """The parameters of a C function: types, which compiled code relies on, and names."""
+    """Parameters of a C function: types, which compiled code relies on, and names."""
 
     types: tuple[str, ...]
     names: frozenset[str]
@@ -475,7 +475,7 @@ def _declared_functions(text: str) -> Iterator[tuple[str, _Parameters]]:
 
 
 def _kept_parameters(unit: ShimUnit, kept_functions: dict[str, _Parameters]) -> _Parameters | None:
-    """The kept parameters of a version of a shim that has others now, None if no version has."""
+    """Kept parameters of a version of a shim that has others now, None if no version has."""
     for function in unit.shim.functions:
         for name, parameters in _declared_functions(function.head):
             if name in kept_functions and kept_functions[name].types != parameters.types:

@@ -44,7 +44,7 @@ def has_view_copy_kernel(group: ViewGroup) -> bool:
 
 
 def view_copy_kernel(group: ViewGroup) -> str | None:
-    """The kernel of a view's copying form; None if it is written by hand. Raises Untranslatable."""
+    """Kernel of a view's copying form; None if it is written by hand. Raises Untranslatable."""
     view, copy = group.view, group.view_copy
     if copy is None or not has_view_copy_kernel(group):
         return None
@@ -75,7 +75,7 @@ def _symint_suffix(group: NativeFunctionsGroup) -> str:
 
 
 def functional_kernel(group: NativeFunctionsGroup) -> str | None:
-    """The kernel of a synthesized functional form, which clones the arguments that the writing form writes to."""
+    """Kernel of a synthesized functional form, which clones the arguments that the writing form writes to."""
     functional = group.functional
     if not functional.is_synthesized:
         return None
@@ -106,7 +106,7 @@ def functional_kernel(group: NativeFunctionsGroup) -> str | None:
 
 
 def out_kernel(group: NativeFunctionsGroup) -> str | None:
-    """The kernel of a synthesized out form, which copies the results of the functional form."""
+    """Kernel of a synthesized out form, which copies the results of the functional form."""
     out, functional = group.out, group.functional
     if not out.is_synthesized:
         return None
@@ -133,7 +133,7 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
 
 
 def _written_back(out: NativeFunction, results: list[str]) -> list[str]:
-    """The copies into other arguments that an out form writes. Such forms of PyTorch's own do not write to them."""
+    """Copies into other arguments that an out form writes. Such forms of PyTorch's do not write to them."""
     if out.library is PYTORCH:
         return []
     written = [argument.name for argument in out.arguments.non_out if argument.is_write]
@@ -155,7 +155,7 @@ def _includes(*functions: NativeFunction | None, endings: Sequence[str] = ("_ops
 
 
 def _units(job: Job) -> list[ViewGroup | NativeFunctionsGroup]:
-    """The view groups, then the groups."""
+    """View groups, then the groups."""
     catalog = job.catalog
     return [
         *[group for group in catalog.view_groups if isinstance(group, ViewGroup)],
@@ -176,7 +176,7 @@ def _fragment(unit: ViewGroup | NativeFunctionsGroup, context: FragmentContext) 
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of `CompositeViewCopyKernels.cpp`."""
+    """Emitter of `CompositeViewCopyKernels.cpp`."""
     path = "CompositeViewCopyKernels.cpp"
     slots = ("ops_headers", _VIEW_COPIES, *_KERNELS)
     return [

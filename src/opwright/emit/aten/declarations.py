@@ -54,7 +54,7 @@ name_scalar = cache(text_scalar)
 
 
 def scalar(value: str | bool | int | float | None) -> str:
-    """The scalar of any value.
+    """Scalar of any value.
 
     >>> scalar(None), scalar(True), scalar(-1), scalar(1e-5), scalar("no")
     ('null', 'true', '-1', '1.0e-05', "'no'")
@@ -119,7 +119,7 @@ def _yaml_list(items: list[str]) -> str:
 
 
 def default_value(text: str) -> str | bool | int | float:
-    """The value of a default's C++ expression if the expression is a YAML literal too, otherwise its text."""
+    """Value of a default's C++ expression if the expression is a YAML literal too, otherwise its text."""
     if text in ("true", "false"):
         return text == "true"
     for number in (int, float):
@@ -141,7 +141,7 @@ def _dynamic_type(type: Type, style: TypeStyle) -> str:
 
 @cache
 def _argument_item(argument: Argument, style: TypeStyle, is_keyword: bool, is_out: bool, field: str | None) -> str:
-    """The item of an argument. `field` is the name of the return that an out argument becomes."""
+    """Item of an argument. `field` is the name of the return that an out argument becomes."""
     type = argument.type
     fields: dict[str, YamlValue] = {
         "annotation": None if argument.annotation is None else argument.annotation.text,
@@ -167,7 +167,7 @@ def _argument_item(argument: Argument, style: TypeStyle, is_keyword: bool, is_ou
 
 @cache
 def _options_item(binding: Binding) -> str:
-    """The item of the packed tensor options."""
+    """Item of the packed tensor options."""
     fields: dict[str, YamlValue] = {
         "annotation": None,
         "dynamic_type": binding.type.text,
@@ -182,7 +182,7 @@ def _options_item(binding: Binding) -> str:
 
 
 def _arguments(function: NativeFunction) -> tuple[str, str]:
-    """The arguments in the order of the public C++ API, outs first and options packed, and in the schema's order."""
+    """Arguments in the order of the public C++ API, outs first and options packed, and in the schema's order."""
     arguments, style = function.arguments, function.style
     positional = [_argument_item(argument, style, False, False, None) for argument in arguments.positional]
     keywords = [_argument_item(argument, style, True, False, None) for argument in arguments.keyword_only]
@@ -227,7 +227,7 @@ _BOOLS: Final = {False: "false", True: "true"}
 
 
 def entry(function: NativeFunction) -> str:
-    """The entry of one overload."""
+    """Entry of one overload."""
     schema, style, name = function.schema, function.style, function.name
     packed, in_order = _arguments(function)
     convention = dispatcher.concrete_signature if schema.has_symint else dispatcher.signature
@@ -269,7 +269,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the file."""
+    """Emitter of the file."""
     return [
         Emitter(
             name="declarations_yaml",

@@ -25,7 +25,7 @@ from opwright.syntax.cpp import include_line
 
 
 def key_macro(key: DispatchKey, rules: Rules, library: Library = PYTORCH) -> str:
-    """The macro of a dispatch key's functions. Only PyTorch has libraries for devices, and older releases one macro.
+    """Macro of a dispatch key's functions. Only PyTorch has libraries for devices, and older releases one macro.
 
     >>> from opwright.model.dispatch_key import CUDA
     >>> from opwright.release.version import Version
@@ -40,14 +40,14 @@ def key_macro(key: DispatchKey, rules: Rules, library: Library = PYTORCH) -> str
 
 
 def kernel_macro(kernel: Kernel, rules: Rules, library: Library = PYTORCH) -> str:
-    """The macro of a kernel function."""
+    """Macro of a kernel function."""
     macro = key_macro(kernel.key, rules, library)
     is_of_main = macro != library.export and kernel.name in IN_MAIN_LIBRARY.in_release(rules)
     return library.export if is_of_main else macro
 
 
 def class_macro(kernel: Kernel, rules: Rules, library: Library = PYTORCH) -> str:
-    """The macro of the class of a structured kernel."""
+    """Macro of the class of a structured kernel."""
     rule = kernel.key.class_export_rule
     if rule and library is PYTORCH and rules.value(rule):
         return kernel.key.export_macro
@@ -71,13 +71,13 @@ def function_signatures(function: NativeFunction, *, symint: bool = True) -> lis
 
 
 def function_declarations(function: NativeFunction, macro: str, *, symint: bool = True) -> str:
-    """The declarations of an overload's dispatch-key functions, which the macro exports."""
+    """Declarations of an overload's dispatch-key functions, which the macro exports."""
     signatures = function_signatures(function, symint=symint)
     return "\n".join([f"{macro} {signature.declaration(name)};" for name, signature in signatures])
 
 
 def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: FragmentContext) -> list[str]:
-    """The declarations of the overloads that get a wrapper."""
+    """Declarations of the overloads that get a wrapper."""
     texts = []
     for unit, kinds in wrapped:
         macro = key_macro(backend.key, context.rules, unit.library)
@@ -86,7 +86,7 @@ def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: Frag
 
 
 def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
-    """The root names with wrappers of the backend."""
+    """Root names with wrappers of the backend."""
     roots: dict[str, list[WrappedUnit]] = {}
     for unit, kinds in wrapped_units(job)[backend.key]:
         roots.setdefault(unit.root_name, []).append((unit, kinds))
@@ -102,7 +102,7 @@ def _namespace(backend: Backend, job: Job) -> Slots:
 
 
 def _all_headers(backend: Backend, job: Job) -> Slots:
-    """The slots of `{Key}Functions_inl.h`, which includes the headers of all operators.
+    """Slots of `{Key}Functions_inl.h`, which includes the headers of all operators.
 
     In builds without per-operator headers it has the declarations instead.
     """
@@ -119,7 +119,7 @@ def _all_headers(backend: Backend, job: Job) -> Slots:
 
 
 def _in_namespaces(backend: Backend, job: Job) -> str:
-    """The declarations, each once, in namespaces named after those of the kernels: `at::cpu` for `at::native`."""
+    """Declarations, each once, in namespaces named after those of the kernels: `at::cpu` for `at::native`."""
     blocks: dict[str, dict[str, None]] = {}
     # The order of the namespaces is that of all units, including those without a declaration here.
     for unit in job.catalog.groups:
@@ -130,7 +130,7 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
 
 
 def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
-    """The namespace of a unit's dispatch-key functions."""
+    """Namespace of a unit's dispatch-key functions."""
     kernel, library = backend.kernel(unit), unit.library
     if kernel is None or library is not PYTORCH:
         return f"{library.api}::{backend.key.lower}"
@@ -176,7 +176,7 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the headers of each backend that has dispatch-key functions."""
+    """Emitters of the headers of each backend that has dispatch-key functions."""
     return [
         emitter
         for backend in backends(job)

@@ -31,7 +31,7 @@ def is_functionalized_by_pytorch(function: NativeFunction, *, has_tags: bool = T
 
 
 def functional_form(function: NativeFunction, functions: Iterable[NativeFunction]) -> NativeFunction | None:
-    """The operator among some that does what another one does, and writes to no argument; None if there is none.
+    """Operator among some that does what another one does, and writes to no argument; None if there is none.
 
     >>> import opwright
     >>> catalog = opwright.load(torch="auto")
@@ -55,9 +55,9 @@ def by_root(functions: Iterable[NativeFunction]) -> Mapping[str, Sequence[Native
 
 
 def written_results(function: NativeFunction, results: Sequence[str]) -> dict[str, str]:
-    """The result of the functional form that becomes the value of each written argument, in the order of arguments.
+    """Result of the functional form that becomes the value of each written argument, in the order of arguments.
 
-    PyTorch's own operators take the last results in the order of their arguments, as its generator does, also where
+    PyTorch's operators take the last results in the order of their arguments, as its generator does, also where
     the functional form returns them in another one (`_native_batch_norm_legit.out`).
     """
     schema = function.schema

@@ -26,7 +26,7 @@ FunctionalizedUnit: TypeAlias = NativeFunctionsGroup | ViewGroup | NativeFunctio
 
 
 def registration(function: NativeFunction) -> str:
-    """The registration of an operator: of its composite kernel if it has one, otherwise of the generated kernel.
+    """Registration of an operator: of its composite kernel if it has one, otherwise of the generated kernel.
 
     The namespace `functionalization` is beside the registrations. PyTorch's composite kernels are taken to be in its
     own namespace, whatever their entries say.
@@ -48,7 +48,7 @@ def _writes(function: NativeFunction) -> bool:
 
 
 def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
-    """The functions of a unit that have a registration here."""
+    """Functions of a unit that have a registration here."""
     by_hand = REGISTERED_BY_HAND.in_release(rules) if unit.library is PYTORCH else frozenset()
     if isinstance(unit, ViewGroup):
         if unit.view.name.text in by_hand:
@@ -68,7 +68,7 @@ def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeF
 
 
 def definitions(unit: FunctionalizedUnit, rules: Rules) -> list[str]:
-    """The kernels of a unit's functions."""
+    """Kernels of a unit's functions."""
     if isinstance(unit, ViewGroup):
         if unit.composite:
             return []
@@ -92,7 +92,7 @@ def _view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -
 
 
 def functionalized_units(job: Job) -> list[FunctionalizedUnit]:
-    """The groups, the view groups, then the functions in neither."""
+    """Groups, the view groups, then the functions in neither."""
     catalog = job.catalog
     groups: list[FunctionalizedUnit] = [group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)]
     views: list[FunctionalizedUnit] = [group for group in catalog.view_groups if isinstance(group, ViewGroup)]
@@ -127,7 +127,7 @@ def _shards(job: Job) -> int:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of `RegisterFunctionalization.cpp`."""
+    """Emitter of `RegisterFunctionalization.cpp`."""
     return [
         Emitter(
             name="register_functionalization_source",

@@ -31,7 +31,7 @@ _SYMBOLIC: Final = {
 
 
 def is_symbolic(text: str, type: CType) -> str:
-    """The expression that is true if a value holds a symbolic integer.
+    """Expression that is true if a value holds a symbolic integer.
 
     >>> is_symbolic("index", c_types.optional(c_types.SYMINT))
     'index.has_value() ? (*index).is_symbolic() : false'
@@ -54,7 +54,7 @@ def _symbolic_inputs(arguments: Sequence[Binding]) -> str:
 
 
 class ViewKernel(NamedTuple):
-    """The kernel of a view: the operators that it calls, the arguments, and the `ViewMeta` that it records."""
+    """Kernel of a view: the operators that it calls, the arguments, and the `ViewMeta` that it records."""
 
     passed: Sequence[UnwrapPlan]
     head: str
@@ -75,7 +75,7 @@ class ViewKernel(NamedTuple):
 
 
 def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewKernel:
-    """The parts of the kernel of a view or of its in-place form."""
+    """Parts of the kernel of a view or of its in-place form."""
     copy = group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
     operators = function.library.operators
@@ -111,7 +111,7 @@ _REAPPLIES: Final = f"""\
 
 
 def _reference_output(kernel: ViewKernel) -> str:
-    """The statements that run the view on meta tensors, for backends that do not propagate strides."""
+    """Statements that run the view on meta tensors, for backends that do not propagate strides."""
     return f"""\
       auto compute_reference_meta =
         {kernel.tensor}.key_set().has_backend(c10::BackendComponent::XLABit) ||
@@ -126,7 +126,7 @@ def _reference_output(kernel: ViewKernel) -> str:
 
 
 def view_definition(kernel: ViewKernel) -> str:
-    """The kernel of a view that returns a new tensor."""
+    """Kernel of a view that returns a new tensor."""
     tensor = kernel.tensor
     return f"""
     {kernel.head} {{
@@ -160,7 +160,7 @@ def view_definition(kernel: ViewKernel) -> str:
 
 
 def inplace_view_definition(kernel: ViewKernel) -> str:
-    """The kernel of an in-place view, which changes the sizes and strides of its argument."""
+    """Kernel of an in-place view, which changes the sizes and strides of its argument."""
     tensor = kernel.tensor
     return f"""
     {kernel.head} {{

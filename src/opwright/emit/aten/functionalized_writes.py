@@ -40,7 +40,7 @@ class UnwrapPlan(NamedTuple):
 
 
 def reference_condition(condition: str, rules: Rules) -> str:
-    """The condition under which a kernel runs the operator on meta tensors first.
+    """Condition under which a kernel runs the operator on meta tensors first.
 
     >>> from opwright.release.version import Version
     >>> reference_condition("true", Rules(Version(2, 7)))
@@ -66,7 +66,7 @@ def unwrap_plan(argument: Binding) -> UnwrapPlan:
 
 
 def _unwrapping(name: str, type: CType, sync: str) -> str:
-    """The statements that remove the functional wrapper. Lists of tensors are copied into a vector."""
+    """Statements that remove the functional wrapper. Lists of tensors are copied into a vector."""
     value = type.value
     owned, plain = value, name
     if value is c_types.TENSOR_LIST:
@@ -84,12 +84,12 @@ def _unwrapping(name: str, type: CType, sync: str) -> str:
 
 
 def join_lines(statements: Sequence[str], indent: int) -> str:
-    """The statements that are not empty, each on a line of its own."""
+    """Statements that are not empty, each on a line of its own."""
     return f"\n{' ' * indent}".join([statement for statement in statements if statement])
 
 
 class WriteKernel(NamedTuple):
-    """The kernel of an operator that writes to its arguments.
+    """Kernel of an operator that writes to its arguments.
 
     `returned` names the argument that each return aliases, with None for new values. `fresh` are the results of the
     functional form that the kernel returns as new values. `written` are the written arguments, each with the result
@@ -111,7 +111,7 @@ class WriteKernel(NamedTuple):
 
 
 def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Rules) -> WriteKernel:
-    """The parts of the kernel of an in-place, out or mutable overload, which calls the functional one."""
+    """Parts of the kernel of an in-place, out or mutable overload, which calls the functional one."""
     signature = dispatcher.signature(function)
     passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(functional.schema, style=function.style)
@@ -142,7 +142,7 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
 
 
 def returned_values(returned: Sequence[str | None], fresh: Sequence[str]) -> list[str]:
-    """The values that a kernel returns: arguments and new values, each at its place.
+    """Values that a kernel returns: arguments and new values, each at its place.
 
     >>> returned_values(["self", None], ["output_0"])
     ['self', 'output_0']
@@ -166,7 +166,7 @@ def _is_functional(name: str) -> str:
 
 
 def _unfunctional_call(kernel: WriteKernel) -> str:
-    """The statements that call the operator itself, and return its new results and the unchanged arguments."""
+    """Statements that call the operator itself, and return its new results and the unchanged arguments."""
     function = kernel.function
     schema = function.schema
     inner = ", ".join([plan.inner.text for plan in kernel.passed])
@@ -178,7 +178,7 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
 
 
 def _updates(kernel: WriteKernel) -> str:
-    """The statements that give the written arguments their new values, and return."""
+    """Statements that give the written arguments their new values, and return."""
     outputs = [f"output_{index}" for index in range(len(kernel.fresh))]
     statements = [
         f"  auto {output} = {IMPL}to_functional_tensor({result});"
@@ -204,7 +204,7 @@ def _updates(kernel: WriteKernel) -> str:
 
 
 def write_definition(kernel: WriteKernel) -> str:
-    """The kernel of an operator that writes."""
+    """Kernel of an operator that writes."""
     function, functional = kernel.function, kernel.functional
     operators = function.library.operators
     tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]

@@ -1,4 +1,4 @@
-"""The public C++ API, for PyTorch the functions in `at::` and the methods of `Tensor`, each a call of its operator.
+"""Public C++ API, for PyTorch the functions in `at::` and the methods of `Tensor`, each a call of its operator.
 
 `ops/{op}.h` and `Functions.h`, which includes all of them or, in builds without per-operator headers, holds them;
 `Functions.cpp`; `RedispatchFunctions.h`, whose functions take a key set with which the dispatcher continues;
@@ -32,7 +32,7 @@ from opwright.model.native_function import NativeFunction
 
 @per_function
 def call_arguments(function: NativeFunction) -> tuple[str, ...]:
-    """The arguments of the operator's call for each signature of the function, made from the signature's parameters."""
+    """Arguments of the operator's call for each signature of the function, made from the signature's parameters."""
     wanted = dispatcher.signature(function).bindings
     return tuple(
         [
@@ -80,7 +80,7 @@ _SAME_TYPES: Final[Spelling] = (re.compile(r"std::is_same_v<([^>]*)>"), r"std::i
 
 
 def definition_text(function: NativeFunction, context: FragmentContext) -> str:
-    """The functions of an overload, as a release spells them."""
+    """Functions of an overload, as a release spells them."""
     return spelled(definition(function), context.rules.traits_are_variables, _SAME_TYPES)
 
 
@@ -180,7 +180,7 @@ def _per_operator() -> list[AnyEmitter]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the functions and methods."""
+    """Emitters of the functions and methods."""
     return [
         *(_per_operator() if job.options.per_operator_headers else _aggregate_emitters()),
         whole_file("Functions.cpp", name="functions_source", family="sources", template="Functions.cpp"),

@@ -19,7 +19,7 @@ RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
 
 
 def meta_class(group: NativeFunctionsGroup) -> str:
-    """The class whose method `meta` computes sizes and types, and with the values that it precomputes for `impl`."""
+    """Class whose method `meta` computes sizes and types, and with the values that it precomputes for `impl`."""
     parent = group.out.structured_inherits or "at::impl::MetaBase"
     if group.library is not PYTORCH and group.out.structured_inherits:
         parent = f"{PYTORCH.api}::{parent}"
@@ -58,7 +58,7 @@ def _precompute_class(values: Precomputed, library: Library) -> str:
 
 
 def _setter(index: int, fields: Sequence[tuple[str, str]], flags: Sequence[str]) -> str:
-    """The method that sets one value. It returns an object with the value's flag set and all other values unchanged."""
+    """Method that sets one value. It returns an object with the value's flag set and all other values unchanged."""
     type, name = fields[index]
     after_setting = ", ".join([*flags[:index], "true", *flags[index + 1 :]])
     copies = "\n".join([f"ret.{other} = {'value' if other == name else f'this->{other}'};" for _, other in fields])
@@ -72,7 +72,7 @@ return ret;
 
 
 def meta_class_text(group: NativeFunctionsGroup, rules: Rules) -> str:
-    """The class with the blanks that the generator of a release leaves in it."""
+    """Class with the blanks that the generator of a release leaves in it."""
     return with_blanks(meta_class(group), rules, *(_BLANKS if group.out.precomputed is None else _SETTER_BLANKS))
 
 
@@ -107,7 +107,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the headers of shape functions."""
+    """Emitters of the headers of shape functions."""
     all_emitters: list[AnyEmitter] = [
         whole_file(
             "NativeMetaFunctions.h",

@@ -1,4 +1,4 @@
-"""The names of operators, arguments and tags: `aten_interned_strings.h`, `ATenOpList.cpp`, `enum_tag.h`."""
+"""Names of operators, arguments and tags: `aten_interned_strings.h`, `ATenOpList.cpp`, `enum_tag.h`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CPP_WORDS: Final = frozenset(
 
 
 def interned_strings(job: Job) -> Slots:
-    """The names that become symbols at compile time: operators, with and without underscore, and arguments."""
+    """Names that become symbols at compile time: operators, with and without underscore, and arguments."""
     names: set[str] = set()
     attributes: set[str] = set()
     for function in job.catalog.functions:
@@ -34,17 +34,17 @@ def _symbols(namespace: str, names: Iterable[str]) -> str:
 
 
 def name_entry(function: NativeFunction, context: FragmentContext) -> Slots:
-    """The overload's row in the list of PyTorch's own operators."""
+    """The overload's row in the list of PyTorch's operators."""
     return {"aten_ops": (f'{{"{function.library.namespace}::{function.name.name}", "{function.name.overload}"}},',)}
 
 
 def tags(job: Job) -> Slots:
-    """The members of the enumeration of tags."""
+    """Members of the enumeration of tags."""
     return {"enum_of_valid_tags": ",\n".join(sorted(job.catalog.tags))}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the three files."""
+    """Emitters of the three files."""
     return [
         whole_file(
             "aten_interned_strings.h",

@@ -19,7 +19,7 @@ STUBS: Final = "#include <ATen/NativeAotStubs.h>"
 
 @per_job
 def _kernels(job: Job) -> Mapping[tuple[DispatchKey, NativeFunction], NativeAotKernel]:
-    """The kernels by key and functional overload. A kernel declared for the overload's full name replaces others."""
+    """Kernels by key and functional overload. A kernel declared for the overload's full name replaces others."""
     ordered = sorted(job.native_aot, key=lambda kernel: kernel.operator == kernel.group.functional.name.text)
     return {(kernel.key, kernel.group.functional): kernel for kernel in ordered}
 
@@ -40,7 +40,7 @@ NATIVE_AOT_KERNELS: Final[DeclaredRead[Mapping[tuple[DispatchKey, NativeFunction
 
 
 def kernel_for(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> NativeAotKernel | None:
-    """The kernel to try for an operation under a key, if one is declared."""
+    """Kernel to try for an operation under a key, if one is declared."""
     return context.read(NATIVE_AOT_KERNELS).get((key, group.functional))
 
 
@@ -66,7 +66,7 @@ _UNCONDITIONAL: Final = """\
 
 
 def attempt(kernel: NativeAotKernel, arguments: str) -> str:
-    """The statement that tries the kernel, and calls `impl` if the kernel does not handle the call."""
+    """Statement that tries the kernel, and calls `impl` if the kernel does not handle the call."""
     stub, device = f"{kernel.group.library.native}::{kernel.stub}", f"c10::DeviceType::{kernel.key}"
     gate = "allowNativeAot()"
     if kernel.unconditional:
@@ -111,7 +111,7 @@ def _emitter(
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the header and the source of the stubs."""
+    """Emitters of the header and the source of the stubs."""
     if not job.rules.native_aot_stubs:
         return []
     return [

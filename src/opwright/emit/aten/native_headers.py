@@ -29,7 +29,7 @@ _LEGACY = "legacy::"
 
 
 def key_ranks(job: Job) -> Mapping[DispatchKey, int]:
-    """The ranks of the dispatch keys that have kernels, in the order in which entries name them.
+    """Ranks of the dispatch keys that have kernels, in the order in which entries name them.
 
     Declarations have this order.
     """
@@ -47,7 +47,7 @@ def _first_functions(job: Job) -> Mapping[DispatchKey, NativeFunction]:
 
 
 def declarations(units: Iterable[KernelUnit], ranks: Mapping[DispatchKey, int], rules: Rules) -> str:
-    """The kernels of the units, each declared once, in their namespaces; `ranks` are the job's `key_ranks`."""
+    """Kernels of the units, each declared once, in their namespaces; `ranks` are the job's `key_ranks`."""
     blocks: dict[str, _Block] = {}
     for unit in units:
         _declare(unit, blocks, ranks, rules)
@@ -102,12 +102,12 @@ def _add(block: _Block, head: str, body: str, rules: Rules, *, replaces: bool) -
 
 
 def structured_class(group: NativeFunctionsGroup, kernel: Kernel, rules: Rules) -> str:
-    """The declaration of a structured kernel: a class with the method `impl`, derived from the class with `meta`."""
+    """Declaration of a structured kernel: a class with the method `impl`, derived from the class with `meta`."""
     return f"struct {class_macro(kernel, rules, group.library)} {structured_class_body(group, kernel)}"
 
 
 def structured_class_body(group: NativeFunctionsGroup, kernel: Kernel, class_name: str = "") -> str:
-    """The declaration of a structured kernel after `struct`; `own` are members of its class besides `impl`."""
+    """Declaration of a structured kernel after `struct`; `own` are members of its class besides `impl`."""
     parameters = ", ".join([binding.declaration for binding in structured.impl_arguments(group)])
     return (
         f"structured_{kernel.name} : public {group.library.meta}::structured_{structured.meta_name(group)} {{\n"
@@ -145,7 +145,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the headers of native kernels."""
+    """Emitters of the headers of native kernels."""
     all_emitters: list[AnyEmitter] = [
         whole_file(
             "NativeFunctions.h",

@@ -1,4 +1,4 @@
-"""The operators as classes: `call` calls the dispatcher, `redispatch` continues with a given key set.
+"""Operators as classes: `call` calls the dispatcher, `redispatch` continues with a given key set.
 
 PyTorch's operators are in `at::_ops`.
 
@@ -64,7 +64,7 @@ def class_text(function: NativeFunction, context: FragmentContext) -> str:
 
 
 def _names_out_of_line(function: NativeFunction, context: FragmentContext) -> str:
-    """The definitions of the names for compilers that do not take them in the class."""
+    """Definitions of the names for compilers that do not take them in the class."""
     if context.rules.operator_names_are_members:
         return ""
     name = function.name.unambiguous
@@ -78,7 +78,7 @@ def _names_out_of_line(function: NativeFunction, context: FragmentContext) -> st
 
 
 def definition(function: NativeFunction, context: FragmentContext) -> str:
-    """The members of the operator's class, and the handle that they call."""
+    """Members of the operator's class, and the handle that they call."""
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
     comment = f"// {function.library.namespace}::{function.schema}"
@@ -150,7 +150,7 @@ def _collect(
     headers: Callable[[Job], Sequence[str]],
     units: Callable[[Job], Sequence[NativeFunction]] = no_units,
 ) -> AnyEmitter:
-    """The header `{file}.h`, with includes and the classes of some overloads."""
+    """Header `{file}.h`, with includes and the classes of some overloads."""
     declarations = f"{file}_declarations"
 
     def fragment(function: NativeFunction, context: FragmentContext) -> Slots:
@@ -168,7 +168,7 @@ def _collect(
 
 
 def _method_classes() -> AnyEmitter:
-    """The header with the classes of methods, which every source reads.
+    """Header with the classes of methods, which every source reads.
 
     In lean runs, the headers of their operators include it and have the other overloads: such an overload is new to the
     sources that include its operator, and to no others.
@@ -205,7 +205,7 @@ def _headers(job: Job) -> list[AnyEmitter]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the classes and of their members."""
+    """Emitters of the classes and of their members."""
     return [
         *_headers(job),
         Emitter(

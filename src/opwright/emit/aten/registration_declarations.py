@@ -20,7 +20,7 @@ _DECOMPOSED: Final = (
 
 
 def declaration(function: NativeFunction, rules: Rules) -> str:
-    """The line of one overload: the kernel's declaration, with facts as JSON in a comment.
+    """Line of one overload: the kernel's declaration, with facts as JSON in a comment.
 
     `dispatch` tells that there are kernels other than a decomposition, `default` that a backend need not write one.
     """
@@ -38,7 +38,7 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the header."""
+    """Emitter of the header."""
     return [
         Emitter(
             name="registration_declarations_header",

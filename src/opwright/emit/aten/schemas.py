@@ -19,7 +19,7 @@ _OPENED_ELSEWHERE: Final = ("quantized", "quantized_decomposed")
 
 
 def namespaces(job: Job) -> dict[str, list[NativeFunction]]:
-    """The overloads whose schemas are registered, by their namespaces."""
+    """Overloads whose schemas are registered, by their namespaces."""
     namespaces: dict[str, list[NativeFunction]] = {}
     everything = job.options.force_schema_registration
     for function in job.catalog.functions:
@@ -30,14 +30,14 @@ def namespaces(job: Job) -> dict[str, list[NativeFunction]]:
 
 
 class _TagVector(NamedTuple):
-    """The vector of a set of tags: its name, and the overload before which it is defined."""
+    """Vector of a set of tags: its name, and the overload before which it is defined."""
 
     name: str
     first: NativeFunction
 
 
 def _tag_vectors(functions: Iterable[NativeFunction]) -> dict[frozenset[str], _TagVector]:
-    """The vectors of the tags of overloads: a set of tags has one, where it first occurs."""
+    """Vectors of the tags of overloads: a set of tags has one, where it first occurs."""
     vectors: dict[frozenset[str], _TagVector] = {}
     for function in functions:
         if function.tags and function.tags not in vectors:
@@ -46,7 +46,7 @@ def _tag_vectors(functions: Iterable[NativeFunction]) -> dict[frozenset[str], _T
 
 
 def _registration(function: NativeFunction, vectors: Mapping[frozenset[str], _TagVector]) -> str:
-    """The statement that declares an overload, after the vector of its tags if no overload before has them."""
+    """Statement that declares an overload, after the vector of its tags if no overload before has them."""
     definition, name = "", "{}"
     if function.tags:
         name, first = vectors[function.tags]
@@ -57,14 +57,14 @@ def _registration(function: NativeFunction, vectors: Mapping[frozenset[str], _Ta
 
 
 def registrations(functions: Sequence[NativeFunction]) -> list[str]:
-    """The statements that declare the overloads of one library."""
+    """Statements that declare the overloads of one library."""
     vectors = _tag_vectors(functions)
     return [_registration(function, vectors) for function in functions]
 
 
 @per_job
 def _own_tag_vectors(job: Job) -> Mapping[frozenset[str], _TagVector]:
-    """The vectors of the tags of PyTorch's own overloads."""
+    """Vectors of the tags of PyTorch's overloads."""
     return _tag_vectors(namespaces(job).get(PYTORCH.namespace, ()))
 
 
@@ -77,7 +77,7 @@ _TAG_VECTORS: Final[DeclaredRead[Mapping[frozenset[str], _TagVector]]] = Declare
 
 
 def _units(job: Job) -> list[NativeFunction | NamespaceOverloads]:
-    """The overloads of PyTorch's own namespace one by one, and those of each other namespace together."""
+    """Overloads of PyTorch's namespace one by one, and those of each other namespace together."""
     units: list[NativeFunction | NamespaceOverloads] = []
     for namespace, functions in namespaces(job).items():
         units += functions if namespace == PYTORCH.namespace else [(namespace, functions)]
@@ -93,14 +93,14 @@ def _fragment(unit: NativeFunction | NamespaceOverloads, context: FragmentContex
 
 
 def library_slots(name: str, functions: Sequence[NativeFunction]) -> Slots:
-    """The slots with the schemas of the overloads of one namespace."""
+    """Slots with the schemas of the overloads of one namespace."""
     if name == PYTORCH.namespace:
         return {"aten_schema_registrations": registrations(functions)}
     return {"schema_registrations": [library(name, functions)]}
 
 
 def library(name: str, functions: Sequence[NativeFunction]) -> str:
-    """The library of one namespace, with the schemas of its overloads."""
+    """Library of one namespace, with the schemas of its overloads."""
     macro = "TORCH_LIBRARY_FRAGMENT" if name in _OPENED_ELSEWHERE else "TORCH_LIBRARY"
     statements = "\t".join(registrations(functions))
     return f"""\
@@ -110,12 +110,12 @@ def library(name: str, functions: Sequence[NativeFunction]) -> str:
 
 
 def file_slots(job: Job) -> Slots:
-    """The slots of the file itself: a blank line precedes the libraries of namespaces other than `aten`."""
+    """Slots of the file itself: a blank line precedes the libraries of namespaces other than `aten`."""
     return {"aten_schema_registrations": (), "schema_registrations": ("\n",)}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the file."""
+    """Emitter of the file."""
     return [
         Emitter(
             name="register_schema_source",

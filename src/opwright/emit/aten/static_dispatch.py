@@ -47,12 +47,12 @@ _GENERIC: Final = (
 
 
 def extra_headers(backends: Backends) -> list[str]:
-    """The includes of all functions that static calls may name."""
+    """Includes of all functions that static calls may name."""
     return [f"#include <ATen/{key.name}Functions.h>" for key in (*backends, *_GENERIC)] if backends else []
 
 
 def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
-    """The includes of the headers that declare the functions of the operator's static calls, one for each backend."""
+    """Includes of the headers that declare the functions of the operator's static calls, one for each backend."""
     if function.manual_kernel_registration:
         return []
     headers = []
@@ -66,7 +66,7 @@ def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
 
 
 class Caller(NamedTuple):
-    """The function that a call is written into: its parameters, and whether they are symbolic integers."""
+    """Function that a call is written into: its parameters, and whether they are symbolic integers."""
 
     bindings: tuple[AvailableValue, ...]
     symint: bool = True
@@ -78,9 +78,9 @@ def static_call(
     caller: Caller | None = None,
     kernels: Mapping[DispatchKey, Kernel] | None = None,
 ) -> str:
-    """The body of a function of the operator: a call of the kernel, or a switch if several backends have one.
+    """Body of a function of the operator: a call of the kernel, or a switch if several backends have one.
 
-    It is the body of the operator's `call` unless another function is given; `kernels` are the operator's own unless
+    It is the body of the operator's `call` unless another function is given; `kernels` are the operator's unless
     others are given.
     """
     if function.manual_kernel_registration:
@@ -109,12 +109,12 @@ def static_call(
 
 
 def kernel_call(function: NativeFunction, key: DispatchKey, kernel: Kernel | None, caller: Caller) -> str:
-    """The call of the function of a dispatch key, in the namespace of its kernel."""
+    """Call of the function of a dispatch key, in the namespace of its kernel."""
     return _call(function, f"{public_namespace(kernel, function.library)}::{key.lower}", caller)
 
 
 def fallback_call(function: NativeFunction, backends: Backends, caller: Caller) -> str:
-    """The call of the kernel that serves all backends; without one, a statement that raises an error."""
+    """Call of the kernel that serves all backends; without one, a statement that raises an error."""
     key = _fallback(function)
     if key is not None:
         return _call(function, f"{function.library.api}::{key.lower}", caller, symint=caller.symint)
@@ -128,7 +128,7 @@ def _fallback(function: NativeFunction) -> DispatchKey | None:
 
 
 def _call(function: NativeFunction, namespace: str, caller: Caller, *, symint: bool = True) -> str:
-    """The call of a public function in a namespace; the one for symbolic integers if there is one and it may be."""
+    """Call of a public function in a namespace; the one for symbolic integers if there is one and it may be."""
     symint = symint and function.schema.has_symint
     signatures = public_api.function_signatures(function)
     called = signatures.friendly_symint if symint and signatures.friendly_symint else signatures.friendly
@@ -137,20 +137,20 @@ def _call(function: NativeFunction, namespace: str, caller: Caller, *, symint: b
 
 
 def arguments(available: tuple[AvailableValue, ...], wanted: tuple[Binding | WantedBinding, ...]) -> str:
-    """The arguments of a public function, made from the parameters of the one that calls it."""
+    """Arguments of a public function, made from the parameters of the one that calls it."""
     redundant = any(binding.role == POSSIBLY_REDUNDANT_MEMORY_FORMAT for binding in wanted)
     sources = tuple(map(_as_redundant, available)) if redundant else available
     return ", ".join(translate(sources, wanted))
 
 
 def _as_redundant(value: AvailableValue) -> AvailableValue:
-    """The value. A memory format has the role that it has beside tensor options."""
+    """Value. A memory format has the role that it has beside tensor options."""
     text = value.name if isinstance(value, Binding) else value.text
     return Expression(text, POSSIBLY_REDUNDANT_MEMORY_FORMAT, value.type) if text == "memory_format" else value
 
 
 def _key_sets(function: NativeFunction, caller: Caller) -> list[str]:
-    """The expressions for the dispatch keys of the options and of the tensors. Their union chooses the backend."""
+    """Expressions for the dispatch keys of the options and of the tensors. Their union chooses the backend."""
     sets = []
     if function.arguments.options is not None:
         sets.append("DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))")

@@ -31,7 +31,7 @@ Loops = Mapping[UfuncKey, UfuncLoop]
 
 
 def ufunc_groups(job: Job) -> list[NativeFunctionsGroup]:
-    """The groups whose kernels are generated from a scalar function. Raises Fault if one of them is impossible."""
+    """Groups whose kernels are generated from a scalar function. Raises Fault if one of them is impossible."""
     groups = [group for group in job.catalog.structured_groups if group.out.ufunc]
     for group in groups:
         check_ufunc(group)
@@ -89,14 +89,14 @@ def _parameters(bindings: Iterable[Binding]) -> str:
 
 
 def _stub(group: NativeFunctionsGroup) -> str:
-    """The type of the kernel function and the declaration of its stub."""
+    """Type of the kernel function and the declaration of its stub."""
     name = _name(group)
     types = ", ".join([binding.type.text for binding in ufunc.stub_arguments(group)])
     return f"using {name}_fn = void(*)(TensorIteratorBase&, {types});\nDECLARE_DISPATCH({name}_fn, {name}_stub)"
 
 
 def _kernel(group: NativeFunctionsGroup, switch_name: str, cases: Sequence[str]) -> str:
-    """The kernel function: a switch over the dtypes."""
+    """Kernel function: a switch over the dtypes."""
     head = f"void {_name(group)}_kernel(TensorIteratorBase& iter, {_parameters(ufunc.stub_arguments(group))})"
     listed = "\n".join(cases)
     return f'{head} {{\n  AT_DISPATCH_SWITCH(iter.common_dtype(), "{switch_name}",\n{listed}\n  );\n}}'
@@ -111,7 +111,7 @@ _BLANKS: Final = (('",\n', "    "), ("[&]() {\n", "    "))
 
 
 def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
-    """The structured kernel's `impl`, which calls a function with the stub's arguments."""
+    """Structured kernel's `impl`, which calls a function with the stub's arguments."""
     available = structured.impl_arguments(group)
     call = f"{function}, {', '.join(translate(available, ufunc.stub_arguments(group)))})"
     return f"TORCH_IMPL_FUNC({ufunc.kernel_name(group, key)})({_parameters(available)}) {{\n  {call};\n}}"
@@ -121,7 +121,7 @@ def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str
 
 
 def cpu_definitions(group: NativeFunctionsGroup) -> str:
-    """The stub and the kernel that calls it."""
+    """Stub and the kernel that calls it."""
     name = _name(group)
     body = _implementation(group, CPU, f"{name}_stub(device_type(), *this")
     return f"\n{_stub(group)}\nDEFINE_DISPATCH({name}_stub);\n\n{body}\n"
@@ -136,7 +136,7 @@ _VECTOR: Final = c_types.vectorized(c_types.SCALAR_T)
 
 
 def _by_dtype(loops: Loops, choices: Iterable[UfuncKey]) -> dict[str, str]:
-    """The scalar function for each dtype, from the first choice that lists the dtype."""
+    """Scalar function for each dtype, from the first choice that lists the dtype."""
     functors: dict[str, str] = {}
     for choice in choices:
         if choice in loops:
@@ -146,7 +146,7 @@ def _by_dtype(loops: Loops, choices: Iterable[UfuncKey]) -> dict[str, str]:
 
 
 def cpu_kernel(group: NativeFunctionsGroup) -> str:
-    """The kernel function with its loops: for scalars and, if the entry names one, for vectors."""
+    """Kernel function with its loops: for scalars and, if the entry names one, for vectors."""
     name = _name(group)
     scalars = _by_dtype(group.out.ufunc, _CHOICES[UfuncKey.CPUScalar])
     vectors = _by_dtype(group.out.ufunc, _CHOICES[UfuncKey.CPUVector])
@@ -187,7 +187,7 @@ def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, availab
 
 
 def _functor_keys(group: NativeFunctionsGroup) -> tuple[UfuncKey, ...]:
-    """The functors of a kernel. If it takes two tensors, either may be a scalar in CPU memory."""
+    """Functors of a kernel. If it takes two tensors, either may be a scalar in CPU memory."""
     if len(ufunc.tensors(group)) == 2:
         return (UfuncKey.CUDAFunctorOnSelf, UfuncKey.CUDAFunctorOnOther, UfuncKey.CUDAFunctor)
     return (UfuncKey.CUDAFunctor,)
@@ -197,7 +197,7 @@ _SHARED_LOOPS: Final = (UfuncKey.ScalarOnly, UfuncKey.Generic)
 
 
 def _functors(group: NativeFunctionsGroup) -> dict[str, dict[UfuncKey, str]]:
-    """The names of the functors for each dtype."""
+    """Names of the functors for each dtype."""
     loops = group.out.ufunc
     by_dtype: dict[str, dict[UfuncKey, str]] = {}
     shared = _by_dtype(loops, _SHARED_LOOPS)
@@ -210,7 +210,7 @@ def _functors(group: NativeFunctionsGroup) -> dict[str, dict[UfuncKey, str]]:
 
 
 def cuda_definitions(group: NativeFunctionsGroup) -> str:
-    """The functors, the kernel function that chooses one of them, and the kernel that calls this function."""
+    """Functors, the kernel function that chooses one of them, and the kernel that calls this function."""
     name = _name(group)
     loops = group.out.ufunc
     shared = _by_dtype(loops, _SHARED_LOOPS)
@@ -247,7 +247,7 @@ def _functor(group: NativeFunctionsGroup, key: UfuncKey, function: str) -> str:
 
 
 def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) -> str:
-    """The statements that choose and call the functor: one of the tensors may be a scalar in CPU memory."""
+    """Statements that choose and call the functor: one of the tensors may be a scalar in CPU memory."""
     available: tuple[AvailableValue, ...] = structured.impl_arguments(group)
     # The output is the first operand of the iterator.
     special = [(key, ufunc.HELD_TENSOR[key]) for key in (UfuncKey.CUDAFunctorOnOther, UfuncKey.CUDAFunctorOnSelf)]
@@ -272,7 +272,7 @@ def _cuda_choice(group: NativeFunctionsGroup, functors: Mapping[UfuncKey, str]) 
 
 
 def _class_slots(group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext) -> dict[str, str]:
-    """The declarations that the definitions need.
+    """Declarations that the definitions need.
 
     The file has copies instead of including a header, so that a change of other operators does not change it.
     """
@@ -287,7 +287,7 @@ _DISPATCH: Final[Spelling] = (re.compile(r"((?:DECLARE|REGISTER)_DISPATCH\(.*\))
 
 
 def _laid_out(text: str, context: FragmentContext, *blanks: tuple[str, str]) -> str:
-    """The kernels as a release lays them out."""
+    """Kernels as a release lays them out."""
     return with_blanks(
         spelled(text, context.rules.macros_end_without_semicolon, _DISPATCH), context.rules, *_BLANKS, *blanks
     )
@@ -325,7 +325,7 @@ def _emitter(
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of ufunc kernels, for the backends of the run."""
+    """Emitters of ufunc kernels, for the backends of the run."""
     keys = [backend.key for backend in backends(job)]
     all_emitters: list[AnyEmitter] = []
     if CPU in keys:

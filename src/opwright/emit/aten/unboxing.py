@@ -30,7 +30,7 @@ _MANY: Final = 100
 
 
 def declaration(function: NativeFunction) -> str:
-    """The declaration of a boxed function."""
+    """Declaration of a boxed function."""
     library = function.library
     return f"""
 // {library.namespace}::{function.schema}
@@ -39,12 +39,12 @@ def declaration(function: NativeFunction) -> str:
 
 
 def _arguments(parameters: tuple[Binding, ...]) -> list[Argument]:
-    """The arguments behind the parameters of a most faithful signature: each parameter has one."""
+    """Arguments behind the parameters of a most faithful signature: each parameter has one."""
     return [parameter.argument for parameter in parameters if isinstance(parameter.argument, Argument)]
 
 
 def definition(function: NativeFunction) -> str:
-    """The boxed function: it takes values from the stack, calls the function or method, and puts the results back."""
+    """Boxed function: it takes values from the stack, calls the function or method, and puts the results back."""
     library = function.library
     taken = public_api.function_signatures(function).most_faithful.bindings
     values = [unbox(argument, function.style) for argument in _arguments(taken)]
@@ -95,7 +95,7 @@ def _registered_argument(name: str, argument: Argument) -> str:
 
 
 def registration(function: NativeFunction) -> str:
-    """The registration of a boxed function with TorchScript."""
+    """Registration of a boxed function with TorchScript."""
     signature = public_api.function_signatures(function).most_faithful
     arguments = [_registered_argument(argument.name, argument) for argument in _arguments(signature.bindings)]
     returns = [f'c10::Argument("{result.name or ""}")' for result in function.schema.returns]
@@ -122,7 +122,7 @@ OperatorGenerator(
 
 
 def _selected_functions(job: Job) -> list[NativeFunction]:
-    """The selected overloads. Like their boxed functions, PyTorch's are looked for in `aten`, whatever their own."""
+    """Selected overloads. Like their boxed functions, PyTorch's are looked for in `aten`, whatever their own."""
     is_root = job.selection.is_root_named
     return [function for function in job.catalog.functions if is_root(f"{function.library.namespace}::{function.name}")]
 
@@ -162,12 +162,12 @@ def _emitter(
 
 
 def _shards(job: Job, many: int) -> int:
-    """The number of shards: few operators go into one file."""
+    """Number of shards: few operators go into one file."""
     return many if len(job.selection.operators) >= _MANY else 1
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the boxed functions and their registration."""
+    """Emitters of the boxed functions and their registration."""
     functions, kernels = _shards(job, job.rules.unboxing_shards), _shards(job, job.rules.unboxed_kernels_shards)
     registrations = "RegisterCodegenUnboxedKernels.cpp"
     return [

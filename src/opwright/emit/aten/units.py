@@ -1,4 +1,4 @@
-"""The units of most ATen files: overloads, and operators with all of their overloads."""
+"""Units of most ATen files: overloads, and operators with all of their overloads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RootOverloads: TypeAlias = tuple[str, Sequence[NativeFunction]]
 """A root name with the overloads that share its headers."""
 
 KEY_SET: Final = "dispatchKeySet"
-"""The name of the first parameter of `redispatch`, before the operator's own parameters."""
+"""The name of the first parameter of `redispatch`, before the operator's parameters."""
 
 NO_SLOTS: Slots = {}
 """The fragment of a unit that adds nothing to a file."""
@@ -43,12 +43,12 @@ def overloads(job: Job) -> Sequence[NativeFunction]:
 
 
 def methods(job: Job) -> Sequence[NativeFunction]:
-    """The overloads that are methods of `Tensor`."""
+    """Overloads that are methods of `Tensor`."""
     return [function for function in job.catalog.functions if function.method]
 
 
 def roots(job: Job) -> Sequence[RootOverloads]:
-    """The root names with their overloads, in the order in which the names first occur."""
+    """Root names with their overloads, in the order in which the names first occur."""
     return list(job.by_root.items())
 
 
@@ -58,7 +58,7 @@ def no_units(job: Job) -> Sequence[NativeFunction]:
 
 
 def no_fragment(function: NativeFunction, context: FragmentContext) -> Slots:
-    """The fragment of a file without units."""
+    """Fragment of a file without units."""
     return NO_SLOTS
 
 
@@ -72,7 +72,7 @@ def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: 
 
 
 def with_own_headers(headers: Sequence[str], code: Slots, context: FragmentContext) -> Slots:
-    """The fragment of a unit with code for some slots and the includes that this code needs.
+    """Fragment of a unit with code for some slots and the includes that this code needs.
 
     Otherwise than in lean runs, a unit without code has includes too.
     """
@@ -82,7 +82,7 @@ def with_own_headers(headers: Sequence[str], code: Slots, context: FragmentConte
 def own_name(function: NativeFunction, name: str) -> str:
     """What a parameter or a variable of generated code is called: another name if an argument of a library has it.
 
-    The code for PyTorch's own operators is as its generator writes it.
+    The code for PyTorch's operators is as its generator writes it.
     """
     if function.library is not PYTORCH:
         taken = {argument.name for argument in function.arguments.all}
@@ -111,7 +111,7 @@ def whole_file(
     file_slots: Callable[[Job], Slots] = lambda _: {},
     line_names: str = "",
 ) -> AnyEmitter:
-    """The emitter of one file without units."""
+    """Emitter of one file without units."""
     return Emitter(
         name=name,
         family=family,
@@ -126,7 +126,7 @@ def whole_file(
 
 
 def kernel_argument(kernel: str, library: Library) -> str:
-    """The argument with which `m.impl` registers a kernel of a library.
+    """Argument with which `m.impl` registers a kernel of a library.
 
     A pointer at run time lets kernels of the same type share compiled code: the sources of a library compile in three
     quarters of the time. The kernels of PyTorch are known to the compiler, which saves a jump in each call.

@@ -1,4 +1,4 @@
-"""The records of views in functionalization: the declarations of inverses, and the `ViewMeta` classes.
+"""Records of views in functionalization: the declarations of inverses, and the `ViewMeta` classes.
 
 `FunctionalInverses.h`, `ViewMetaClasses.h`, `ViewMetaClasses.cpp`, and for Python `ViewMetaClassesPythonBinding.cpp`.
 """
@@ -42,7 +42,7 @@ PYTHON_SLOT: Final = "view_meta_bindings"
 
 
 class ViewMeta(NamedTuple):
-    """The class of one view: the view itself or its in-place form, and its group.
+    """Class of one view: the view itself or its in-place form, and its group.
 
     `single_output` has the statements that make only one of several outputs, with `{}` for the suffix of the operator
     that they call; None if the view has to make all of them.
@@ -58,17 +58,17 @@ class ViewMeta(NamedTuple):
 
     @property
     def out_index(self) -> str:
-        """The expression for the index of the output that the view is."""
+        """Expression for the index of the output that the view is."""
         return self.index_binding.name if self.has_many_outputs else "0"
 
 
 def index_binding(rules: Rules) -> Binding:
-    """The index of the output that a view is."""
+    """Index of the output that a view is."""
     return OUT_INDEX if rules.view_meta_classes else VIEW_INDEX
 
 
 def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewMeta:
-    """The class of a view of a group."""
+    """Class of a view of a group."""
     index = index_binding(rules)
     members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors, index=index)
     many = has_many_outputs(function.schema)
@@ -79,7 +79,7 @@ def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewM
 
 
 def view_metas(group: ViewGroup, context: FragmentContext) -> list[ViewMeta]:
-    """The classes of a group. Composite views have none, and neither have selective builds and older releases."""
+    """Classes of a group. Composite views have none, and neither have selective builds and older releases."""
     if group.composite or not context.selection.everything or not context.rules.view_meta_classes:
         return []
     views = (group.view, group.view_inplace)
@@ -91,7 +91,7 @@ def _names(bindings: Iterable[Binding]) -> str:
 
 
 def _initial(parameter: Binding, field: Binding) -> str:
-    """The initialization of a field from the constructor's parameter for it."""
+    """Initialization of a field from the constructor's parameter for it."""
     if parameter.type.value is field.type:
         return f"{field.name}({parameter.name})"
     (value,) = translate((parameter,), (field,), copies=True)
@@ -99,7 +99,7 @@ def _initial(parameter: Binding, field: Binding) -> str:
 
 
 def declaration(meta: ViewMeta) -> str:
-    """The class: a constructor, a constructor from the serialized form, and the fields."""
+    """Class: a constructor, a constructor from the serialized form, and the fields."""
     name = meta.name
     base_parameters, parameters, fields = meta.members
     bindings = base_parameters + fields
@@ -145,7 +145,7 @@ struct {library.export} {name} : public ViewMeta {{
 
 
 def creation(meta: ViewMeta, out_index: str = "0") -> str:
-    """The expression that creates an object of the class from the values in the view's kernel."""
+    """Expression that creates an object of the class from the values in the view's kernel."""
     made_from = meta.members.base_parameters + meta.members.parameters
     arguments = [out_index if binding is OUT_INDEX else binding.name for binding in made_from]
     return f"std::make_shared<{_class(meta)}>({', '.join(arguments)})"
@@ -161,7 +161,7 @@ def _true_if(condition: bool) -> str:
 
 
 def _class(meta: ViewMeta) -> str:
-    """The class with its namespace."""
+    """Class with its namespace."""
     return f"{meta.function.library.functionalization}::{meta.name}"
 
 
@@ -170,7 +170,7 @@ def _given_bindings(meta: ViewMeta) -> tuple[Binding, ...]:
 
 
 def replay(meta: ViewMeta, called: NativeFunction) -> str:
-    """The statements that apply the view, or its copying form, to a base."""
+    """Statements that apply the view, or its copying form, to a base."""
     copy = meta.group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
     if meta.single_output is not None:
@@ -182,7 +182,7 @@ def replay(meta: ViewMeta, called: NativeFunction) -> str:
 
 
 def inversion(meta: ViewMeta) -> str:
-    """The call that writes a changed view back into its base."""
+    """Call that writes a changed view back into its base."""
     copy = meta.group.view_copy
     assert copy is not None, "a view that is not composite has a copying form"
     arguments = translate(
@@ -193,7 +193,7 @@ def inversion(meta: ViewMeta) -> str:
 
 
 def implementation(meta: ViewMeta) -> list[str]:
-    """The definitions of the class's methods."""
+    """Definitions of the class's methods."""
     group = meta.group
     assert group.view_copy is not None, "a view that is not composite has a copying form"
     methods = [
@@ -222,12 +222,12 @@ std::shared_ptr<at::functionalization::ViewMeta> {meta.name}::to_out_index(int64
 
 
 def record_type(rules: Rules) -> str:
-    """The type of the variable that holds the record of a view."""
+    """Type of the variable that holds the record of a view."""
     return "auto" if rules.view_meta_classes else "at::functionalization::ViewMeta"
 
 
 def recorded_view(function: NativeFunction, group: ViewGroup, rules: Rules) -> str:
-    """The expression in a view's kernel that makes the record of the view."""
+    """Expression in a view's kernel that makes the record of the view."""
     meta = view_meta(function, group, rules)
     if rules.view_meta_classes:
         return creation(meta)
@@ -267,12 +267,12 @@ def _lambda_head(meta: ViewMeta, mode: Binding, parameters: Iterable[Binding]) -
 
 
 def operator_includes(functions: Iterable[NativeFunction]) -> list[str]:
-    """The includes of the functions that kernels of functionalization call."""
+    """Includes of the functions that kernels of functionalization call."""
     return [include(function, ending) for function in functions for ending in ("_native", "_ops")]
 
 
 def view_group_includes(group: ViewGroup) -> list[str]:
-    """The includes of a group's view and its copying form."""
+    """Includes of a group's view and its copying form."""
     return operator_includes([group.view] if group.view_copy is None else [group.view, group.view_copy])
 
 
@@ -299,7 +299,7 @@ def _implementations(group: ViewGroup, context: FragmentContext) -> Slots:
 
 
 def python_bindings(group: ViewGroup, context: FragmentContext) -> list[str]:
-    """The statements that offer the classes of a group to Python."""
+    """Statements that offer the classes of a group to Python."""
     binding = "  create_binding_with_pickle<{}>(functionalization);".format
     return [binding(_class(meta)) for meta in view_metas(group, context)]
 
@@ -328,7 +328,7 @@ def _emitter(
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the four files about views."""
+    """Emitters of the four files about views."""
     declared, implemented = ("view_meta_declarations",), ("view_meta_implementations", "op_headers")
 
     def made_by(job: Job) -> Slots:

@@ -30,7 +30,7 @@ class Plumbing(enum.Enum):
 
 
 def plumbing_kind(function: NativeFunction, mixed: frozenset[str] = MIXED_RETURNS.in_any_release) -> Plumbing | None:
-    """The plumbing of an operator; None if the operator needs plumbing that is written by hand.
+    """Plumbing of an operator; None if the operator needs plumbing that is written by hand.
 
     These are operators without tensors, with other returns than tensors unless they are `mixed` ones of PyTorch,
     in-place views, and operators that write to other arguments than the first.
@@ -69,7 +69,7 @@ def _is_tensor_list(type: Type) -> bool:
 
 
 def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
-    """The statements that unwrap batched tensors, and the arguments of the batching rule."""
+    """Statements that unwrap batched tensors, and the arguments of the batching rule."""
     plain = []
     optional = []
     passed = []
@@ -93,7 +93,7 @@ def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
 
 
 def wrapped_results(returns: Sequence[Return]) -> str:
-    """The expression that is returned. The rule's results have the batch dimension of each tensor after the tensor.
+    """Expression that is returned. The rule's results have the batch dimension of each tensor after the tensor.
 
     >>> from opwright.schema import parse_schema
     >>> wrapped_results(parse_schema("scale(Tensor self) -> Tensor").returns)
@@ -113,7 +113,7 @@ def wrapped_results(returns: Sequence[Return]) -> str:
 
 
 def plumbing(function: NativeFunction, kind: Plumbing) -> str:
-    """The plumbing of one operator."""
+    """Plumbing of one operator."""
     arguments = function.arguments.all
     signature = dispatcher.signature(function)
     name = function.name.unambiguous
@@ -142,7 +142,7 @@ template <typename batch_rule_t, batch_rule_t batch_rule>
 
 
 def _current_level(function: NativeFunction, kind: Plumbing) -> str:
-    """The statements that find the level of the vmap whose batches are unwrapped.
+    """Statements that find the level of the vmap whose batches are unwrapped.
 
     PyTorch has it in a type whose header is not usable outside, so libraries take the innermost level of the arguments.
     """
@@ -171,13 +171,13 @@ _ENDING: Final = """
 
 @per_job
 def _plumbed_functions(job: Job) -> Sequence[NativeFunction]:
-    """The overloads with plumbing."""
+    """Overloads with plumbing."""
     mixed = MIXED_RETURNS.in_release(job.rules)
     return [function for function in job.catalog.functions if plumbing_kind(function, mixed) is not None]
 
 
 def _units(job: Job) -> Sequence[NativeFunction | None]:
-    """The overloads; None stands for the end of the file."""
+    """Overloads; None stands for the end of the file."""
     return [*_plumbed_functions(job), None]
 
 
@@ -204,7 +204,7 @@ def _fragment(function: NativeFunction | None, context: FragmentContext) -> Slot
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of `VmapGeneratedPlumbing.h`."""
+    """Emitter of `VmapGeneratedPlumbing.h`."""
     return [
         Emitter(
             name="vmap_plumbing_header",

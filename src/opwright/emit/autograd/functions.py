@@ -28,7 +28,7 @@ def _block(lines: Iterable[str], indent: str) -> str:
 
 
 def declaration(node: GraphNode, rules: Rules) -> str:
-    """The class of a node."""
+    """Class of a node."""
     const = " const" if rules.compiled_nodes_pack_values else ""
     released = [statement for field in node.saved for statement in field.released]
     fields = [declared for field in node.saved for declared in field.fields]
@@ -57,7 +57,7 @@ struct {node.export} {node.name} : public {node.superclass} {{
 
 
 def _ranges(node: GraphNode) -> list[str]:
-    """The statements that give each input its range among the outgoing gradients."""
+    """Statements that give each input its range among the outgoing gradients."""
     return [
         f"auto {argument.name}_ix = gen.range({f'{argument.name}_size_' if argument.is_list else 1});"
         for argument in node.inputs
@@ -70,7 +70,7 @@ def _indent(formula: str) -> str:
 
 
 def _are_needed(arguments: Sequence[tuple[str, int]], rules: Rules) -> str:
-    """The expression that tells whether the gradient of any of several arguments is needed."""
+    """Expression that tells whether the gradient of any of several arguments is needed."""
     if not rules.gradients_are_pure:
         ranges = ", ".join([f"{name}_ix" for name, _ in arguments])
         return f"task_should_compute_output({{ {ranges} }})"
@@ -78,13 +78,13 @@ def _are_needed(arguments: Sequence[tuple[str, int]], rules: Rules) -> str:
 
 
 def _is_needed(name: str, number: int, rules: Rules) -> str:
-    """The expression that tells whether the gradient of an argument is needed."""
+    """Expression that tells whether the gradient of an argument is needed."""
     needed = _are_needed(((name, number),), rules)
     return needed.replace("[", f"[/*{name}*/")
 
 
 def _is_computed(step: Step, needed: str) -> str:
-    """The expression that tells whether a formula is computed, from the one that tells whether its result is needed."""
+    """Expression that tells whether a formula is computed, from the one that tells whether its result is needed."""
     if step.awaited is None:
         return needed
     defined = " || ".join([f"grads[{number}].defined()" for number in dict.fromkeys(step.awaited)])
@@ -92,7 +92,7 @@ def _is_computed(step: Step, needed: str) -> str:
 
 
 def _single(step: Step, over_lists: bool, rules: Rules) -> str:
-    """The statement for the gradient of one argument."""
+    """Statement for the gradient of one argument."""
     ((name, number),) = step.arguments
     needed = _is_computed(step, _is_needed(name, number, rules))
     formula = _indent(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
@@ -119,7 +119,7 @@ def _single(step: Step, over_lists: bool, rules: Rules) -> str:
 
 
 def _several(step: Step, rules: Rules) -> str:
-    """The statement for the gradients of several arguments, which the formula gives as a tuple."""
+    """Statement for the gradients of several arguments, which the formula gives as a tuple."""
     needed = [_are_needed((argument,), rules) for argument in step.arguments]
     mask = ""
     if step.takes_mask:
@@ -142,7 +142,7 @@ def _several(step: Step, rules: Rules) -> str:
 
 
 def _body(node: GraphNode, rules: Rules) -> str:
-    """The statements that work out the gradients, and return them."""
+    """Statements that work out the gradients, and return them."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
     if not rules.gradients_are_pure:
         lines += [f"  {field.unpacked}" for field in node.saved if field.unpacked]
@@ -162,14 +162,14 @@ def _body(node: GraphNode, rules: Rules) -> str:
 
 
 def _schema(node: GraphNode) -> str:
-    """The statement that names the types of what is packed."""
+    """Statement that names the types of what is packed."""
     types = [f"std::array<bool, {len(node.inputs)}>", *[type.removesuffix("&") for type, _ in node.parameters]]
     packers = "".join([f"      torch::dynamo::autograd::IValuePacker<{type}>::packed_type(),\n" for type in types])
     return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
 
 
 def _pure_function(node: GraphNode, rules: Rules) -> str:
-    """The function that works out gradients from values alone."""
+    """Function that works out gradients from values alone."""
     op, count = node.name, len(node.inputs)
     signature = "".join([f", {type} {name}" for type, name in node.parameters])
     return f"""\
@@ -208,12 +208,12 @@ def _call_arguments(node: GraphNode) -> str:
 
 
 def _checks(node: GraphNode) -> str:
-    """The statements that make sure that saved lists are still there."""
+    """Statements that make sure that saved lists are still there."""
     return _block([field.checked for field in node.saved if field.checked], "  ")
 
 
 def _unpack_statements(node: GraphNode) -> str:
-    """The statements that unpack the saved values, and find out which gradients are needed."""
+    """Statements that unpack the saved values, and find out which gradients are needed."""
     values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
     masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in node.inputs])
     return f"""\
@@ -226,7 +226,7 @@ def _unpack_statements(node: GraphNode) -> str:
 
 
 def _collect_statements(node: GraphNode, rules: Rules) -> str:
-    """The statements that pass the saved values to compiled autograd."""
+    """Statements that pass the saved values to compiled autograd."""
     return _block(
         [
             f"args.collect({field.visited});"
@@ -239,7 +239,7 @@ def _collect_statements(node: GraphNode, rules: Rules) -> str:
 
 
 def definition(node: GraphNode, rules: Rules) -> str:
-    """The functions of a node's class."""
+    """Functions of a node's class."""
     if not rules.gradients_are_pure:
         return f"{_apply(node, _checks(node), _body(node, rules))}{_swapping_methods(node, rules)}\n"
     unpacked = _unpack_statements(node)
@@ -253,7 +253,7 @@ def definition(node: GraphNode, rules: Rules) -> str:
 
 
 def _apply(node: GraphNode, *statements: str) -> str:
-    """The method that works out gradients."""
+    """Method that works out gradients."""
     body = "\n".join(statements)
     return f"""\
 variable_list {node.name}::apply(variable_list&& grads) {{
@@ -264,7 +264,7 @@ variable_list {node.name}::apply(variable_list&& grads) {{
 
 
 def _swapping_methods(node: GraphNode, rules: Rules) -> str:
-    """The methods by which compiled autograd runs a node on its own values in place of the saved ones."""
+    """Methods by which compiled autograd runs a node on its own values in place of the saved ones."""
     op = node.name
     return f"""\
 void {op}::compiled_args(CompiledNodeArgs& args) {{
@@ -279,7 +279,7 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
 
 
 def _packing_methods(node: GraphNode, unpacked: str, rules: Rules) -> str:
-    """The methods by which compiled autograd takes a node apart."""
+    """Methods by which compiled autograd takes a node apart."""
     op = node.name
     return f"""\
 void {op}::compiled_args(CompiledNodeArgs& args) const {{
@@ -357,7 +357,7 @@ def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, Frag
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the two files."""
+    """Emitters of the two files."""
     return [
         _emitter("autograd_functions_header", "Functions.h", DECLARATIONS, _declaration_slots),
         _emitter("autograd_functions_source", "Functions.cpp", DEFINITIONS, _definition_slots),

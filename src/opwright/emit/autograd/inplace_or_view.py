@@ -59,7 +59,7 @@ _HELD: Final = {
 
 
 def _replay(function: NativeFunction, index: str) -> list[str]:
-    """The statements that create `func` and `rev_func`, which regenerate the view and reverse it.
+    """Statements that create `func` and `rev_func`, which regenerate the view and reverse it.
 
     `index` is the variable with the index of the view if the operator returns several, else empty. Only PyTorch's views
     can be reversed.
@@ -97,12 +97,12 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
 
 
 def _viewed_tensor(function: NativeFunction) -> str:
-    """The name of the tensor that is viewed, which for PyTorch's views is not their base if that has another name."""
+    """Name of the tensor that is viewed, which for PyTorch's views is not their base if that has another name."""
     return "self" if function.library is PYTORCH else view_base(function) or "self"
 
 
 def _view_preparation(function: NativeFunction, index: str) -> list[str]:
-    """The statements before the result is marked as a view; most views need no more than their strides.
+    """Statements before the result is marked as a view; most views need no more than their strides.
 
     Of PyTorch's views it is known which may change the dtype.
     """
@@ -125,7 +125,7 @@ def _view_preparation(function: NativeFunction, index: str) -> list[str]:
 
 
 def _marking_call(base: str, output: str, meta: str) -> str:
-    """The call that marks an output as a differentiable view."""
+    """Call that marks an output as a differentiable view."""
     by_mode = f"(at::GradMode::is_enabled() ? CreationMeta::{meta} : CreationMeta::NO_GRAD_MODE)"
     return (
         f"as_view(/* base */ {base}, /* output */ {output}, /* is_bw_differentiable */ true, "
@@ -135,7 +135,7 @@ def _marking_call(base: str, output: str, meta: str) -> str:
 
 
 def _view_statements(differentiable_function: DifferentiableFunction, base: str) -> list[str]:
-    """The body of a view's kernel."""
+    """Body of a view's kernel."""
     function = differentiable_function.function
     lines = _call_statements(function)
     if not is_differentiable_view(differentiable_function):
@@ -156,7 +156,7 @@ def _view_statements(differentiable_function: DifferentiableFunction, base: str)
 
 
 def _writing_statements(function: NativeFunction) -> list[str]:
-    """The body of the kernel of an operator that writes to arguments."""
+    """Body of the kernel of an operator that writes to arguments."""
     counts = [f"increment_version({name});" for name in counted_arguments(function)]
     if function.schema.returns and not changes_arguments(function):
         return [*_call_statements(function), f"{declared_results(function)} = std::move(_tmp);", *counts]
@@ -170,7 +170,7 @@ def _writing_statements(function: NativeFunction) -> list[str]:
 
 
 def _call_statements(function: NativeFunction) -> list[str]:
-    """The statements that call the operator, for the result."""
+    """Statements that call the operator, for the result."""
     return [
         "auto _tmp = ([&]() {",
         "  at::AutoDispatchBelowADInplaceOrView guard;",
@@ -225,7 +225,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the kernels; a run without autograd has none."""
+    """Emitter of the kernels; a run without autograd has none."""
     if job.options.disable_autograd:
         return []
     return [

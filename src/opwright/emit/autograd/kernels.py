@@ -25,7 +25,7 @@ from opwright.source.diagnostic import Fault
 
 
 def view_base(function: NativeFunction) -> str | None:
-    """The name of the argument that the overload's outputs are views of, None where they are no views.
+    """Name of the argument that the overload's outputs are views of, None where they are no views.
 
     PyTorch's views are known by name, those of other libraries by their schemas.
     """
@@ -42,7 +42,7 @@ def changes_arguments(function: NativeFunction) -> bool:
 
 
 def counted_arguments(function: NativeFunction) -> tuple[str, ...]:
-    """The names of the arguments whose versions the kernel under ADInplaceOrView counts.
+    """Names of the arguments whose versions the kernel under ADInplaceOrView counts.
 
     PyTorch counts those that an overload writes to and returns, other libraries all that it writes to.
     """
@@ -93,12 +93,12 @@ def is_differentiable_view(differentiable_function: DifferentiableFunction) -> b
 
 
 def generated_comment(file: str, context: FragmentContext) -> str:
-    """The comment that names the template of one of autograd's files."""
+    """Comment that names the template of one of autograd's files."""
     return template_comment(file, context.options.autograd_templates)
 
 
 def template_comment(file: str, folder: str) -> str:
-    """The comment that names a template in a folder."""
+    """Comment that names a template in a folder."""
     # In two pieces, so that no tool takes this file for a generated one.
     return "@" + f"generated from {folder}/{file}"
 
@@ -148,35 +148,35 @@ def named_head(function: NativeFunction, name: str) -> str:
 
 
 def key_set(function: NativeFunction) -> str:
-    """The name of the parameter that has the keys that the kernel was called with."""
+    """Name of the parameter that has the keys that the kernel was called with."""
     return own_name(function, "ks")
 
 
 def kernel_text(head: str, body: str) -> str:
-    """The definition of a kernel from its first line and its statements, which are indented."""
+    """Definition of a kernel from its first line and its statements, which are indented."""
     return f"{head} {{\n{body}\n}}\n"
 
 
 def registration(function: NativeFunction, namespace: str, name: str = "") -> str:
-    """The statement that registers the kernel, or one of another name, which stands in a C++ namespace."""
+    """Statement that registers the kernel, or one of another name, which stands in a C++ namespace."""
     kernel = kernel_argument(f"{namespace}::{name or kernel_name(function)}", function.library)
     return f'm.impl("{function.name.text}",\n       {kernel}\n);\n'
 
 
 def redispatch(function: NativeFunction, keys: str) -> str:
-    """The call of the operator for those keys of the kernel's that are in `keys`, with the kernel's own parameters."""
+    """Call of the operator for those keys of the kernel's that are in `keys`, with the kernel's parameters."""
     names = _argument_names(function.arguments)
     return f"{function.library.operators}::{function.name.unambiguous}::redispatch({key_set(function)} & {keys}{names})"
 
 
 @cache
 def _argument_names(arguments: Arguments) -> str:
-    """The names of arguments, to be passed on after another; many overloads have the same."""
+    """Names of arguments, to be passed on after another; many overloads have the same."""
     return "".join([f", {argument.name}" for argument in arguments.all])
 
 
 def declared_results(function: NativeFunction) -> str:
-    """The variables that take what the operator returns, as they are declared: `auto result`."""
+    """Variables that take what the operator returns, as they are declared: `auto result`."""
     returns = function.schema.returns
     names = public_api.return_names(function)
     if len(returns) == 1:
@@ -185,7 +185,7 @@ def declared_results(function: NativeFunction) -> str:
 
 
 def returned_value(function: NativeFunction) -> str:
-    """The expression that a kernel returns: the only result, references to outs, or all results moved into a tuple."""
+    """Expression that a kernel returns: the only result, references to outs, or all results moved into a tuple."""
     names = public_api.return_names(function)
     if len(names) == 1:
         return names[0]

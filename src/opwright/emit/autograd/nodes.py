@@ -26,7 +26,7 @@ from opwright.source.record_fields import NamedTuple, not_fingerprinted
 
 @per_job
 def functions_with_kernels(job: Job) -> Sequence[DifferentiableFunction]:
-    """The functions of the run that have a generated kernel, with their derivatives, ordered by C++ name."""
+    """Functions of the run that have a generated kernel, with their derivatives, ordered by C++ name."""
     return [function for function in job.derivatives.functions if has_kernel(function)]
 
 
@@ -53,7 +53,7 @@ class Step(NamedTuple):
 
 
 class GraphNode(NamedTuple):
-    """The decisions about the class of one node.
+    """Decisions about the class of one node.
 
     `export` is the macro that exports the class. `bound_name` is the expression for the name that Python knows the
     backward function by; PyTorch's are those of the classes. `gradients` are the names of incoming gradients with their
@@ -84,7 +84,7 @@ _ALL_GRADIENTS: Final = lazy_pattern(r"\bgrads\b")
 
 
 def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
-    """The decisions about the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
+    """Decisions about the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
     assert info.node_name is not None, "an info with a backward formula has a node"
     library = info.function.library
     inputs = tuple(
@@ -156,7 +156,7 @@ def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) ->
 
 
 def _read_gradients(derivative: Derivative, info: DifferentiabilityInfo) -> tuple[int, ...] | None:
-    """The numbers of the gradients that a formula reads, empty if it takes the list of all; None if it reads none."""
+    """Numbers of the gradients that a formula reads, empty if it takes the list of all; None if it reads none."""
     if info.uses_single_grad and "grad" in derivative.words:
         return (0,)
     if "grads" in derivative.words:
@@ -167,7 +167,7 @@ def _read_gradients(derivative: Derivative, info: DifferentiabilityInfo) -> tupl
 
 @not_fingerprinted(_rules="every fragment reads the rules from its context, which has a fingerprint of its own")
 class NodeUnit:
-    """The unit of one node: its info, from which the node follows."""
+    """Unit of one node: its info, from which the node follows."""
 
     def __init__(self, info: DifferentiabilityInfo, rules: Rules) -> None:
         self.info: Final = info
@@ -175,7 +175,7 @@ class NodeUnit:
 
     @cached_property
     def node(self) -> GraphNode:
-        """The node. Raises Fault for what cannot be saved."""
+        """Node. Raises Fault for what cannot be saved."""
         return node(self.info, self._rules)
 
 
@@ -185,7 +185,7 @@ def _units(infos: Sequence[DifferentiabilityInfo], rules: Rules) -> list[NodeUni
 
 @per_job
 def nodes_of_file(job: Job) -> list[NodeUnit]:
-    """The nodes of the infos in `derivatives.yaml`, in its order."""
+    """Nodes of the infos in `derivatives.yaml`, in its order."""
     return _units(job.derivatives.infos, job.rules)
 
 

@@ -51,7 +51,7 @@ _ACCESS: Final = {
 
 
 def _tuple_of(item: str, *, loop: str = "auto i : c10::irange(prop.size())") -> str:
-    """The body that makes a tuple; `item` are the statements for one item."""
+    """Body that makes a tuple; `item` are the statements for one item."""
     return f"""\
   PyObject* tup = PyTuple_New((Py_ssize_t) prop.size());
   for ({loop}) {{
@@ -154,7 +154,7 @@ _BODIES: Final = {
 
 
 def _getter(op: str, name: str, access: str, body: str, *, raw: bool = False) -> str:
-    """The function behind a property."""
+    """Function behind a property."""
     return f"""\
 static PyObject* THP{op}_{name}_{"raw_" if raw else ""}getter(THPCppFunction *self, void *_unused) {{
   HANDLE_TH_ERRORS
@@ -164,7 +164,7 @@ static PyObject* THP{op}_{name}_{"raw_" if raw else ""}getter(THPCppFunction *se
 
 
 def _getters(op: str, field: SavedField) -> list[str]:
-    """The functions behind the properties of one attribute. A saved variable has another one, for its raw form."""
+    """Functions behind the properties of one attribute. A saved variable has another one, for its raw form."""
     getters = [_getter(op, field.name, field.getter, field.body)] if field.getter else []
     if field.is_output is not None:
         getters.append(_getter(op, field.name, field.getter, f"raw_{field.body}", raw=True))
@@ -172,7 +172,7 @@ def _getters(op: str, field: SavedField) -> list[str]:
 
 
 def _entries(op: str, field: SavedField) -> list[str]:
-    """The entries of one attribute in the table of properties. An attribute without a function has none."""
+    """Entries of one attribute in the table of properties. An attribute without a function has none."""
     name = field.name
     entries: list[str] = []
     if field.getter:
@@ -183,7 +183,7 @@ def _entries(op: str, field: SavedField) -> list[str]:
 
 
 def property_getters(node: GraphNode, rules: Rules) -> str:
-    """The functions behind the properties of a node's Python type."""
+    """Functions behind the properties of a node's Python type."""
     text = "\n".join([getter for field in node.saved for getter in _getters(node.name, field)]).rstrip()
     text = spelled(text, rules.property_getters_are_static, (re.compile("static (?=PyObject\\* )"), ""))
     return with_blanks(text, rules, (_SCALARS_END, " " * 28))
@@ -196,18 +196,18 @@ _SCALARS_END: Final = f"""{_BODIES["scalars"][-40:]}  END_HANDLE_TH_ERRORS
 
 
 def property_entries(node: GraphNode) -> list[str]:
-    """The lines of the table of properties."""
+    """Lines of the table of properties."""
     return [entry for field in node.saved for entry in _entries(node.name, field)]
 
 
 def properties(node: GraphNode, rules: Rules) -> str:
-    """The properties of a node's Python type, with the functions behind them."""
+    """Properties of a node's Python type, with the functions behind them."""
     entries = "".join([f"  {entry}\n" for entry in property_entries(node)]) or "\n"
     return property_table(node.name, property_getters(node, rules), entries)
 
 
 def property_table(op: str, getters: str, entries: str) -> str:
-    """The table of properties of the type of a node's class, with its lines, and the functions before it."""
+    """Table of properties of the type of a node's class, with its lines, and the functions before it."""
     return f"""\
 {getters}
 
@@ -220,7 +220,7 @@ static struct PyGetSetDef {op}_properties[] = {{
 
 
 def initializer(op: str) -> str:
-    """The statements that make the Python type of a node's class."""
+    """Statements that make the Python type of a node's class."""
     return f'static PyTypeObject {op}Class;\naddClass<{op}>(module, {op}Class, "{op}", {op}_properties);\n'
 
 
@@ -250,7 +250,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the header and of the shards."""
+    """Emitters of the header and of the shards."""
     return [
         whole_file(
             "python_functions.h",

@@ -168,7 +168,7 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
 
 
 def _is_refused(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo) -> bool:
-    """Whether compiled autograd takes no values of a type. PyTorch's own operators save none."""
+    """Whether compiled autograd takes no values of a type. PyTorch's operators save none."""
     if info.function.library is PYTORCH or saved.kind is not SavedKind.VALUE:
         return False
     # `at::Device` alone has no default constructor.
@@ -176,7 +176,7 @@ def _is_refused(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo)
 
 
 def _own_pointer(rules: Rules) -> str:
-    """The expression by which a node names itself as the one that an output is saved for."""
+    """Expression by which a node names itself as the one that an output is saved for."""
     return "getptr()" if rules.nodes_are_intrusive else "shared_from_this()"
 
 

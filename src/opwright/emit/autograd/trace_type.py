@@ -74,7 +74,7 @@ def _changes_argument(function: NativeFunction) -> bool:
 
 
 def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> list[str]:
-    """The lines of an if statement; a branch without lines is an empty line."""
+    """Lines of an if statement; a branch without lines is an empty line."""
     return [f"    if ({condition}) {{", *(then or ("",)), "    } else {", *(otherwise or ("",)), "    }"]
 
 
@@ -84,7 +84,7 @@ def _name_statement(name: str, library: Library) -> str:
 
 
 def _name_lines(function: NativeFunction) -> list[str]:
-    """The lines that say which operator is recorded."""
+    """Lines that say which operator is recorded."""
     name, library = function.name, function.library
     if name.dunder or function.kind in (SchemaKind.functional, SchemaKind.out):
         return [f"    {_name_statement(name.name, library)}"]
@@ -94,13 +94,13 @@ def _name_lines(function: NativeFunction) -> list[str]:
 
 
 def _input(name: str) -> str:
-    """The line that records an argument."""
+    """Line that records an argument."""
     return f'    jit::tracer::addInputs(node, "{name}", {name});'
 
 
 @cache
 def _inputs(arguments: Arguments) -> str:
-    """The lines that record all arguments but outs; many overloads have the same."""
+    """Lines that record all arguments but outs; many overloads have the same."""
     return "\n".join([_input(argument.name) for argument in arguments.non_out])
 
 
@@ -113,7 +113,7 @@ def _is_factory(function: NativeFunction) -> bool:
 
 
 def _input_lines(function: NativeFunction) -> list[str]:
-    """The lines that record the arguments."""
+    """Lines that record the arguments."""
     arguments = function.arguments
     lines = [_inputs(arguments)] if arguments.non_out else []
     if arguments.out:
@@ -131,7 +131,7 @@ def _input_lines(function: NativeFunction) -> list[str]:
 
 
 def _guard(function: NativeFunction) -> str:
-    """The line that prevents a changed argument from being recorded under two names."""
+    """Line that prevents a changed argument from being recorded under two names."""
     if not _changes_argument(function):
         return ""
     changed = function.arguments.out[0].name if function.arguments.out else "self"
@@ -139,7 +139,7 @@ def _guard(function: NativeFunction) -> str:
 
 
 def _node(function: NativeFunction) -> str:
-    """The part before the call: makes a node, and stops tracing what the call calls."""
+    """Part before the call: makes a node, and stops tracing what the call calls."""
     name = "\n".join(_name_lines(function))
     inputs = "\n".join(_input_lines(function))
     return f"""  torch::jit::Node* node = nullptr;
@@ -163,7 +163,7 @@ def _outputs(names: Iterable[str], indent: str = "    ") -> list[str]:
 
 
 def _recorded_results(out: tuple[Argument, ...], names: tuple[str, ...]) -> str:
-    """The part after the call: gives the node its results, and goes on tracing."""
+    """Part after the call: gives the node its results, and goes on tracing."""
     written = tuple(argument.name for argument in out)
     if not out or written == names:
         lines = _outputs(names)
@@ -210,7 +210,7 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the tracing kernels; a run without autograd has none."""
+    """Emitter of the tracing kernels; a run without autograd has none."""
     if job.options.disable_autograd:
         return []
     return [

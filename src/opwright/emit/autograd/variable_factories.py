@@ -47,7 +47,7 @@ def _definition(signature: CppSignature) -> str:
 
 
 def definition(function: NativeFunction) -> str:
-    """The functions of one overload: with integers and, where it has some, with symbolic ones."""
+    """Functions of one overload: with integers and, where it has some, with symbolic ones."""
     signatures = public_api.function_signatures(function)
     text = _definition(signatures.friendly)
     if signatures.friendly_symint is not None:
@@ -79,7 +79,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the factories."""
+    """Emitter of the factories."""
     return [
         Emitter(
             name="variable_factories_header",

@@ -92,7 +92,7 @@ def _pointer(node: str, context: FragmentContext) -> str:
 
 
 def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
-    """The expression that makes a node."""
+    """Expression that makes a node."""
     parameters = "" if wrapper.has_formulas else f'"{name_in_messages(wrapper.function)}"'
     if context.rules.nodes_are_intrusive:
         return f"c10::make_intrusive<{wrapper.node}>({parameters})"
@@ -101,7 +101,7 @@ def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
 
 
 def _refused_outs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements of an out function, which is never differentiated."""
+    """Statements of an out function, which is never differentiated."""
     name = wrapper.function.root_name
     refused = [
         f'if (compute_requires_grad( {_names(names)} )) {{\n  throw_error_out_requires_grad("{name}");\n}}'
@@ -111,7 +111,7 @@ def _refused_outs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements that make the node, tie it to the inputs, and save inputs in it."""
+    """Statements that make the node, tie it to the inputs, and save inputs in it."""
     if wrapper.function.kind is SchemaKind.out:
         return _refused_outs(wrapper, context)
     name = public_api.name(wrapper.function.schema)
@@ -138,13 +138,13 @@ def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _refused_inputs(wrapper: Wrapper) -> list[str]:
-    """The inputs that formulas leave out, which must not require gradients; PyTorch takes its own named `output`."""
+    """Inputs that formulas leave out, which must not require gradients; PyTorch takes its own named `output`."""
     taken = ("output",) if wrapper.function.library is PYTORCH else ()
     return [inp.name for inp in wrapper.inputs if inp not in wrapper.differentiated and inp.name not in taken]
 
 
 def _nodes_of_items(wrapper: Wrapper, context: FragmentContext) -> str:
-    """The loop that makes a node for each item of a list."""
+    """Loop that makes a node for each item of a list."""
     items = _names([_loop_item(inp.name, wrapper) for inp in wrapper.differentiated])
     return f"""\
 for (const auto& i : c10::irange( self.size() )) {{
@@ -163,7 +163,7 @@ for (const auto& i : c10::irange( self.size() )) {{
 
 
 def _loop_item(name: str, wrapper: Wrapper) -> str:
-    """The item that stands for a formula's argument in a loop over lists."""
+    """Item that stands for a formula's argument in a loop over lists."""
     argument = wrapper.repeated.get(name)
     if argument is not None:
         return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
@@ -171,7 +171,7 @@ def _loop_item(name: str, wrapper: Wrapper) -> str:
 
 
 def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements that give the outputs their history."""
+    """Statements that give the outputs their history."""
     function = "rebase_history" if wrapper.rebases else "set_history"
     captures = wrapper.rebases and context.rules.node_creation_hooks
     if wrapper.loops:
@@ -199,14 +199,14 @@ def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
 
 
 def _output_history(output: str, accumulated: dict[str, str]) -> str:
-    """The statement that gives an output its history: what was written to continues the one that it had."""
+    """Statement that gives an output its history: what was written to continues the one that it had."""
     if output in accumulated:
         return f"rebase_history(flatten_tensor_args( {accumulated[output]} ), grad_fn);"
     return f"set_history(flatten_tensor_args( {output} ), grad_fn);"
 
 
 def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements that tell of the node once it is whole."""
+    """Statements that tell of the node once it is whole."""
     if not context.rules.node_creation_hooks:
         return []
     if not wrapper.loops:
@@ -220,7 +220,7 @@ def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements that refuse complex outputs, where the formulas do not hold for them."""
+    """Statements that refuse complex outputs, where the formulas do not hold for them."""
     name = wrapper.function.root_name
     # PyTorch lists its formulas that hold for complex values. Authors of other libraries answer for theirs.
     if wrapper.function.library is not PYTORCH or name in context.rules.complex_gradients:
@@ -234,7 +234,7 @@ def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
 
 
 def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements before the call that have to do with gradients."""
+    """Statements before the call that have to do with gradients."""
     needed = _names([inp.variable for inp in wrapper.differentiated])
     condition = f"_any_requires_grad &= ({wrapper.condition});" if wrapper.condition else ""
     lines = [f"[[maybe_unused]] auto _any_requires_grad = compute_requires_grad( {needed} );\n{condition}"]
@@ -251,7 +251,7 @@ def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _saved_outputs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements that save outputs."""
+    """Statements that save outputs."""
     if wrapper.function.kind is SchemaKind.out:
         return []
     saved = output_statements(wrapper)
@@ -264,7 +264,7 @@ def _saved_outputs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements after the call."""
+    """Statements after the call."""
     function = wrapper.function
     lines: list[str] = []
     if wrapper.records:
@@ -292,13 +292,13 @@ def _is_reshaped(function: NativeFunction, context: FragmentContext) -> bool:
 
 
 def definition(wrapper: Wrapper, context: FragmentContext) -> str:
-    """The wrapper of one function under one dispatch key."""
+    """Wrapper of one function under one dispatch key."""
     head = kernel_head(wrapper.function) if wrapper.key == DEFAULT_KEY else named_head(wrapper.function, wrapper.name)
     return kernel_text(head, body(wrapper, unpack_all(wrapper.function), context))
 
 
 def body(wrapper: Wrapper, unpacked: UnpackedArguments, context: FragmentContext) -> str:
-    """The statements of a wrapper, indented, which unpacks its parameters as told."""
+    """Statements of a wrapper, indented, which unpacks its parameters as told."""
     before = list(unpacked.statements)
     if wrapper.records:
         before += _before_statements(wrapper, context)
@@ -324,7 +324,7 @@ def is_unpacked(type: Type) -> bool:
 
 
 def boxed_kernel(differentiable_function: DifferentiableFunction) -> str:
-    """The boxed kernel that serves the function as all whose derivative is not implemented; empty if it has its own.
+    """Boxed kernel that serves the function as all whose derivative is not implemented; empty if it has its own.
 
     PyTorch's kernel looks for tensors in few types, so other libraries bring one that finds them in all. It also
     serves operators whose tensors a kernel of their own could not take one by one.
@@ -359,12 +359,12 @@ def _is_special(function: NativeFunction) -> bool:
 
 
 def definitions_slot(key: str) -> str:
-    """The slot of the kernels under a dispatch key."""
+    """Slot of the kernels under a dispatch key."""
     return f"type_derived_method_definitions_{key}"
 
 
 def registrations_slot(key: str) -> str:
-    """The slot of the registrations under a dispatch key."""
+    """Slot of the registrations under a dispatch key."""
     return f"wrapper_registrations_{key}"
 
 
@@ -379,7 +379,7 @@ _BLANKS: Final = (
 
 
 def kernel_slots(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
-    """The kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
+    """Kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
     function = differentiable_function.function
     if kernel := boxed_kernel(differentiable_function):
         return {registrations_slot(DEFAULT_KEY): (f'm.impl("{function.name.text}", {kernel});\n',)}
@@ -393,7 +393,7 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
 
 
 def _wrappers(differentiable_function: DifferentiableFunction) -> list[Wrapper]:
-    """The decisions for a function under each dispatch key. Raises Fault where its derivatives do not fit it."""
+    """Decisions for a function under each dispatch key. Raises Fault where its derivatives do not fit it."""
     function = differentiable_function.function
     if not function.needs_derivative:
         message = f"`{function.name}` has derivatives, but is made of differentiable functions"
@@ -417,12 +417,12 @@ def check_kernels(job: Job, sink: Diagnostics) -> None:
 
 
 def _keys(job: Job) -> list[str]:
-    """The dispatch keys that have derivatives, sorted."""
+    """Dispatch keys that have derivatives, sorted."""
     return sorted(job.derivatives.keys)
 
 
 def registrations_template(keys: Sequence[str], library: Library) -> str:
-    """The registrations of a library's kernels, with a slot for each dispatch key."""
+    """Registrations of a library's kernels, with a slot for each dispatch key."""
     return "\n\n".join(
         [
             f"TORCH_LIBRARY_IMPL({library.namespace}, {'Autograd' if key == DEFAULT_KEY else key}, m) {{\n"
@@ -437,7 +437,7 @@ _OLDER_PROGRAM: Final = "torchgen/gen.py"
 
 
 def _comment(context: FragmentContext) -> str:
-    """The comment of the generated template, and of every file made with it, that names the program."""
+    """Comment of the generated template, and of every file made with it, that names the program."""
     # In two pieces, so that no tool takes this file for a generated one.
     program = context.options.autograd_program if context.rules.comments_name_program else _OLDER_PROGRAM
     return "@" + f"generated by {program} from VariableType.cpp"
@@ -458,7 +458,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the header, of the template, and of the kernels; a run without autograd has none."""
+    """Emitters of the header, of the template, and of the kernels; a run without autograd has none."""
     if job.options.disable_autograd:
         return []
     return [

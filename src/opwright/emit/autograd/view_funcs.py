@@ -36,7 +36,7 @@ _INDEX: Final = "view_idx"
 
 
 class ViewFunc(NamedTuple):
-    """The decisions about the class of one view.
+    """Decisions about the class of one view.
 
     `parameters` are those of the constructor, without the index, and `fields` the same by value. `view_index` is the
     name of the index where the view is one of several, else empty.
@@ -50,13 +50,13 @@ class ViewFunc(NamedTuple):
 
     @property
     def argument_names(self) -> str:
-        """The names of all parameters."""
+        """Names of all parameters."""
         names = [parameter.name for parameter in self.parameters]
         return ", ".join([*names, self.view_index] if self.view_index else names)
 
 
 def view_func(function: NativeFunction) -> ViewFunc:
-    """The class of a view, whose base is the first argument."""
+    """Class of a view, whose base is the first argument."""
     arguments = function.arguments.all[1:]
     return ViewFunc(
         class_name(function),
@@ -82,7 +82,7 @@ def _by_value(type: CType) -> CType:
 
 
 def declaration(func: ViewFunc) -> str:
-    """The class."""
+    """Class."""
     name = func.name
     macro = f"{func.function.name.unambiguous}_view_func".upper()
     parameters = [parameter.definition for parameter in func.parameters]
@@ -174,7 +174,7 @@ def _call(func: ViewFunc) -> str:
 
 
 def definition(func: ViewFunc) -> str:
-    """The definitions of the class's methods."""
+    """Definitions of the class's methods."""
     name = func.name
     symints = _access(_holding(func, lambda ctype: ctype.is_symint_like), "symints", c_types.vector(c_types.SYMINT))
     tensors = _access(_holding(func, lambda ctype: ctype.is_tensor_like), "tensors", c_types.vector(c_types.TENSOR))
@@ -226,7 +226,7 @@ std::unique_ptr<ViewFunc> {name}::clone_and_set(
 
 @per_job
 def _views(job: Job) -> list[NativeFunction]:
-    """The views that have a generated kernel, in-place forms left out."""
+    """Views that have a generated kernel, in-place forms left out."""
     return [
         function.function
         for function in functions_with_kernels(job)
@@ -270,7 +270,7 @@ def _emitter(
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the two files."""
+    """Emitters of the two files."""
     return [
         _emitter("view_funcs_header", "ViewFuncs.h", _declaration_slots, ("ops_headers", "view_func_declarations")),
         _emitter("view_funcs_source", "ViewFuncs.cpp", _definition_slots, ("view_func_definitions",)),

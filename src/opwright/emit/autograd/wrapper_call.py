@@ -1,4 +1,4 @@
-"""The call of the operator below autograd, and the checks around it that builds for debugging make."""
+"""Call of the operator below autograd, and the checks around it that builds for debugging make."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def unpack(argument: Argument, position: int) -> tuple[Unpacked, str]:
 
 
 def unpacked_name(name: str) -> str:
-    """The variable of an unpacked tensor.
+    """Variable of an unpacked tensor.
 
     >>> unpacked_name("self")
     'self_'
@@ -78,7 +78,7 @@ def unpacked_name(name: str) -> str:
 
 
 def unpack_all(function: NativeFunction) -> UnpackedArguments:
-    """The parameters of a function's wrapper, unpacked."""
+    """Parameters of a function's wrapper, unpacked."""
     passed = [unpack(argument, position) for position, argument in enumerate(function.arguments.all)]
     return UnpackedArguments(tuple([unpacked for unpacked, _ in passed]), [text for _, text in passed if text])
 
@@ -94,7 +94,7 @@ def indent(text: str, indent: str = INDENT) -> str:
 
 
 def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: FragmentContext) -> str:
-    """The statements, indented, that call the operator.
+    """Statements, indented, that call the operator.
 
     In debug builds of PyTorch they also check that its kernel left tensors as they were.
     """
@@ -121,7 +121,7 @@ _END: Final = f"{INDENT}#endif"
 
 @cache
 def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[str, str]:
-    """The statements, indented, before and after the call that check parameters; many operators have the same ones."""
+    """Statements, indented, before and after the call that check parameters; many operators have the same ones."""
     checked = [parameter for parameter in parameters if parameter.kind]
     if not checked:
         return "", ""
@@ -168,7 +168,7 @@ auto _tmp = ([&]() {{
 
 
 def _decomposition_call(function: NativeFunction) -> str:
-    """The call of the operator's decomposition."""
+    """Call of the operator's decomposition."""
     returns = [shared_types.return_type(result, function.style).text for result in function.schema.returns]
     returned = returns[0] if len(returns) == 1 else f"std::tuple<{', '.join(returns)}>"
     names = ", ".join([argument.name for argument in function.arguments.all])
@@ -177,7 +177,7 @@ def _decomposition_call(function: NativeFunction) -> str:
 
 
 def _record_statements(unpacked: Unpacked, reserves: bool) -> tuple[str, str]:
-    """The statements that save the storage and the implementation of a parameter."""
+    """Statements that save the storage and the implementation of a parameter."""
     name = unpacked.name
     if unpacked.kind == "tensor":
         return (
@@ -223,7 +223,7 @@ def _same_storage(name: str, other: str) -> str:
 
 
 def _compare_statements(unpacked: Unpacked) -> tuple[str, str]:
-    """The statements that compare a parameter with what was saved of it."""
+    """Statements that compare a parameter with what was saved of it."""
     name = unpacked.name
     if unpacked.kind == "tensor":
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({name})"
@@ -249,7 +249,7 @@ def _compare_statements(unpacked: Unpacked) -> tuple[str, str]:
 
 
 def _result_checks(function: NativeFunction, context: FragmentContext) -> list[str]:
-    """The statements that make sure that results are fresh, or share the storage of the base that they are views of."""
+    """Statements that make sure that results are fresh, or share the storage of the base that they are views of."""
     if changes_arguments(function):
         return []
     name = kernel_name(function)

@@ -1,4 +1,4 @@
-"""The statements of a wrapper for forward mode: tangents of the results from tangents of the inputs."""
+"""Statements of a wrapper for forward mode: tangents of the results from tangents of the inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEVEL: Final = "// The hardcoded 0 here will need to be updated once we support
 
 
 def _flag(derivative: ForwardDerivative) -> str:
-    """The variable that is true if a tangent comes in for a formula."""
+    """Variable that is true if a tangent comes in for a formula."""
     return f"_any_has_forward_grad_{'_'.join(derivative.var_names)}"
 
 
@@ -34,7 +34,7 @@ def _has_tangent(variable: str, is_list: bool) -> str:
 
 
 def any_tangent(wrapper: Wrapper) -> str:
-    """The condition that any input, an out included, has a tangent."""
+    """Condition that any input, an out included, has a tangent."""
     arguments = wrapper.function.arguments
     checks = [
         _has_tangent(argument.name, argument.type.list_like is not None)
@@ -45,7 +45,7 @@ def any_tangent(wrapper: Wrapper) -> str:
 
 
 def refusal(wrapper: Wrapper) -> str:
-    """The statement that refuses inputs with tangents."""
+    """Statement that refuses inputs with tangents."""
     function = wrapper.function
     name = name_in_messages(function)
     reason = _NOT_YET if function.library is PYTORCH else "because there is no formula for it"
@@ -58,7 +58,7 @@ def refusal(wrapper: Wrapper) -> str:
 
 
 def flag_statements(wrapper: Wrapper) -> list[str]:
-    """The statements that find out for each formula whether any tangent comes in."""
+    """Statements that find out for each formula whether any tangent comes in."""
     if wrapper.over_lists:
         return [text for derivative in wrapper.forward_derivatives for text in _flags_of_items(wrapper, derivative)]
     lines: list[str] = []
@@ -97,7 +97,7 @@ def _flags_of_items(wrapper: Wrapper, derivative: ForwardDerivative) -> list[str
 
 
 def original_statements(wrapper: Wrapper) -> list[str]:
-    """The statements that copy what an in-place function overwrites, if a formula reads it."""
+    """Statements that copy what an in-place function overwrites, if a formula reads it."""
     if not wrapper.inplace:
         return []
     flags = [_flag(derivative) for derivative in wrapper.forward_derivatives if derivative.needs_original_self]
@@ -119,7 +119,7 @@ def original_statements(wrapper: Wrapper) -> list[str]:
 
 
 def _tangent(name: str, item: str, zeros: str) -> list[str]:
-    """The statements that take an input's tangent; where it has none it is zero."""
+    """Statements that take an input's tangent; where it has none it is zero."""
     return [
         f"auto {name}_t_raw = toNonOptFwGrad({item});",
         f"auto {name}_tensor = toNonOptTensor({item});",
@@ -129,7 +129,7 @@ def _tangent(name: str, item: str, zeros: str) -> list[str]:
 
 
 def _unpack_statements(wrapper: Wrapper, derivative: ForwardDerivative, context: FragmentContext) -> list[str]:
-    """The statements that take the tangents and values that a formula reads."""
+    """Statements that take the tangents and values that a formula reads."""
     lines: list[str] = []
     zeros = ""
     for inp in wrapper.inputs:
@@ -152,7 +152,7 @@ def _unpack_statements(wrapper: Wrapper, derivative: ForwardDerivative, context:
 
 
 def tangent_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """The statements that work out the tangents of the results, then those that set them."""
+    """Statements that work out the tangents of the results, then those that set them."""
     computed: list[str] = []
     setters: list[str] = []
     for derivative in wrapper.forward_derivatives:
@@ -229,7 +229,7 @@ def _set_items(name: str, inplace: bool) -> str:
 
 
 def _computed_items(wrapper: Wrapper, derivative: ForwardDerivative, result: str, unpacked: list[str]) -> str:
-    """The loop that works out the tangent of each item."""
+    """Loop that works out the tangent of each item."""
     values = f"{result}_new_fw_grad_opts"
     flags = " || ".join([f"{_flag(each)}[i]" for each in wrapper.forward_derivatives])
     lines = "\n".join([f"      {line}" for line in unpacked])

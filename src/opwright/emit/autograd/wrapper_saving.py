@@ -1,4 +1,4 @@
-"""The statements of a wrapper that save in the node what the backward formulas need."""
+"""Statements of a wrapper that save in the node what the backward formulas need."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Assignment(NamedTuple):
 
 
 def input_statements(wrapper: Wrapper) -> list[str]:
-    """The statements that save inputs."""
+    """Statements that save inputs."""
     if wrapper.info is None or not wrapper.info.has_derivatives:
         return []
     return _statements(wrapper, wrapper.info.saved_inputs, is_output=False)
 
 
 def output_statements(wrapper: Wrapper) -> list[str]:
-    """The statements that save outputs."""
+    """Statements that save outputs."""
     if wrapper.info is None or not wrapper.info.has_derivatives:
         return []
     return _statements(wrapper, wrapper.info.saved_outputs, is_output=True)
@@ -101,7 +101,7 @@ def _variable(wrapper: Wrapper, name: str, item: str | None, is_output: bool) ->
 
 
 def _item_of(wrapper: Wrapper, name: str) -> str | None:
-    """The item that an attribute is saved of, where the wrapper loops over lists."""
+    """Item that an attribute is saved of, where the wrapper loops over lists."""
     argument = wrapper.repeated.get(name.partition(_SCALAR_TYPE)[0])
     if argument is None:
         return None
@@ -109,7 +109,7 @@ def _item_of(wrapper: Wrapper, name: str) -> str | None:
 
 
 def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
-    """The condition under which a tensor is needed, that of the only gradient that reads it; empty if there is none."""
+    """Condition under which a tensor is needed, that of the only gradient that reads it; empty if there is none."""
     info = wrapper.info
     if (
         info is None
@@ -134,7 +134,7 @@ def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
 
 
 def _stated_condition(name: str, formula: str) -> str:
-    """The condition that a formula for several gradients states in `wrap_opt_if(name, condition)`.
+    """Condition that a formula for several gradients states in `wrap_opt_if(name, condition)`.
 
     >>> _stated_condition("other", "f(grad, wrap_opt_if(other, grad_input_mask[0] || grad_input_mask[2]))")
     'grad_fn->should_compute_output(0) || grad_fn->should_compute_output(2)'

@@ -1,4 +1,4 @@
-"""The decisions about the wrappers of `VariableType`, the kernels that record gradients.
+"""Decisions about the wrappers of `VariableType`, the kernels that record gradients.
 
 A wrapper calls an operator below autograd. Around the call it makes the node of the backward graph, saves what the
 backward formulas need, and works out tangents. Everything that this depends on is in one frozen record, which can be
@@ -66,7 +66,7 @@ class Output(NamedTuple):
 
 
 class Wrapper(NamedTuple):
-    """The decisions about the wrapper of one function under one dispatch key.
+    """Decisions about the wrapper of one function under one dispatch key.
 
     `inputs` are the differentiable inputs, `differentiated` those that gradients are worked out for; `outputs` the
     differentiable outputs. `written` are the arguments that an operator of a library without derivatives writes to,
@@ -102,7 +102,7 @@ class Wrapper(NamedTuple):
 
     @property
     def node(self) -> str:
-        """The class of the node."""
+        """Class of the node."""
         if self.function.kind is SchemaKind.out:
             return "Node"
         if self.info is not None and self.info.node_name is not None:
@@ -116,7 +116,7 @@ class Wrapper(NamedTuple):
 
     @property
     def accumulated(self) -> dict[str, str]:
-        """The outputs of an operator of a library that are arguments which it writes to: the names of both."""
+        """Outputs of an operator of a library that are arguments which it writes to: the names of both."""
         function = self.function
         if function.library is PYTORCH or self.info is None or changes_arguments(function):
             return {}
@@ -131,7 +131,7 @@ class Wrapper(NamedTuple):
 
 
 def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrapper:
-    """The decisions for a function under a dispatch key. Raises Fault where its derivatives do not fit it."""
+    """Decisions for a function under a dispatch key. Raises Fault where its derivatives do not fit it."""
     function = differentiable_function.function
     info = differentiable_function.infos.get(key)
     inplace = function.kind is SchemaKind.inplace
@@ -171,7 +171,7 @@ def wrapper_name(function: NativeFunction, key: str) -> str:
 
 
 def written_arguments(differentiable_function: DifferentiableFunction) -> tuple[str, ...]:
-    """The arguments that an operator writes to besides its outputs, if it is of a library and has no derivatives."""
+    """Arguments that an operator writes to besides its outputs, if it is of a library and has no derivatives."""
     function = differentiable_function.function
     if function.library is PYTORCH or differentiable_function.infos:
         return ()
@@ -185,7 +185,7 @@ def is_differentiable(name: str, type: Type, info: DifferentiabilityInfo | None)
 
 
 def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo | None) -> tuple[Output, ...]:
-    """The outputs that carry gradients. Raises Fault where the info speaks of another number of outputs."""
+    """Outputs that carry gradients. Raises Fault where the info speaks of another number of outputs."""
     outputs = [
         Output(name, result)
         for name, result in zip(public_api.return_names(function), function.schema.returns, strict=True)
@@ -201,7 +201,7 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
 
 
 def _repeated_arguments(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
-    """The arguments of an in-place function over lists by the names of those of the function that it repeats."""
+    """Arguments of an in-place function over lists by the names of those of the function that it repeats."""
     if info is None:
         if function.library is not PYTORCH or function.name.text not in FOREACH_WITHOUT_DERIVATIVES.in_any_release:
             message = f"`{function.name}` has no derivatives to take over from the function that it repeats"

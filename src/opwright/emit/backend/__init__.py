@@ -1,4 +1,4 @@
-"""The code around the kernels of backends outside PyTorch.
+"""Code around the kernels of backends outside PyTorch.
 
 The modules here decide which files the wrappers of `emit/aten/register` go to, and declare the kernels.
 """

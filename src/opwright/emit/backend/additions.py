@@ -146,7 +146,7 @@ class _Maker:
                 yield Hook(hook.position, text.strip("\n"))
 
     def _callees(self, wrapper: KernelWrapper, entry: BackendEntry, includes: list[str]) -> Iterator[KernelCallee]:
-        """The kernels of an entry that the wrapper can call."""
+        """Kernels of an entry that the wrapper can call."""
         families = [candidate.family for candidate in entry.options.candidates] or [""]
         for family, variant in zip(families, entry.variants, strict=True):
             name = variant.options.convention
@@ -170,7 +170,7 @@ class _Maker:
                 yield callee
 
     def _selection(self, facts: WrapperFacts, entry: BackendEntry, includes: list[str]) -> str:
-        """The statements that choose among the kernels of an entry; empty if no plug-in has any."""
+        """Statements that choose among the kernels of an entry; empty if no plug-in has any."""
         candidates = tuple(
             [
                 KernelCandidate(candidate.family, self._file.callee(variant))

@@ -23,7 +23,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 def check_wrappers(job: Job, sink: Diagnostics) -> None:
     """Report entries whose kernels cannot be declared, or whose groups need wrappers that cannot be made.
 
-    The emitters would raise the same faults, at the operators' places in PyTorch's own file.
+    The emitters would raise the same faults, at the operators' places in PyTorch's file.
     """
     check_conventions(job, sink)
     for file in section_files(job):
@@ -96,7 +96,7 @@ def _inherited_entries(job: Job) -> Iterator[BackendEntry]:
 
 @per_job
 def _kernels(job: Job) -> dict[str, list[tuple[NativeFunction, Kernel]]]:
-    """The kernels of PyTorch that are functions, by name, with the functions that they implement."""
+    """Kernels of PyTorch that are functions, by name, with the functions that they implement."""
     kernels: dict[str, list[tuple[NativeFunction, Kernel]]] = {}
     for function in job.catalog.functions:
         for kernel in function.kernels.values():

@@ -39,7 +39,7 @@ def check_definitions(
 def _entries_by_kernel(
     backend: ExternalBackend, generated: Collection[NativeFunction]
 ) -> Mapping[str, Sequence[BackendEntry]]:
-    """The entries that need a kernel, by its name."""
+    """Entries that need a kernel, by its name."""
     kernels: dict[str, list[BackendEntry]] = {}
     for section in backend.sections:
         for entry in section.entries:
@@ -49,7 +49,7 @@ def _entries_by_kernel(
 
 
 def _definitions(file: SourceText, class_name: str) -> Mapping[str, Sequence[Span]]:
-    """The places that look like definitions of a class's members, by name: on each line, the last one.
+    """Places that look like definitions of a class's members, by name: on each line, the last one.
 
     A name with a namespace before the class is taken for a call.
     """

@@ -18,12 +18,12 @@ from opwright.syntax.cpp import include_line, quoted_include_line
 
 
 def has_dispatch_functions(file: SectionFile) -> bool:
-    """Whether the kernels of a file can be called without the dispatcher: those of the backend's own key."""
+    """Whether the kernels of a file can be called without the dispatcher: those of the backend's key."""
     return file.backend.options.dispatch_headers and file.section.key is file.backend.key
 
 
 def _roots(file: SectionFile, job: Job) -> list[tuple[str, Sequence[WrappedUnit]]]:
-    """The root names of PyTorch's operators with wrappers of the backend."""
+    """Root names of PyTorch's operators with wrappers of the backend."""
     roots: dict[str, list[WrappedUnit]] = {}
     for unit, kinds in units_of(file.wrapping, job):
         roots.setdefault(unit.root_name, []).append((unit, kinds))
@@ -85,5 +85,5 @@ def _emitters_of(file: SectionFile) -> Iterator[AnyEmitter]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the headers of each backend that has such functions."""
+    """Emitters of the headers of each backend that has such functions."""
     return [emitter for file in section_files(job) if has_dispatch_functions(file) for emitter in _emitters_of(file)]

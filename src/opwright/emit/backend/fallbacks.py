@@ -42,7 +42,7 @@ def calls_fallback(file: SectionFile) -> bool:
 
 
 def fallback_headers(file: SectionFile, rules: Rules) -> list[str]:
-    """The headers that the fallback of a file needs, and the operators that it refuses."""
+    """Headers that the fallback of a file needs, and the operators that it refuses."""
     options = file.backend.options
     has_refused = any(entry.options.implementation is Implementation.refused for entry in file.section.entries)
     is_extended = options.fallback_warns or options.fallback_generator or _stand_ins(file, rules)
@@ -51,7 +51,7 @@ def fallback_headers(file: SectionFile, rules: Rules) -> list[str]:
 
 
 def fallback_function(file: SectionFile, rules: Rules) -> str:
-    """The boxed function that runs the CPU's kernel of an operator on copies of the tensors.
+    """Boxed function that runs the CPU's kernel of an operator on copies of the tensors.
 
     Unless the backend's file says otherwise, it refuses views: their results would not share memory.
     """
@@ -71,7 +71,7 @@ def fallback_function(file: SectionFile, rules: Rules) -> str:
 
 
 def fallback_registrations(file: SectionFile, rules: Rules) -> Iterator[Registration]:
-    """The registrations of the operators that fall back or are refused, and of the fallback of all others."""
+    """Registrations of the operators that fall back or are refused, and of the fallback of all others."""
     key = file.section.key.name
     stand_ins = _stand_ins(file, rules)
     for entry in file.section.entries:
@@ -92,7 +92,7 @@ def fallback_registrations(file: SectionFile, rules: Rules) -> Iterator[Registra
 
 
 def autocast_fallthrough(file: SectionFile) -> Iterator[Registration]:
-    """The registration that lets operators pass through the Autocast key of a backend without policies.
+    """Registration that lets operators pass through the Autocast key of a backend without policies.
 
     PyTorch has one only for the Autocast keys of its own devices, and calls a device's with any `torch.autocast`.
     """
@@ -109,7 +109,7 @@ def _stand_in(function: str) -> str:
 
 
 def _stand_ins(file: SectionFile, rules: Rules) -> Mapping[str, str]:
-    """The functions that take the place of kernels that the CPU does not have, by the names of the operators."""
+    """Functions that take the place of kernels that the CPU does not have, by the names of the operators."""
     if file.section.name != "supported":
         return {}
     names = STAND_INS.in_release(rules)
@@ -129,7 +129,7 @@ def has_policies(file: SectionFile) -> bool:
 
 
 def autocast_registrations(file: SectionFile, job: Job) -> Iterator[Registration]:
-    """The registrations of the policies of a file for the Autocast key; none for other files.
+    """Registrations of the policies of a file for the Autocast key; none for other files.
 
     PyTorch lets operators without a kernel pass only for the Autocast keys of its own devices.
     """
@@ -152,7 +152,7 @@ def _kernel(entry: BackendEntry, file: SectionFile, job: Job) -> str:
 
 
 def _overload_with_dtype(entry: BackendEntry, job: Job) -> NativeFunction:
-    """The overload that takes the arguments of an operator and a dtype after them. Raises Fault if there is none."""
+    """Overload that takes the arguments of an operator and a dtype after them. Raises Fault if there is none."""
     function = entry.function
     for overload in job.by_root.get(function.root_name, ()):
         types = [_type(argument) for argument in overload.arguments.all]
@@ -163,5 +163,5 @@ def _overload_with_dtype(entry: BackendEntry, job: Job) -> NativeFunction:
 
 
 def _type(argument: Argument) -> str:
-    """The type of an argument, whether it is optional or not: C++ makes an optional one of any value."""
+    """Type of an argument, whether it is optional or not: C++ makes an optional one of any value."""
     return argument.type.text.removesuffix("?")

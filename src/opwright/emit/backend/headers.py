@@ -48,7 +48,7 @@ class _KernelClass(NamedTuple):
 
 
 def _declarations(backend: ExternalBackend, job: Job) -> Sequence[str]:
-    """The declarations of the backend's own class, sorted in each section, each once."""
+    """Declarations of the backend's class, sorted in each section, each once."""
     return _members(job, backend).get(_own_class(backend), ())
 
 
@@ -58,7 +58,7 @@ def _own_class(backend: ExternalBackend) -> _KernelClass:
 
 @per_job
 def _members(job: Job, backend: ExternalBackend) -> dict[_KernelClass, list[str]]:
-    """The declarations of each class, sorted in each section. A kernel may serve several sections."""
+    """Declarations of each class, sorted in each section. A kernel may serve several sections."""
     classes: dict[_KernelClass, list[str]] = {}
     for section in backend.sections:
         class_members: dict[_KernelClass, set[str]] = {}
@@ -74,7 +74,7 @@ def _members(job: Job, backend: ExternalBackend) -> dict[_KernelClass, list[str]
 
 
 def _member(entry: BackendEntry, backend: ExternalBackend, job: Job) -> str:
-    """The declaration of a kernel in its class: a class of its own if it is structured."""
+    """Declaration of a kernel in its class: a class of its own if it is structured."""
     group = group_of(entry)
     if group is not None:
         return class_declaration(entry, group)
@@ -82,7 +82,7 @@ def _member(entry: BackendEntry, backend: ExternalBackend, job: Job) -> str:
 
 
 def _class_of(entry: BackendEntry, backend: ExternalBackend) -> _KernelClass | None:
-    """The class that has the kernel of an entry as a member, if one has."""
+    """Class that has the kernel of an entry as a member, if one has."""
     options = entry.options
     if options.implementation not in _MEMBERS or options.policy or options.callee:
         return None
@@ -92,14 +92,14 @@ def _class_of(entry: BackendEntry, backend: ExternalBackend) -> _KernelClass | N
 
 
 def _declaration(signature: Signature, entry: BackendEntry, backend: ExternalBackend, name: str = "") -> str:
-    """The declaration of a kernel, with C++ default arguments if the file asks for them."""
+    """Declaration of a kernel, with C++ default arguments if the file asks for them."""
     if backend.options.default_args and not entry.options.convention:
         signature = _with_defaults(signature, entry)
     return signature.declaration(name or entry.kernel.name)
 
 
 def _with_defaults(signature: Signature, entry: BackendEntry) -> Signature:
-    """A signature with the defaults that PyTorch's own kernels have; those of out overloads have none."""
+    """A signature with the defaults that PyTorch's kernels have; those of out overloads have none."""
     schema, symint = entry.function.schema, entry.kernel.symint
     defaults = [parameter.default for parameter in native.arguments(schema, symint=symint)]
     parameters = [
@@ -110,7 +110,7 @@ def _with_defaults(signature: Signature, entry: BackendEntry) -> Signature:
 
 
 def _other_declarations(backend: ExternalBackend, job: Job) -> Iterator[str]:
-    """The declarations outside of the backend's own class: further classes, and kernels in namespaces."""
+    """The declarations outside of the backend's class: further classes, and kernels in namespaces."""
     macro = f"{backend.options.export_macro} " if backend.options.export_macro else ""
     for kernel_class, declarations in _members(job, backend).items():
         if kernel_class != _own_class(backend):
@@ -150,13 +150,13 @@ def _file_slots(backend: ExternalBackend, job: Job) -> Slots:
 
 
 def _header_lines(backend: ExternalBackend, job: Job) -> list[str]:
-    """The lines before the classes: the headers that declare types of conventions, and what structured kernels need."""
+    """Lines before the classes: the headers that declare types of conventions, and what structured kernels need."""
     includes = list(map(include_line, convention_headers(backend, job)))
     return [*includes, *header_lines(backend)]
 
 
 def native_functions_header(backend: ExternalBackend, family: str = "backend") -> AnyEmitter:
-    """The emitter of the header of a backend."""
+    """Emitter of the header of a backend."""
     return Emitter(
         name=f"{backend.display_name.lower()}_native_functions_header",
         family=family,
@@ -170,7 +170,7 @@ def native_functions_header(backend: ExternalBackend, family: str = "backend") -
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the headers of the run's backends."""
+    """Emitters of the headers of the run's backends."""
     return [native_functions_header(backend) for backend in dict.fromkeys(file.backend for file in section_files(job))]
 
 
@@ -179,14 +179,14 @@ _MACROS: Final = "#include <opwright/privateuse1.h>"
 
 
 def group_of(entry: BackendEntry) -> NativeFunctionsGroup | None:
-    """The group whose structured kernel an entry names, None if its kernel is a function."""
+    """Group whose structured kernel an entry names, None if its kernel is a function."""
     return entry.function.group if entry.kernel.structured else None
 
 
 def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup, macro: str = "") -> str:
-    """The declaration of a structured kernel: a class with `impl`, and with `meta` if the backend has its own.
+    """Declaration of a structured kernel: a class with `impl`, and with `meta` if the backend has its own.
 
-    `base` is then PyTorch's class, whose `meta` the backend's own may call.
+    `base` is then PyTorch's class, whose `meta` the backend's may call.
     """
     base_alias = ""
     if entry.options.define_meta:
@@ -198,7 +198,7 @@ def class_declaration(entry: BackendEntry, group: NativeFunctionsGroup, macro: s
 
 
 def structured_declarations(backend: ExternalBackend, macro: str = "") -> list[str]:
-    """The structured kernels of families in namespaces: those of each namespace, sorted; `macro` exports them."""
+    """Structured kernels of families in namespaces: those of each namespace, sorted; `macro` exports them."""
     classes: dict[str, list[str]] = {}
     for entry, group in _own_kernels(backend):
         if entry.options.callee:
@@ -251,7 +251,7 @@ def structured_includes(backend: ExternalBackend) -> list[str]:
 
 
 def header_lines(backend: ExternalBackend) -> Iterable[str]:
-    """The lines before the classes: what declares PyTorch's shape functions, and the macros for kernel files."""
+    """Lines before the classes: what declares PyTorch's shape functions, and the macros for kernel files."""
     headers = structured_includes(backend)
     if not headers:
         return ()

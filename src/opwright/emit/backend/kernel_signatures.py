@@ -1,4 +1,4 @@
-"""The signatures of a backend's kernels, and their comparison with what an author's headers declare."""
+"""Signatures of a backend's kernels, and their comparison with what an author's headers declare."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from opwright.syntax.cpp import include_line
 
 
 def signature_of(entry: BackendEntry, job: Job) -> Signature:
-    """The signature of the kernel of an entry. Raises Fault if a plug-in cannot give it."""
+    """Signature of the kernel of an entry. Raises Fault if a plug-in cannot give it."""
     if not entry.options.convention:
         return kernel_signature(entry.function, entry.kernel, external=True)
     return _signature(job, entry.options.convention, entry.function)
@@ -34,7 +34,7 @@ def _signature(job: Job, name: str, function: NativeFunction) -> Signature:
 
 
 def convention_named(name: str, job: Job) -> Extension[KernelConvention] | None:
-    """The convention of that name, None if no plug-in has it."""
+    """Convention of that name, None if no plug-in has it."""
     return next((extension for extension in job.extensions.kernel_conventions if extension.value.name == name), None)
 
 
@@ -55,7 +55,7 @@ def check_conventions(job: Job, sink: Diagnostics) -> None:
 
 
 def convention_headers(backend: ExternalBackend, job: Job) -> list[str]:
-    """The headers that declare the types of a backend's conventions."""
+    """Headers that declare the types of a backend's conventions."""
     conventions = [convention_named(name, job) for name, _ in backend.conventions]
     headers = [header for convention in conventions if convention is not None for header in convention.value.includes]
     return list(dict.fromkeys(headers))
@@ -73,7 +73,7 @@ def free_kernels(section: BackendSection) -> Iterator[tuple[BackendEntry, Checke
 
 
 def checked_kernels(backend: ExternalBackend, section: BackendSection) -> Mapping[tuple[NativeFunction, str], str]:
-    """The object that stands for each kernel, by function and name; empty if generated code declares the kernels."""
+    """Object that stands for each kernel, by function and name; empty if generated code declares the kernels."""
     names = {kernel: name for name, (kernel, _) in _objects(backend, section).items()}
     return {
         (entry.function, entry.options.callee): f"{_scope(backend, section)}::kernels::{names[kernel]}"
@@ -83,7 +83,7 @@ def checked_kernels(backend: ExternalBackend, section: BackendSection) -> Mappin
 
 
 def _objects(backend: ExternalBackend, section: BackendSection) -> dict[str, tuple[CheckedKernel, str]]:
-    """The kernels by the names of their objects, each with the class of the first operator that uses it.
+    """Kernels by the names of their objects, each with the class of the first operator that uses it.
 
     Kernels with a convention of a plug-in do not have the types of their operators.
     """
@@ -94,11 +94,11 @@ def _objects(backend: ExternalBackend, section: BackendSection) -> dict[str, tup
 
 
 def _scope(backend: ExternalBackend, section: BackendSection) -> str:
-    """The namespace around the objects of a section."""
+    """Namespace around the objects of a section."""
     return f"{backend.cpp_namespace}::checked_{section.key.lower}"
 
 
 def checks(backend: ExternalBackend, section: BackendSection) -> list[str]:
-    """The include and the text of the checks of a section; empty if it has none."""
+    """Include and the text of the checks of a section; empty if it has none."""
     objects = _objects(backend, section)
     return [f"{include_line(CHECK_HEADER)}\n", checks_text(objects, _scope(backend, section))] if objects else []

@@ -56,7 +56,7 @@ from opwright.syntax.cpp import include_line, quoted_include_line
 def changed_registrations(
     wrapped: Sequence[tuple[KernelWrapper, Registration]], others: Sequence[Registration], file: SectionFile, job: Job
 ) -> ChangedRegistrations:
-    """The registrations of wrappers, and then the others. A change that fails is not tried again."""
+    """Registrations of wrappers, and then the others. A change that fails is not tried again."""
     changed: list[Registration] = []
     faults: list[Diagnostic] = []
     failed: set[object] = set()
@@ -118,7 +118,7 @@ def template_slots(job: Job) -> Slots:
 
 
 def _function_slots(job: Job) -> tuple[str, ...]:
-    """The slot of functions that call kernels without the dispatcher, if the sources of a run have any."""
+    """Slot of functions that call kernels without the dispatcher, if the sources of a run have any."""
     return _UNUSED_SLOTS[1:] if any(backend.options.dispatch_headers for backend in job.backends) else ()
 
 
@@ -153,7 +153,7 @@ def registrations(file: SectionFile, job: Job) -> Sequence[Registration]:
 
 
 def registration_faults(file: SectionFile, job: Job) -> tuple[Diagnostic, ...]:
-    """The faults of plug-ins that change registrations."""
+    """Faults of plug-ins that change registrations."""
     return _changed_registrations(job, file).faults
 
 
@@ -184,7 +184,7 @@ def _registration(wrapper: KernelWrapper, file: SectionFile) -> Registration:
 
 
 def _includes(file: SectionFile, job: Job) -> list[str]:
-    """The header of the kernels, those that the file of the backend names, and those that its options need."""
+    """Header of the kernels, those that the file of the backend names, and those that its options need."""
     options = file.backend.options
     headers = [*options.includes]
     if options.guard is not None:
@@ -203,7 +203,7 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
 
 
 def _operator_classes(file: SectionFile) -> list[str]:
-    """The classes of operators that PyTorch does not have."""
+    """Classes of operators that PyTorch does not have."""
     definitions = [operator_class_definition(entry.function) for entry in file.section.entries]
     return [definition for definition in definitions if definition]
 
@@ -236,7 +236,7 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the sources of each section."""
+    """Emitters of the sources of each section."""
     return [
         Emitter(
             name=f"register_external_{file.name.lower()}_source",
@@ -259,7 +259,7 @@ _META_ALLOCATION: Final = Allocation("at::empty{}", options="options.device(at::
 
 
 def meta_registrations(file: SectionFile) -> Iterator[Registration]:
-    """The registrations of the backend's shape functions."""
+    """Registrations of the backend's shape functions."""
     for group in _groups(file):
         function = group.functional
         kernel = kernel_argument(f"{_NAMESPACE}::{_wrapper(function).name}", function.library)
@@ -267,12 +267,12 @@ def meta_registrations(file: SectionFile) -> Iterator[Registration]:
 
 
 def meta_helpers(file: SectionFile) -> list[str]:
-    """The function that allocates meta tensors, if a wrapper needs it."""
+    """Function that allocates meta tensors, if a wrapper needs it."""
     return [_enclose(create_out_function(_META_ALLOCATION))] if any(_groups(file)) else []
 
 
 def meta_definitions(unit: KernelUnit, wrapping: Backend, context: FragmentContext) -> list[str]:
-    """The wrapper of the backend's shape function, with the class of its outputs, if the entry asks for it."""
+    """Wrapper of the backend's shape function, with the class of its outputs, if the entry asks for it."""
     if not isinstance(unit, NativeFunctionsGroup) or not wrapping.entry_options(unit.out).register_meta:
         return []
     wrapper = _wrapper(unit.functional)

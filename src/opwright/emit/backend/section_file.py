@@ -27,7 +27,7 @@ from opwright.source.record_fields import NamedTuple
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions
 
-#: The sections that PyTorch's own generator knows.
+#: The sections that PyTorch's generator knows.
 REFERENCE_SECTIONS: Final = ("supported", "autograd")
 
 
@@ -78,7 +78,7 @@ class SectionFile:
 
     @property
     def name(self) -> str:
-        """The name of the dispatch key in C++ names and file names."""
+        """Name of the dispatch key in C++ names and file names."""
         return self.wrapping.display_name
 
     @property
@@ -93,11 +93,11 @@ class SectionFile:
 
     @property
     def wrapped_entries(self) -> list[BackendEntry]:
-        """The entries with a wrapper."""
+        """Entries with a wrapper."""
         return [entry for entry in self.section.entries if _is_wrapped(entry)]
 
     def entry_of(self, function: NativeFunction) -> BackendEntry:
-        """The entry of an overload, or that of the overload whose kernel implements it."""
+        """Entry of an overload, or that of the overload whose kernel implements it."""
         entry = self.entries.get(function)
         if entry is not None:
             return entry
@@ -108,7 +108,7 @@ class SectionFile:
         return {entry.function: entry.kernel for entry in self.wrapped_entries}
 
     def callee(self, entry: BackendEntry) -> str:
-        """The function that wrappers call for an entry with one kernel."""
+        """Function that wrappers call for an entry with one kernel."""
         return self._callee(entry) or f"{self.wrapping.owner(entry.kernel)}::{entry.kernel.name}"
 
     def _callees(self) -> Mapping[NativeFunction, str]:
@@ -141,7 +141,7 @@ def _is_wrapped(entry: BackendEntry) -> bool:
 
 
 def _callee(entry: BackendEntry) -> str:
-    """The function or structured class that a wrapper uses, if it is not a member of the backend's class."""
+    """Function or structured class that a wrapper uses, if it is not a member of the backend's class."""
     kernel, class_name = entry.kernel, entry.options.class_name
     if entry.options.callee or not class_name:
         return entry.options.callee
@@ -156,7 +156,7 @@ _FUNCTIONS: Final = (Implementation.kernel, Implementation.inherited)
 
 
 def derived_overloads(backend: ExternalBackend, section: BackendSection) -> frozenset[NativeFunction]:
-    """The functional and in-place overloads of dense tensors whose wrappers call the kernel of the out overload.
+    """Functional and in-place overloads of dense tensors whose wrappers call the kernel of the out overload.
 
     Those with a kernel of their own do not, nor those that PyTorch implements with other operators.
     """

@@ -1,4 +1,4 @@
-"""The sections of a run's external backends, as the wrappers of kernels see them."""
+"""Sections of a run's external backends, as the wrappers of kernels see them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @per_job
 def section_files(job: Job) -> Sequence[SectionFile]:
-    """The sections of the run's backends that have a source file.
+    """Sections of the run's backends that have a source file.
 
-    A backend whose file has only what PyTorch's own generator reads has none if its section `supported` is empty.
+    A backend whose file has only what PyTorch's generator reads has none if its section `supported` is empty.
     """
     return list(_section_files(job))
 
@@ -68,7 +68,7 @@ class RegisteredUnit(NamedTuple):
 
 
 def registered_units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
-    """The units of a section, in the catalog's order; those of other libraries follow, in the order of the file."""
+    """Units of a section, in the catalog's order; those of other libraries follow, in the order of the file."""
     return _registered_units(job, file)
 
 
@@ -101,7 +101,7 @@ def section_additions(job: Job, file: SectionFile) -> SectionAdditions:
 
 
 def _other_units(file: SectionFile, job: Job) -> list[WrappedUnit]:
-    """The units with operators that PyTorch does not have."""
+    """Units with operators that PyTorch does not have."""
     indices = group_indices(job)
     others = [function for function in file.wrapping.kernels if function not in indices]
     units: list[KernelUnit] = [*dict.fromkeys([function.group or function for function in others])]

@@ -34,7 +34,7 @@ _ARITHMETIC: Final = {"*": "mul", "/": "div", "+": "add", "-": "sub"}
 
 
 def called_names(formula: str) -> Iterator[tuple[str, bool]]:
-    """The names of the functions that a formula calls, and whether each is called as a method.
+    """Names of the functions that a formula calls, and whether each is called as a method.
 
     Arithmetic operations on the gradient are calls of operators too.
 
@@ -134,7 +134,7 @@ class BackwardFacts:
         return Backward(status, tuple(calls), tuple(helpers), tuple(lacks))
 
     def _missing_operators(self, overloads: Iterable[NativeFunction]) -> list[str]:
-        """The operators without which no overload of a C++ function works; none if one of them does.
+        """Operators without which no overload of a C++ function works; none if one of them does.
 
         Overloads with a composite kernel that is written by hand do not count: nearly all call another overload.
         """
@@ -150,7 +150,7 @@ class BackwardFacts:
 
 
 def _by_cpp_name(functions: Iterable[NativeFunction]) -> Mapping[str, tuple[NativeFunction, ...]]:
-    """The functions by the name of their C++ function."""
+    """Functions by the name of their C++ function."""
     by_name: dict[str, tuple[NativeFunction, ...]] = {}
     for function in functions:
         name = public_api.name(function.schema)

@@ -78,7 +78,7 @@ class DeviceKernels:
 
 
 def composite_key(function: NativeFunction, key: DispatchKey) -> DispatchKey | None:
-    """The composite key whose kernel serves a function under a device's key that has none; None if there is none.
+    """Composite key whose kernel serves a function under a device's key that has none; None if there is none.
 
     >>> import opwright
     >>> from opwright.model.dispatch_key import key_named
@@ -95,7 +95,7 @@ def composite_key(function: NativeFunction, key: DispatchKey) -> DispatchKey | N
 
 
 def _out_of_structured(function: NativeFunction) -> NativeFunction | None:
-    """The out overload that the generated kernel of another overload of a structured operation calls."""
+    """Out overload that the generated kernel of another overload of a structured operation calls."""
     group = function.group
     if group is None or not function.in_structured_group or function is group.out:
         return None
@@ -144,7 +144,7 @@ class Dispatch:
             return Reach(status, key, entry.options.callee or f"{entry.kernel.namespace}::{entry.kernel.name}")
         own_kernel = function.kernels.get(kernels.key)
         if own_kernel is not None:
-            # The backend's own operators name their kernels.
+            # The backend's operators name their kernels.
             status = OperatorStatus.structured if own_kernel.structured else OperatorStatus.kernel
             return Reach(status, key, _kernel_text(own_kernel))
         out = _out_of_structured(function)
@@ -180,7 +180,7 @@ class Dispatch:
         return Reach(status, composite.name, name, through)
 
     def callee(self, function: NativeFunction, composite: DispatchKey) -> NativeFunction | None:
-        """The operator that a composite kernel calls, if it is known: of generated kernels, and of a few others."""
+        """Operator that a composite kernel calls, if it is known: of generated kernels, and of a few others."""
         called = self._called.get(function.name.text)
         if called is not None and called in self._catalog:
             return self._catalog[called]
@@ -297,7 +297,7 @@ def _alias(function: NativeFunction, key: RuntimeKey, registered: Registrations)
 
 
 def _composite_of_autograd(key: DispatchKey, registered: Registrations) -> DispatchKey | None:
-    """The composite key whose kernel serves an Autograd key: an implicit one, unless a kernel computes below it."""
+    """Composite key whose kernel serves an Autograd key: an implicit one, unless a kernel computes below it."""
     if not backends_of(key).isdisjoint(registered):
         return None
     if key.name == "AutogradNestedTensor" and COMPOSITE_IMPLICIT_NESTED.name in registered:

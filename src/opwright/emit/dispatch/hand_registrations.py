@@ -1,4 +1,4 @@
-"""The kernels that PyTorch's sources register by hand for single operators, with the places where they do.
+"""Kernels that PyTorch's sources register by hand for single operators, with the places where they do.
 
 C++ sources are there in a source tree alone: blocks of `TORCH_LIBRARY_IMPL(aten, KEY, m)`, whose statements call
 `m.impl`, or macros with the name of an operator, or with the names of an operator and of its overloads. For some
@@ -56,12 +56,12 @@ _BRACKET: Final = re.compile(r"[()]")
 
 
 def registering_keys(key: RuntimeKey) -> list[str]:
-    """The names of the keys whose registrations serve a key, the key's own first."""
+    """Names of the keys whose registrations serve a key, the key's first."""
     return [key.name, *(["Autograd"] if key.kind is KeyKind.autograd else _DECOMPOSITIONS.get(key.name, ()))]
 
 
 class HandRegistrations:
-    """The registrations in the sources of a PyTorch.
+    """Registrations in the sources of a PyTorch.
 
     Sources are read when a key is asked for whose kernels they register.
 
@@ -142,7 +142,7 @@ class HandRegistrations:
 
 
 def _with_parameters(source: CppSource) -> dict[str, Macro]:
-    """The macros with parameters that a source defines; the last of several definitions."""
+    """Macros with parameters that a source defines; the last of several definitions."""
     return {macro.name: macro for macro in source.macros if macro.parameters is not None}
 
 
@@ -159,7 +159,7 @@ class _Registrations:
         )
 
     def of(self, code: Sequence[Token]) -> Iterator[tuple[str, str, HandPlace]]:
-        """The operators in blocks of registrations, with the key and the place. Macros may stand for whole blocks."""
+        """Operators in blocks of registrations, with the key and the place. Macros may stand for whole blocks."""
         for block in _calls(self._blocks.expanded(code), (_BLOCK,)):
             given = [text_of(argument) for argument in block.arguments]
             if len(given) == 3 and (given[0], given[2]) == (_NAMESPACE, _VARIABLE):
@@ -168,7 +168,7 @@ class _Registrations:
                     yield name, key, place
 
     def _in_block(self, body: Sequence[Token]) -> Iterator[tuple[str, HandPlace]]:
-        """The operators of a block. Those of a list, a macro that calls its own parameter for each, have a place there.
+        """Operators of a block. Those of a list, a macro that calls its own parameter for each, have a place there.
 
         All others have the place of the statement in the block.
         """
@@ -185,12 +185,12 @@ class _Registrations:
         yield from self._named(body[end:], self._file)
 
     def _items(self, macro: Macro) -> list[Sequence[Token]]:
-        """The calls of its own parameters in a macro."""
+        """Calls of its own parameters in a macro."""
         body = self._expander.body(macro)
         return [body[call.start : call.end] for call in _calls(body, macro.parameters or ())]
 
     def _named(self, code: Sequence[Token], file: str) -> Iterator[tuple[str, HandPlace]]:
-        """The operators that the calls of `m.impl` name, with their places in a file."""
+        """Operators that the calls of `m.impl` name, with their places in a file."""
         expanded = self._expander.expanded(code)
         for call in _calls(expanded, ("impl",)):
             if [token.text for token in expanded[max(call.start - 2, 0) : call.start]] == [_VARIABLE, "."]:
@@ -211,7 +211,7 @@ class _Call(NamedTuple):
 
 
 def _calls(code: Sequence[Token], functions: Container[str]) -> Iterator[_Call]:
-    """The outermost calls of some functions in code."""
+    """Outermost calls of some functions in code."""
     end = 0
     for index, (token, following) in enumerate(pairwise(code)):
         if index >= end and following.text == "(" and token.text in functions:
@@ -231,7 +231,7 @@ def _registered_in_python(name: str, text: str) -> Iterator[tuple[str, str, Hand
 
 
 def _closing_bracket(text: str, start: int) -> int:
-    """The offset of the bracket that closes the one before an offset."""
+    """Offset of the bracket that closes the one before an offset."""
     depth = 1
     for bracket in _BRACKET.finditer(text, start):
         depth += 1 if bracket[0] == "(" else -1

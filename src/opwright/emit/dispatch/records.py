@@ -67,7 +67,7 @@ class MetaSupport(enum.Enum):
 class TrapKind(enum.Enum):
     """A mistake that backend files invite."""
 
-    needed = "an operator that PyTorch's own code relies on has no kernel"
+    needed = "an operator that PyTorch's code relies on has no kernel"
     view_fallback = "a view is left to the CPU fallback"
     composite_override = "a kernel replaces differentiable operators, without an autograd kernel"
     inplace_alone = "an in-place operator has a kernel, and its functional form has none"
@@ -77,7 +77,7 @@ class TrapKind(enum.Enum):
 
 
 def shown_name(function: NativeFunction) -> str:
-    """The name of an operator in reports: with its overload, and with its namespace unless that is `aten`."""
+    """Name of an operator in reports: with its overload, and with its namespace unless that is `aten`."""
     name = function.name.text
     return name if function.namespace == "aten" else f"{function.namespace}::{name}"
 
@@ -121,7 +121,7 @@ class Backward(NamedTuple):
 
 
 class OperatorRecord(NamedTuple):
-    """The coverage of one operator overload. `keys` are the further dispatch keys for which the backend has kernels."""
+    """Coverage of one operator overload. `keys` are the further dispatch keys for which the backend has kernels."""
 
     function: NativeFunction
     reach: Reach
@@ -133,7 +133,7 @@ class OperatorRecord(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the operator in reports."""
+        """Name of the operator in reports."""
         return shown_name(self.function)
 
     @property
@@ -150,7 +150,7 @@ class NeededOperator(NamedTuple):
 
 
 class CoverageReport(NamedTuple):
-    """The coverage of one backend in one release of PyTorch.
+    """Coverage of one backend in one release of PyTorch.
 
     `fallback` is `cpu` or `none`, and `fallback_views` what a CPU fallback does with views: `copy` or `error`.
     """
@@ -166,12 +166,12 @@ class CoverageReport(NamedTuple):
 
     @property
     def traps(self) -> tuple[Trap, ...]:
-        """The traps of all operators."""
+        """Traps of all operators."""
         return tuple([trap for record in self.records for trap in record.traps])
 
 
 class Query(NamedTuple):
-    """The choices of a user; an empty one leaves out no operator.
+    """Choices of a user; an empty one leaves out no operator.
 
     `names` are names or patterns such as `conv*`; a name without its overload stands for all overloads. `traps` has the
     names of kinds of traps, and `any` for all of them.

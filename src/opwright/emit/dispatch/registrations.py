@@ -1,4 +1,4 @@
-"""The kernels that generated code registers for an operator, by dispatch key."""
+"""Kernels that generated code registers for an operator, by dispatch key."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ _NONE: Final[Registrations] = {}
 
 
 def registrations(job: Job, function: NativeFunction) -> Registrations:
-    """The kernels that are registered for a function, by the names of dispatch keys, aliases among them.
+    """Kernels that are registered for a function, by the names of dispatch keys, aliases among them.
 
     >>> import opwright
     >>> from opwright.release.rules import Rules
@@ -121,7 +121,7 @@ def registrations(job: Job, function: NativeFunction) -> Registrations:
 
 @per_job
 def _by_function(job: Job) -> Mapping[NativeFunction, Registrations]:
-    """The registrations of all functions of a job."""
+    """Registrations of all functions of a job."""
     by_function: dict[NativeFunction, dict[str, RegisteredKernel]] = {}
     for function, key, registration in _all(job):
         by_function.setdefault(function, {})[key] = registration
@@ -158,7 +158,7 @@ def _all(job: Job) -> Iterator[KeyedKernel]:
 
 
 def _of_section(file: SectionFile, job: Job) -> Iterator[KeyedKernel]:
-    """The registrations of a section of a backend file."""
+    """Registrations of a section of a backend file."""
     key = file.section.key.name
     for entry in file.section.entries:
         if entry.options.policy:
@@ -176,7 +176,7 @@ def _of_section(file: SectionFile, job: Job) -> Iterator[KeyedKernel]:
 
 
 def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
-    """The registrations of the job's libraries, as their generated sources have them."""
+    """Registrations of the job's libraries, as their generated sources have them."""
     if not job.libraries:
         return
     # Only runs for libraries import what makes their files.
@@ -197,7 +197,7 @@ def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
 
 
 def _of_library(key: str, expression: str) -> RegisteredKernel:
-    """The kernel that generated code of a library registers for a key, as an expression of C++."""
+    """Kernel that generated code of a library registers for a key, as an expression of C++."""
     callee = _CALLEE.search(expression)
     kinds = (kind for start, kind in _LIBRARY_KINDS.items() if key.startswith(start))
     kind = next(kinds, RegistrationKind.kernel)
@@ -207,7 +207,7 @@ def _of_library(key: str, expression: str) -> RegisteredKernel:
 
 
 def _of_autograd(job: Job) -> Iterator[KeyedKernel]:
-    """The registrations for Autograd and its keys, and for ADInplaceOrView."""
+    """Registrations for Autograd and its keys, and for ADInplaceOrView."""
     for differentiable in functions_with_kernels(job):
         function = differentiable.function
         if boxed_kernel(differentiable):

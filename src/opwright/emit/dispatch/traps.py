@@ -1,4 +1,4 @@
-"""The mistakes that backend files invite, found in what runs for each operator."""
+"""Mistakes that backend files invite, found in what runs for each operator."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class TrapFacts(NamedTuple):
         return self.dispatch.reach(function).status
 
     def span(self, function: NativeFunction) -> Span | None:
-        """The entry of an operator in the backend file; None if it has none."""
+        """Entry of an operator in the backend file; None if it has none."""
         entry = self.dispatch.kernels.entries.get(function)
         return None if entry is None else entry.span
 
 
 def dispatch_traps(function: NativeFunction, facts: TrapFacts) -> Iterator[Trap]:
-    """The traps of an operator that follow from what runs for it."""
+    """Traps of an operator that follow from what runs for it."""
     for search in (_needed_trap, _view_trap, _inplace_trap):
         trap = search(function, facts)
         if trap is not None:
@@ -69,7 +69,7 @@ def dispatch_traps(function: NativeFunction, facts: TrapFacts) -> Iterator[Trap]
 
 
 def gradient_traps(record: OperatorRecord) -> Iterator[Trap]:
-    """The traps of an operator that follow from what happens to gradients."""
+    """Traps of an operator that follow from what happens to gradients."""
     if record.span is None:
         return
     name = record.name
@@ -97,7 +97,7 @@ def is_view_of_devices(function: NativeFunction) -> bool:
 
 
 def needs_kernels(function: NativeFunction, rules: Rules) -> bool:
-    """Whether every device needs a kernel for the function: PyTorch's own code calls it, or it is a view."""
+    """Whether every device needs a kernel for the function: PyTorch's code calls it, or it is a view."""
     return function.name.text in NEEDED.in_release(rules) or is_view_of_devices(function)
 
 
@@ -142,7 +142,7 @@ def _view_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
 
 
 def _entry_help(function: NativeFunction) -> str:
-    """What to write for an operator without a kernel: PyTorch's own kernel, if the CPU and CUDA share one."""
+    """What to write for an operator without a kernel: PyTorch's kernel, if the CPU and CUDA share one."""
     name = shown_name(function)
     if shared_kernel(function) is not None:
         return f"add `{name}: {{inherit: shared}}`, or its name to `manual` if you register it by hand"
@@ -164,7 +164,7 @@ def _inplace_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
 
 
 def device_dispatch(backend: ExternalBackend, job: Job, fallback: Fallback) -> Dispatch:
-    """What calls of operators reach under a backend's own dispatch key."""
+    """What calls of operators reach under a backend's dispatch key."""
     dense = backend.section("supported")
     entries = {} if dense is None else {entry.function: entry for entry in dense.entries}
     units = [] if dense is None else units_of(SectionFile(backend, dense).wrapping, job)
@@ -188,7 +188,7 @@ _CODES: Final = {
 def check_backends(job: Job, sink: Diagnostics) -> None:
     """Warn about operators that a backend should have.
 
-    Files with nothing but what PyTorch's own generator reads do not say what else the backend registers, so they have
+    Files with nothing but what PyTorch's generator reads do not say what else the backend registers, so they have
     no warnings.
     """
     for backend in job.backends:
@@ -204,7 +204,7 @@ def check_backends(job: Job, sink: Diagnostics) -> None:
 
 
 def _checked_functions(backend: ExternalBackend, job: Job) -> list[NativeFunction]:
-    """The functions that may have a trap: those that every device needs, and those with an entry."""
+    """Functions that may have a trap: those that every device needs, and those with an entry."""
     dense = backend.section("supported")
     entries = frozenset(entry.function for entry in dense.entries) if dense is not None else frozenset()
     return [function for function in job.catalog.functions if function in entries or needs_kernels(function, job.rules)]

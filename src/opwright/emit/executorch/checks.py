@@ -120,7 +120,7 @@ def _check_registration(operator: ExecutorchOperator, job: Job, sink: Diagnostic
 
 
 def _reporter(job: Job, sink: Diagnostics) -> Callable[[str, str, Span], None]:
-    """What reports a mistake that is a warning if the outputs are those of ExecuTorch's own program."""
+    """What reports a mistake that is a warning if the outputs are those of ExecuTorch's program."""
     return sink.warning if job.options.executorch.as_reference else sink.error
 
 

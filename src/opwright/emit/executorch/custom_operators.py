@@ -1,4 +1,4 @@
-"""The sources that declare custom operators to PyTorch and register kernels for them.
+"""Sources that declare custom operators to PyTorch and register kernels for them.
 
 `RegisterSchema.cpp` has the schemas, and `RegisterCPUCustomOps.cpp` the kernels. `RegisterCPUStub.cpp` has kernels that
 compute nothing, for programs that only export models.
@@ -62,7 +62,7 @@ def _wrapper(operator: ExecutorchOperator, context: FragmentContext) -> Slots:
 
 
 def stub_result(schema: FunctionSchema) -> str | None:
-    """The expression that a stub returns: outs, an argument of the result's type, or empty tensors.
+    """Expression that a stub returns: outs, an argument of the result's type, or empty tensors.
 
     None if there is no such expression; empty if the operator returns nothing.
 
@@ -105,7 +105,7 @@ def _stub(operator: ExecutorchOperator, context: FragmentContext) -> Slots:
 
 
 def _registrations(namespace: ExecutorchNamespace) -> str:
-    """The registrations of the wrappers of a namespace."""
+    """Registrations of the wrappers of a namespace."""
     backend = _backend(namespace.operators)
     statements = [
         registration(plain.plain_wrapper(operator.function, WrapperKind.kernel, backend))
@@ -135,7 +135,7 @@ def _schemas(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the sources; none for a run without custom operators."""
+    """Emitters of the sources; none for a run without custom operators."""
     if not custom_operators(job):
         return []
     template = "executorch/RegisterDispatchKeyCustomOps.cpp"

@@ -1,4 +1,4 @@
-"""`Functions.h`: an inline function for each operator, which calls its kernel, or PyTorch's own function."""
+"""`Functions.h`: an inline function for each operator, which calls its kernel, or PyTorch's function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _fragment(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots
 
 
 def _function(operator: ExecutorchOperator, context: FragmentContext) -> str:
-    """The definition of an operator's function; empty if its kernels are registered by hand."""
+    """Definition of an operator's function; empty if its kernels are registered by hand."""
     options = context.options.executorch
     function = operator.function
     is_atens = options.aten_mode and not operator.is_custom
@@ -58,7 +58,7 @@ def _includes(job: Job) -> list[str]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the header."""
+    """Emitter of the header."""
     return [
         Emitter(
             name="executorch_functions_header",

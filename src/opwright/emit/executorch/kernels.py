@@ -90,14 +90,14 @@ _CATCH = (
 
 
 def _statements(arguments: Sequence[Argument], conversions: Sequence[ValueConversion]) -> list[str]:
-    """The statements that take the values from the stack and convert them."""
+    """Statements that take the values from the stack and convert them."""
     taken = [f"EValue& {argument.name} = *stack[{index}];" for index, argument in enumerate(arguments)]
     converted = [line for each in conversions for line in (*each.declarations, *each.statements)]
     return taken + converted
 
 
 def _call(entry: KernelEntry, conversions: Sequence[ValueConversion], context: FragmentContext) -> str:
-    """The call of the kernel, in ATen mode of the function in `Functions.h`."""
+    """Call of the kernel, in ATen mode of the function in `Functions.h`."""
     operator, kernel = entry
     options = context.options.executorch
     callee = f"{kernel.namespace}::{kernel.name}"
@@ -134,7 +134,7 @@ def _file_slots(job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the file, as one shard and as a whole."""
+    """Emitter of the file, as one shard and as a whole."""
     name = "RegisterKernels" if job.options.executorch.manual_registration else "RegisterCodegenUnboxedKernels"
     return [
         Emitter(

@@ -1,4 +1,4 @@
-"""The names of ExecuTorch's templates. Programs read them before they know whether there is anything to do."""
+"""Names of ExecuTorch's templates. Programs read them before they know whether there is anything to do."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ TEMPLATES = (
 
 
 def template_paths(folder: str) -> list[str]:
-    """The paths of the templates in a folder, whether they are there or not."""
+    """Paths of the templates in a folder, whether they are there or not."""
     return [os.path.join(folder, name) for name in TEMPLATES]

@@ -67,7 +67,7 @@ class ExecutorchNamespace(NamedTuple):
 
 
 def by_namespace(operators: Iterable[ExecutorchOperator]) -> list[ExecutorchNamespace]:
-    """The namespaces of operators, in the order in which they first occur."""
+    """Namespaces of operators, in the order in which they first occur."""
     namespaces: dict[str, list[ExecutorchOperator]] = {}
     for operator in operators:
         namespaces.setdefault(operator.function.namespace, []).append(operator)
@@ -80,7 +80,7 @@ def operators(job: Job) -> Sequence[ExecutorchOperator]:
 
 
 def custom_operators(job: Job) -> Sequence[ExecutorchOperator]:
-    """The operators of the file of custom operators."""
+    """Operators of the file of custom operators."""
     return job.executorch.custom
 
 
@@ -90,20 +90,20 @@ def kernels(job: Job) -> Sequence[KernelEntry]:
 
 
 def function_signature(operator: ExecutorchOperator, *, aten_mode: bool) -> Signature:
-    """The signature of an operator's function in `Functions.h`, without the context. Raises NoCppType."""
+    """Signature of an operator's function in `Functions.h`, without the context. Raises NoCppType."""
     if aten_mode:
         return public_api.function_signatures(operator.function).most_faithful
     return executorch.signature(operator.function)
 
 
 def pytorch_kernel(operator: ExecutorchOperator) -> Kernel | None:
-    """The kernel that PyTorch's dispatcher calls; None if the operator has none."""
+    """Kernel that PyTorch's dispatcher calls; None if the operator has none."""
     kernel = operator.kernel
     return None if kernel is None else Kernel(PYTORCH_KEY, kernel.name, kernel.namespace, False)
 
 
 def boolean_lists(function: NativeFunction) -> list[Argument]:
-    """The arguments that are lists of booleans, for which boxed functions declare an index."""
+    """Arguments that are lists of booleans, for which boxed functions declare an index."""
     return [
         argument
         for argument in function.arguments.all

@@ -1,3 +1,3 @@
-"""The code of lazy tensors: nodes of their graphs, and the kernels that make nodes instead of computing."""
+"""Code of lazy tensors: nodes of their graphs, and the kernels that make nodes instead of computing."""
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> b
 
 
 def faults_of_inputs(name: OperatorName, arguments: NodeArguments) -> Iterator[LazyFault]:
-    """The arguments of a node that its kernel cannot pass to it."""
+    """Arguments of a node that its kernel cannot pass to it."""
     for argument in arguments.values:
         inner = argument.type.elem if argument.is_optional else argument.type
         # An optional list of numbers passes as one number does.

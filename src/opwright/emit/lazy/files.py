@@ -1,4 +1,4 @@
-"""The files of lazy tensors, and how their code is printed: what a backend changes that lowers graphs in its own way.
+"""Files of lazy tensors, and how their code is printed: what a backend changes that lowers graphs in its own way.
 
 The files are the same for all backends. A package with a style of its own registers a family whose module has this:
 
@@ -33,7 +33,7 @@ from opwright.syntax.cpp import include_line, quoted_include_line
 
 
 def base_name(unit: KernelUnit) -> str:
-    """The name by which units are ordered."""
+    """Name by which units are ordered."""
     function = unit.functional if isinstance(unit, NativeFunctionsGroup) else unit
     return function.name.name
 
@@ -44,7 +44,7 @@ def _ordered_units(job: Job) -> Sequence[KernelUnit]:
 
 
 def ordered_functions(chosen: Collection[NativeFunction], job: Job) -> Iterator[NativeFunction]:
-    """The chosen functions in the order of the files."""
+    """Chosen functions in the order of the files."""
     return (function for unit in _ordered_units(job) for function in members(unit) if function in chosen)
 
 
@@ -52,26 +52,26 @@ class LazyPrinter(Protocol):
     """What prints the nodes and kernels of a backend."""
 
     def print_node(self, printed: LazyNode, context: FragmentContext, /) -> str:
-        """The class of a node."""
+        """Class of a node."""
         ...
 
     def print_kernel(self, printed: LazyKernel, owner: str, context: FragmentContext, /) -> str:
-        """The definition of a kernel, a member of the class `owner`."""
+        """Definition of a kernel, a member of the class `owner`."""
         ...
 
 
 class LazyStyle(NamedTuple):
-    """The functions that print what backends print in their own ways."""
+    """Functions that print what backends print in their own ways."""
 
     nodes: NodeStyle
     kernels: KernelStyle
 
     def print_node(self, printed: LazyNode, context: FragmentContext) -> str:
-        """The class of a node."""
+        """Class of a node."""
         return node_class(printed, self.nodes, context.options.lazy, context.rules)
 
     def print_kernel(self, printed: LazyKernel, owner: str, context: FragmentContext) -> str:
-        """The definition of a kernel, a member of the class `owner`."""
+        """Definition of a kernel, a member of the class `owner`."""
         return kernel_definition(printed, owner, self.kernels, context.options.lazy)
 
 
@@ -85,7 +85,7 @@ STYLES: Final = {"plain": PLAIN, "torchscript": TORCHSCRIPT}
 
 
 def lazy_emitters(backend: LazyBackend, printer: LazyPrinter, family: str) -> list[AnyEmitter]:
-    """The emitters of all files of a backend, whose output folder has the name of their family."""
+    """Emitters of all files of a backend, whose output folder has the name of their family."""
     return [
         native_functions_header(backend.backend, family),
         *registration_sources(backend, family),
@@ -96,7 +96,7 @@ def lazy_emitters(backend: LazyBackend, printer: LazyPrinter, family: str) -> li
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of all files of the run's backends with lazy tensors, in the style that the run names."""
+    """Emitters of all files of the run's backends with lazy tensors, in the style that the run names."""
     style = STYLES[job.options.lazy.style]
     return [emitter for backend in job.lazy_backends for emitter in lazy_emitters(backend, style, "lazy")]
 
@@ -124,7 +124,7 @@ PrintNode: TypeAlias = Callable[[LazyNode, FragmentContext], str]
 
 
 def nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
-    """The emitter of the nodes of operators."""
+    """Emitter of the nodes of operators."""
     return Emitter(
         name="nodes_header",
         family=family,
@@ -138,7 +138,7 @@ def nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> An
 
 
 def non_native_nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
-    """The emitter of the nodes without an operator."""
+    """Emitter of the nodes without an operator."""
     return Emitter(
         name="non_native_nodes_header",
         family=family,
@@ -219,7 +219,7 @@ def template_slots(job: Job) -> Slots:
 
 
 def registration_sources(backend: LazyBackend, family: str) -> list[AnyEmitter]:
-    """The emitters of the sources of each section."""
+    """Emitters of the sources of each section."""
     files = [SectionFile(backend.backend, section) for section in backend.backend.sections if section.entries]
     return [
         Emitter(
@@ -243,7 +243,7 @@ def _units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
 
 @per_job
 def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
-    """The units of a section in the order of the files, which its slots and its fragments ask for."""
+    """Units of a section in the order of the files, which its slots and its fragments ask for."""
     return sorted(registered_units(file, job), key=lambda unit: base_name(unit.wrapped[0]))
 
 
@@ -272,7 +272,7 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
 
 
 def _registration_function(file: SectionFile, job: Job) -> list[str]:
-    """The function that registers all wrappers of a section."""
+    """Function that registers all wrappers of a section."""
     head = f"TORCH_API void Register{job.options.lazy.backend_name}{file.name}NativeFunctions()"
     wrappers = [
         wrapper_of(function, kind, file.wrapping) for unit in _units(file, job) for function, kind in unit.wrapped[1]
@@ -347,7 +347,7 @@ PrintKernel: TypeAlias = Callable[[LazyKernel, str, FragmentContext], str]
 
 
 def native_functions_source(backend: LazyBackend, print_kernel: PrintKernel, family: str) -> AnyEmitter:
-    """The emitter of the kernels."""
+    """Emitter of the kernels."""
     name = backend.backend.display_name
     return Emitter(
         name=f"{name.lower()}_native_functions_source",

@@ -28,13 +28,13 @@ def has_meta_function(function: NativeFunction) -> bool:
 
 
 def shape_declaration(kernel_name: str, signature: Signature) -> str:
-    """The line that declares the shape function of a kernel."""
+    """Line that declares the shape function of a kernel."""
     parameters = signature.definition_parameters
     return f"TORCH_API std::vector<torch::lazy::Shape> compute_shape_{kernel_name}({parameters});"
 
 
 def shapes(function: NativeFunction, signature: Signature, kernel_name: str, *, symint: bool) -> Iterator[str]:
-    """The statements that compute the shapes, check their number, and find symbolic sizes."""
+    """Statements that compute the shapes, check their number, and find symbolic sizes."""
     names = ", ".join([argument.name for argument in signature.bindings])
     if has_meta_function(function):
         yield from _meta_shapes(function, symint=symint)
@@ -51,7 +51,7 @@ def shapes(function: NativeFunction, signature: Signature, kernel_name: str, *, 
 
 
 def _meta_shapes(function: NativeFunction, *, symint: bool) -> Iterator[str]:
-    """The call of the meta function with meta tensors. The columns are those of PyTorch's own files."""
+    """Call of the meta function with meta tensors. The columns are those of PyTorch's files."""
     parameters = dispatcher.signature(function).bindings
     tensors = [parameter.name for parameter in parameters if dispatcher.is_tensor_like(parameter)]
     conversions = [f"auto {name}_meta = to_meta({name});" for name in tensors]
@@ -74,7 +74,7 @@ def _shape(tensor: str) -> str:
 
 
 class LazyKernel(NamedTuple):
-    """The kernel of a function: its name, and whether it takes symbolic integers."""
+    """Kernel of a function: its name, and whether it takes symbolic integers."""
 
     function: NativeFunction
     name: str
@@ -96,12 +96,12 @@ class KernelParts(NamedTuple):
 
     @property
     def tensors(self) -> list[str]:
-        """The names of the inputs of the node that are not made from numbers."""
+        """Names of the inputs of the node that are not made from numbers."""
         return [argument.name for argument in self.node.arguments.values if not argument.is_number]
 
 
 class KernelStyle(NamedTuple):
-    """The functions that print the statements of a kernel, in their order. Each gives lines, with their indentation."""
+    """Functions that print the statements of a kernel, in their order. Each gives lines, with their indentation."""
 
     fallback: Callable[[KernelParts], Sequence[str]]
     counter: Callable[[KernelParts], Sequence[str]]
@@ -112,7 +112,7 @@ class KernelStyle(NamedTuple):
 
 
 def kernel_definition(kernel: LazyKernel, owner: str, style: KernelStyle, names: LazyNames) -> str:
-    """The definition of a kernel, a member of the class `owner`, with two empty lines after it."""
+    """Definition of a kernel, a member of the class `owner`, with two empty lines after it."""
     node = node_of(kernel.function, names.value, symint=kernel.symint)
     parts = KernelParts(kernel, node, names)
     body = [line for print_lines in style for line in print_lines(parts)]
@@ -252,7 +252,7 @@ def result(parts: KernelParts) -> Sequence[str]:
 
 
 def tensor_creation(first: str, names: LazyNames) -> str:
-    """The function that makes a tensor, which may be a member of the first tensor."""
+    """Function that makes a tensor, which may be a member of the first tensor."""
     return f"{first}.{names.create_tensor}" if names.create_from_tensor else f"{names.namespace}::{names.create_tensor}"
 
 

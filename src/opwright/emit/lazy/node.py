@@ -42,7 +42,7 @@ class LazyNode:
 
     @property
     def parameters(self) -> str:
-        """The parameters of the constructor, without shapes."""
+        """Parameters of the constructor, without shapes."""
         return ", ".join([f"const {argument.type.text}& {argument.name}" for argument in self.arguments.all])
 
 
@@ -51,7 +51,7 @@ _NOT_INTERNED: Final = frozenset(("sigmoid_backward",))
 
 
 def op_kind(schema: FunctionSchema) -> str:
-    """The symbol of an operator, as a C++ expression."""
+    """Symbol of an operator, as a C++ expression."""
     operator = schema.name.name
     if operator in _NOT_INTERNED:
         return f'c10::Symbol::fromQualString("aten::{operator}")'
@@ -59,7 +59,7 @@ def op_kind(schema: FunctionSchema) -> str:
 
 
 def node_of(function: NativeFunction, value: str, *, symint: bool) -> LazyNode:
-    """The node of a function. Raises NoCppType for a type that nodes cannot have."""
+    """Node of a function. Raises NoCppType for a type that nodes cannot have."""
     convention = NodeConvention(c_types.base(value), symint)
     return LazyNode(function.schema, op_kind(function.schema), convention, NATIVE_PROPERTIES)
 
@@ -71,7 +71,7 @@ def non_native_node(node: NonNativeNode, value: str) -> LazyNode:
 
 
 class NodeStyle(NamedTuple):
-    """The functions that print what classes of nodes have in common with others of their backend, and no others have.
+    """Functions that print what classes of nodes have in common with others of their backend, and no others have.
 
     `base` prints the call of the base class's constructor. `create`, `reuse` and `lower` print member functions, or
     nothing.
@@ -84,7 +84,7 @@ class NodeStyle(NamedTuple):
 
 
 def base_call(node: LazyNode, names: LazyNames) -> str:
-    """The call of the base class's constructor, with inputs, shapes, and the hash of what the node keeps."""
+    """Call of the base class's constructor, with inputs, shapes, and the hash of what the node keeps."""
     inputs = ", ".join([input_expression(argument) for argument in node.arguments.values])
     hashed = ", ".join([argument.name for argument in node.arguments.scalars])
     return (
@@ -103,7 +103,7 @@ def input_expression(argument: NodeArgument) -> str:
 
 
 def _shapes(node: LazyNode) -> str:
-    """The argument that gives the base class the shapes of the results."""
+    """Argument that gives the base class the shapes of the results."""
     function = f"compute_shape_{node.schema.name.text}"
     values = [argument.name for argument in node.arguments.values]
     scalars = [argument.name for argument in node.arguments.scalars]
@@ -123,7 +123,7 @@ def no_creation(node: LazyNode) -> str:
 
 
 def no_reuse(node: LazyNode) -> str:
-    """The function that refuses to use a node again for other arguments."""
+    """Function that refuses to use a node again for other arguments."""
     return f"bool CanBeReused({node.parameters}) const {{\n    return false;\n    }}"
 
 
@@ -145,7 +145,7 @@ def creation(node: LazyNode) -> str:
 
 
 def reuse(node: LazyNode) -> str:
-    """The function that tells whether a node is that of these arguments."""
+    """Function that tells whether a node is that of these arguments."""
     head = f"bool CanBeReused({node.parameters}) const"
     if node.properties.reuse is NodeMember.declared:
         return f"{head};"
@@ -177,10 +177,10 @@ _LOWER: Final = """
 
 
 def lowering(node: LazyNode) -> str:
-    """The function that lowers a node to an operation of TorchScript."""
+    """Function that lowers a node to an operation of TorchScript."""
     if node.properties.lower is NodeMember.declared:
         return f"{_LOWER};"
-    # The columns are those of PyTorch's own files.
+    # The columns are those of PyTorch's files.
     return f"{_LOWER} {{\n        {_lowering_body(node)}\n\n  }}\n"
 
 
@@ -229,7 +229,7 @@ _MEMBER_TYPES: Final = {c_types.STRING_VIEW: "std::string", _OPTIONAL_TEXT: "::s
 
 
 def node_class(node: LazyNode, style: NodeStyle, names: LazyNames, rules: Rules) -> str:
-    """The class of a node, with two empty lines after it."""
+    """Class of a node, with two empty lines after it."""
     optional = [argument.name for argument in node.arguments.values if argument.is_optional]
     scalars = node.arguments.scalars
     initializers = ",\n        ".join([style.base(node, names), *map(_initializer, scalars)])
@@ -286,7 +286,7 @@ def _initializer(argument: NodeArgument) -> str:
 
 
 def _printing_statement(argument: NodeArgument) -> str:
-    """The statement that prints what a node keeps."""
+    """Statement that prints what a node keeps."""
     name = argument.name
     if not argument.is_optional:
         return f'ss << ", {name}=" << {name};'

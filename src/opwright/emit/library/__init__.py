@@ -1,4 +1,4 @@
-"""The code around the operators of libraries outside PyTorch.
+"""Code around the operators of libraries outside PyTorch.
 
 Fragments of `emit/aten` and `emit/autograd` make most of the text; the modules here decide which files it goes to.
 """

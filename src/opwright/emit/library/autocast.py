@@ -1,4 +1,4 @@
-"""The kernels of operators with a policy under autocast, and their registration for each device."""
+"""Kernels of operators with a policy under autocast, and their registration for each device."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from opwright.source.record_fields import NamedTuple
 
 
 class DevicePolicy(NamedTuple):
-    """The policy of an operator on a device."""
+    """Policy of an operator on a device."""
 
     device: str
     policy: str
 
 
 def autocast_policies(function: NativeFunction) -> tuple[DevicePolicy, ...]:
-    """The policies of an operator on each device, in the order of the dispatch keys.
+    """Policies of an operator on each device, in the order of the dispatch keys.
 
     A policy without devices holds on those that the operator has kernels for, or on CPU and CUDA if it has none. A
     kernel that the author writes for an Autocast key takes the place of the policy.
@@ -43,19 +43,19 @@ def _devices(function: NativeFunction) -> tuple[str, ...]:
 
 @cache
 def _usual_devices() -> tuple[str, ...]:
-    """The devices that every PyTorch has, for operators that have no kernels because they call other operators."""
+    """Devices that every PyTorch has, for operators that have no kernels because they call other operators."""
     devices = [key.device for key in LIBRARY_KEYS.values() if key.device is not None]
     return _with_autocast([device for device in devices if device.is_known and not device.flag])
 
 
 def _with_autocast(devices: Iterable[Device]) -> tuple[str, ...]:
-    """The names of those devices that have autocast."""
+    """Names of those devices that have autocast."""
     names = dict.fromkeys([device.name for device in devices])
     return tuple([name for name in names if f"{AUTOCAST}{name}" in LIBRARY_KEYS])
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The registrations of every device."""
+    """Registrations of every device."""
     lines: dict[str, list[str]] = {}
     for function in part.functions:
         if function.is_synthesized:
@@ -69,7 +69,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 
 def _block(namespace: str, device: str, registrations: Iterable[str]) -> str:
-    """The registrations for a device.
+    """Registrations for a device.
 
     >>> print(_block("acme", "CPU", ['  m.impl("scale", &scale);']), end="")
     TORCH_LIBRARY_IMPL(acme, AutocastCPU, m) {

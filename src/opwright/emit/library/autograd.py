@@ -28,7 +28,7 @@ _TEMPLATE_OR_REFERENCE: Final = re.compile(r"->|<[\w:, ]*>|\b(?:auto|Tensor|Tens
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The nodes, the kernels under Autograd and under ADInplaceOrView, and their registrations."""
+    """Nodes, the kernels under Autograd and under ADInplaceOrView, and their registrations."""
     derivatives = part.derivatives
     candidates = [function for function in derivatives.functions if has_kernel(function)]
     differentiable = [function for function in candidates if not has_own_kernel(function.function, "Autograd")]
@@ -51,7 +51,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 
 def _includes(derivatives: PartDerivatives) -> tuple[str, ...]:
-    """The support header, what the formulas need of PyTorch, and the author's headers."""
+    """Support header, what the formulas need of PyTorch, and the author's headers."""
     formulas = [derivative.formula for info in derivatives.infos for derivative in info.derivatives]
     formulas += [derivative.formula for info in derivatives.infos for derivative in info.forward_derivatives]
     operators = ("ATen/TensorOperators.h",) if any(map(_uses_operators, formulas)) else ()
@@ -69,7 +69,7 @@ def _uses_operators(formula: str) -> bool:
 
 
 def _nodes(derivatives: PartDerivatives, context: FragmentContext) -> str:
-    """The classes of the nodes, with their functions."""
+    """Classes of the nodes, with their functions."""
     rules = context.rules
     nodes = [node(info, rules) for info in derivatives.infos if info.has_derivatives]
     return "\n".join([*[declaration(node, rules) for node in nodes], *[definition(node, rules) for node in nodes]])
@@ -88,7 +88,7 @@ def _view_functions(differentiable: Sequence[DifferentiableFunction]) -> str:
 def _autograd_kernels(
     library: Library, differentiable: Sequence[DifferentiableFunction], context: FragmentContext
 ) -> str:
-    """The kernels that record gradients, and their registrations under each key that has derivatives."""
+    """Kernels that record gradients, and their registrations under each key that has derivatives."""
     slots = [variable_type.kernel_slots(function, context) for function in differentiable]
     keys = dict.fromkeys([DEFAULT_KEY, *[key for function in differentiable for key in function.infos]])
 
@@ -104,7 +104,7 @@ def _autograd_kernels(
 
 
 def _inplace_or_view_kernels(library: Library, differentiable: Sequence[DifferentiableFunction]) -> str:
-    """The kernels that count versions and mark views."""
+    """Kernels that count versions and mark views."""
     kernels = [(function.function, text) for function in differentiable if (text := inplace_or_view.kernel(function))]
     if not kernels:
         return ""

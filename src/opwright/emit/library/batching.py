@@ -1,4 +1,4 @@
-"""The batching rules of a part's operators: plumbing between vmap and the author's functions."""
+"""Batching rules of a part's operators: plumbing between vmap and the author's functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BATCH_DIMENSION = "::std::optional<int64_t>"
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The plumbing of the operators with rules, and its registration."""
+    """Plumbing of the operators with rules, and its registration."""
     functions = [function for function in part.functions if function.library_fields.batch_rule]
     if not functions:
         return Section()
@@ -40,7 +40,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 
 def rule_declarations(part: LibraryPart) -> Iterator[tuple[str, str]]:
-    """The namespace and the declaration of each rule."""
+    """Namespace and the declaration of each rule."""
     for function in part.functions:
         namespace, _, name = function.library_fields.batch_rule.rpartition("::")
         if name:

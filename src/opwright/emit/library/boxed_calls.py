@@ -1,4 +1,4 @@
-"""The members of operator classes whose arguments are boxed by generated code.
+"""Members of operator classes whose arguments are boxed by generated code.
 
 A typed call of the dispatcher compiles only if `c10::IValue` has a constructor for each argument: it may find a boxed
 kernel. For `c10::List<c10::List<c10::SymInt>>`, say, there is none, though the dispatcher holds such values and kernels
@@ -69,7 +69,7 @@ def has_kernels(type: Type, holder: str = "") -> bool:
 
 
 def definition(function: NativeFunction) -> str:
-    """The members of the class of such an operator."""
+    """Members of the class of such an operator."""
     signature, name = dispatcher.signature(function), function.name.unambiguous
     stack, keys = own_name(function, "stack"), own_name(function, KEY_SET)
     call, redispatch = signature.definition(f"{name}::call"), f"{name}::redispatch"

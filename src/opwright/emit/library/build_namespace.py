@@ -41,7 +41,7 @@ def module_text(namespace: str) -> list[str]:
 
 
 def python_text(text: str) -> str:
-    """The text of a module of the package, with the namespace of the build.
+    """Text of a module of the package, with the namespace of the build.
 
     >>> print(python_text('import torch\\n\\nscale = torch.ops.TORCH_EXTENSION_NAME.scale'))
     import torch
@@ -61,7 +61,7 @@ def python_text(text: str) -> str:
 
 
 def functions_module(namespace: str) -> str:
-    """The name of the module with the functions: `_ops`, unless the build writes a module with this name."""
+    """Name of the module with the functions: `_ops`, unless the build writes a module with this name."""
     return "_functions" if namespace == BUILD_NAMESPACE else "_ops"
 
 

@@ -26,7 +26,7 @@ from opwright.syntax.cpp import guard
 
 
 class LibraryShims(NamedTuple):
-    """The overloads of a library that have a shim for each of the devices."""
+    """Overloads of a library that have a shim for each of the devices."""
 
     library: Library
     package: str
@@ -34,7 +34,7 @@ class LibraryShims(NamedTuple):
     functions: tuple[NativeFunction, ...]
 
     def shims(self, function: NativeFunction, rules: Rules) -> list[ShimFunction]:
-        """The shims of an overload."""
+        """Shims of an overload."""
         called = f"{self.library.operators}::{function.name.unambiguous}::call"
         names = [f"aoti_torch_{device}_{function.name.name}" for device in self.devices]
         passed = passed_arguments(function.schema, resolves=rules.shims_resolve_dispatch_flags)
@@ -43,7 +43,7 @@ class LibraryShims(NamedTuple):
 
 @per_job
 def library_shims(job: Job) -> Sequence[LibraryShims]:
-    """The shims of the libraries that ask for them."""
+    """Shims of the libraries that ask for them."""
     taken = frozenset(_names(job.shim_tables.device)) | frozenset(_names(job.shim_tables.aten))
     units = []
     for library in job.libraries:
@@ -119,7 +119,7 @@ def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
 
 
 def _guarded_texts(shims: LibraryShims, text_of: Callable[[ShimFunction], str], rules: Rules) -> list[str]:
-    """The text of each shim, under the condition of its operator."""
+    """Text of each shim, under the condition of its operator."""
     return [
         guard(function.library_fields.condition, text_of(shim))
         for function in shims.functions
@@ -138,7 +138,7 @@ def _settings(shims: LibraryShims, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of header, source and setting."""
+    """Emitters of header, source and setting."""
     return [
         Emitter(
             name="library_c_shim_headers",

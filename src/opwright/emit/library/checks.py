@@ -48,7 +48,7 @@ from opwright.source.record_fields import NamedTuple
 
 
 def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]:
-    """The kernels that the author writes as functions, each with its overload."""
+    """Kernels that the author writes as functions, each with its overload."""
     for function in part.functions:
         if function.manual_kernel_registration or has_generated_kernel(function):
             continue
@@ -59,7 +59,7 @@ def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]
 
 
 def checked_kernels(part: LibraryPart) -> Mapping[tuple[NativeFunction, Kernel], str]:
-    """The object that stands for each kernel; empty if generated code declares the kernels."""
+    """Object that stands for each kernel; empty if generated code declares the kernels."""
     if not part.includes or part.has_own_signatures:
         return {}
     names = {kernel: name for name, (kernel, _) in _objects(part).items()}
@@ -74,7 +74,7 @@ def _kernel_type(function: NativeFunction, kernel: Kernel) -> CheckedKernel:
 
 
 def _objects(part: LibraryPart) -> dict[str, tuple[CheckedKernel, str]]:
-    """The kernels by the names of their objects, each with the class of the first operator that uses it."""
+    """Kernels by the names of their objects, each with the class of the first operator that uses it."""
     return named_kernels(
         (_kernel_type(function, kernel), f"{part.library.operators}::{function.name.unambiguous}")
         for function, kernel in author_kernels(part)

@@ -62,7 +62,7 @@ def output_text(output: DeclaredOutput, *, symbolic: bool) -> OutputText:
 
 
 def allocation(output: DeclaredOutput, *, meta: bool = False) -> str:
-    """The expression that makes a result, on the declared device or as a meta tensor."""
+    """Expression that makes a result, on the declared device or as a meta tensor."""
     text = output_text(output, symbolic=True)
     device = _META if meta else text.device
     if text.like:
@@ -71,7 +71,7 @@ def allocation(output: DeclaredOutput, *, meta: bool = False) -> str:
 
 
 def shape_function(outputs: DeclaredOutputs) -> str:
-    """The body of the shape function `meta` of a structured kernel."""
+    """Body of the shape function `meta` of a structured kernel."""
     statements = []
     for index, output in enumerate(outputs):
         text = output_text(output, symbolic=False)
@@ -82,12 +82,12 @@ def shape_function(outputs: DeclaredOutputs) -> str:
 
 
 def out_resize(output: DeclaredOutput, out: str, *, meta: bool = False) -> str:
-    """The statement that checks dtype and device of an out argument, and resizes it if it has other sizes."""
+    """Statement that checks dtype and device of an out argument, and resizes it if it has other sizes."""
     return f"::opwright::resize_out({out}, {_expected(output, meta=meta)});"
 
 
 def inplace_check(output: DeclaredOutput, *, meta: bool = False) -> str:
-    """The statement that checks that `self` can take the place of a result."""
+    """Statement that checks that `self` can take the place of a result."""
     return f"::opwright::check_inplace<c10::SymInt>(self, {_expected(output, meta=meta)});"
 
 
@@ -153,19 +153,19 @@ class _Printer:
         return template.format(*operands, shapes=self.shapes(expression))
 
     def texts(self, expression: OutputExpression) -> list[str]:
-        """The texts of the operands; `std::nullopt` for a missing one."""
+        """Texts of the operands; `std::nullopt` for a missing one."""
         return ["std::nullopt" if operand is None else self.text(operand) for operand in expression.operands]
 
     def shapes(self, expression: OutputExpression) -> str:
-        """The functions for integers of the kind of an expression."""
+        """Functions for integers of the kind of an expression."""
         return "::opwright::Concrete" if expression.kind in _KNOWN else self._shapes
 
     def sizes(self, expression: OutputExpression) -> str:
-        """The text of a list as a list of sizes."""
+        """Text of a list as a list of sizes."""
         return self._list(expression, self._shapes)
 
     def lists(self, expression: OutputExpression) -> str:
-        """The texts of the operands, each as a list of the kind of the expression."""
+        """Texts of the operands, each as a list of the kind of the expression."""
         shapes = self.shapes(expression)
         return ", ".join([self._list(operand, shapes) for operand in expression.operands if operand is not None])
 
@@ -183,7 +183,7 @@ class _Printer:
         return self._casts[kind].format(text)
 
     def branch(self, expression: OutputExpression, kind: ValueKind) -> str:
-        """The text of one of several values of a kind, which all have the same type in C++."""
+        """Text of one of several values of a kind, which all have the same type in C++."""
         if kind in _LISTS:
             return self._list(expression, self._shapes if kind is ValueKind.sizes else "::opwright::Concrete")
         return self.value(self.text(expression), kind)
@@ -237,14 +237,14 @@ def _operator_printer(operator: str) -> Callable[[_Printer, OutputExpression], s
 
 
 def _items_printer(function: str) -> Callable[[_Printer, OutputExpression], str]:
-    """The printer of a call with a list of the operands."""
+    """Printer of a call with a list of the operands."""
     return lambda printer, expression: (
         f"{printer.shapes(expression)}::{function}({{{', '.join(printer.texts(expression))}}})"
     )
 
 
 def _lists_printer(function: str) -> Callable[[_Printer, OutputExpression], str]:
-    """The printer of a call with a list of the operands, which are lists themselves."""
+    """Printer of a call with a list of the operands, which are lists themselves."""
     return lambda printer, expression: f"{printer.shapes(expression)}::{function}({{{printer.lists(expression)}}})"
 
 

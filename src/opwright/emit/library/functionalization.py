@@ -32,7 +32,7 @@ SUPPORT: Final = "::opwright::functionalization"
 
 
 def write_definition(function: NativeFunction, functional: NativeFunction, rules: Rules) -> str:
-    """The kernel of an operator that writes: it calls the functional form, and updates the arguments."""
+    """Kernel of an operator that writes: it calls the functional form, and updates the arguments."""
     kernel = write_kernel(function, functional, rules)
     tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]
     written = [f"{SUPPORT}::isFunctionalTensor({tensor.name})" for tensor in tensors if tensor.is_write]
@@ -59,13 +59,13 @@ def _operator(function: NativeFunction) -> str:
 
 
 def _unwrap_statements(passed: Sequence[UnwrapPlan], unwrap: str) -> list[str]:
-    """The statements that take the arguments out of functional tensors."""
+    """Statements that take the arguments out of functional tensors."""
     names = [plan.inner.text.removesuffix("_") for plan in passed if plan.unwrap]
     return [f"  auto {name}_ = {unwrap}({name});" for name in names]
 
 
 def _plain_call(kernel: WriteKernel) -> str:
-    """The statements that call the operator itself for tensors that are not functional."""
+    """Statements that call the operator itself for tensors that are not functional."""
     function = kernel.function
     arguments = ", ".join([plan.inner.text for plan in kernel.passed])
     fresh = dispatcher.fresh_results(kernel.returned, kernel.output)
@@ -79,7 +79,7 @@ def _plain_call(kernel: WriteKernel) -> str:
 
 
 def _updates(kernel: WriteKernel) -> str:
-    """The statements that give arguments their new values, and return."""
+    """Statements that give arguments their new values, and return."""
     function = kernel.function
     lines = [f"  {SUPPORT}::update({name}, {result});" for name, result in kernel.written]
     fresh = [f"at::functionalization::impl::to_functional_tensor({result})" for result in kernel.fresh]
@@ -89,7 +89,7 @@ def _updates(kernel: WriteKernel) -> str:
 
 
 def view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -> str:
-    """The kernel of a view: it applies the view to the value of a functional tensor, and records it."""
+    """Kernel of a view: it applies the view to the value of a functional tensor, and records it."""
     kernel = view_kernel(function, group, rules)
     inplace = "inplace_view" in function.tags
     finish = _changed_view if inplace else _new_view
@@ -133,7 +133,7 @@ using namespace at::functionalization;"""
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The records of views with their inverses, the kernels under Functionalize, and their registration."""
+    """Records of views with their inverses, the kernels under Functionalize, and their registration."""
     views = [group for group in _view_groups(part) if not group.composite]
     kernels = [*_writing_kernels(part, context.rules), *_view_kernels(views, context.rules)]
     if not kernels:
@@ -164,7 +164,7 @@ def _view_groups(part: LibraryPart) -> Iterator[ViewGroup]:
 
 
 def _writing_kernels(part: LibraryPart, rules: Rules) -> Iterator[tuple[NativeFunction, str]]:
-    """The kernels of operators that write to arguments and have a functional form."""
+    """Kernels of operators that write to arguments and have a functional form."""
     roots = by_root(part.functions)
     for function in part.functions:
         if function.kind is SchemaKind.functional or function.has_composite_implicit:
@@ -184,7 +184,7 @@ def _view_kernels(views: list[ViewGroup], rules: Rules) -> Iterator[tuple[Native
 
 
 def _inverse(group: ViewGroup, index: Binding) -> str:
-    """The function that writes a changed view back into its base, as every strided view can be."""
+    """Function that writes a changed view back into its base, as every strided view can be."""
     view = group.view
     arguments = reverse_arguments(view.schema, view.style, index)
     chosen = f"[{index.name}]" if has_many_outputs(view.schema) else ""

@@ -17,7 +17,7 @@ from opwright.schema.function import FunctionSchema, SchemaKind
 
 
 def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
-    """The kernel of an overload that calls the operator `writing`. Raises Untranslatable."""
+    """Kernel of an overload that calls the operator `writing`. Raises Untranslatable."""
     written = [argument for argument in writing.arguments.all if argument.is_write]
     outputs = function.declared_outputs
     signature = dispatcher.signature(function)
@@ -50,7 +50,7 @@ def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
 
 
 def _returning_kernel(function: NativeFunction, internal: FunctionSchema) -> str:
-    """The kernel of an operator that returns some results of the operator `internal`. Raises Untranslatable."""
+    """Kernel of an operator that returns some results of the operator `internal`. Raises Untranslatable."""
     signature = dispatcher.signature(function)
     name = function.kernels[COMPOSITE_IMPLICIT].name
     call = f"{function.library.operators}::{internal.name.unambiguous}::call({signature.arguments})"
@@ -79,7 +79,7 @@ def has_generated_kernel(function: NativeFunction) -> bool:
 
 
 def _generated_kernel(function: NativeFunction) -> str | None:
-    """The kernel of a function that has a generated one."""
+    """Kernel of a function that has a generated one."""
     group = function.group
     if function.library_fields.contract_of is not None:
         return _contract_kernel(function, function.library_fields.contract_of)
@@ -92,7 +92,7 @@ def _generated_kernel(function: NativeFunction) -> str | None:
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The kernels that are generated."""
+    """Kernels that are generated."""
     generated = [function for function in part.functions if has_generated_kernel(function)]
     kernels = [kernel for function in generated if (kernel := _generated_kernel(function)) is not None]
     if not kernels:

@@ -1,4 +1,4 @@
-"""The headers of a library: `ops.h` for its callers, and `kernels.h` for the author of its kernels."""
+"""Headers of a library: `ops.h` for its callers, and `kernels.h` for the author of its kernels."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _HELD: Final = lazy_pattern(r"c10::(?:Dict|IValue|complex|List<(?!::std::optiona
 
 
 def _type_headers(text: str) -> list[str]:
-    """The headers with the types of values that the dispatcher holds, and with reductions, if a text has them."""
+    """Headers with the types of values that the dispatcher holds, and with reductions, if a text has them."""
     headers = ["ATen/core/Reduction.h"] if "at::Reduction::" in text else []
     return [*headers, "ATen/core/ivalue.h"] if _HELD.search(text) else headers
 
 
 def _guarded_texts(part: LibraryPart, lines_of: Callable[[LibraryPart], Iterable[str]]) -> str:
-    """The lines for the operators of a part, those of each condition inside `#if`."""
+    """Lines for the operators of a part, those of each condition inside `#if`."""
     texts = [
         guard(condition_part.condition, "\n".join(lines_of(condition_part)))
         for condition_part in parts_by_condition(part)
@@ -73,7 +73,7 @@ def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
 
 
 def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping[str, Iterable[str]]:
-    """The declarations of each namespace: classes of structured kernels, and functions unless the author declares them.
+    """Declarations of each namespace: classes of structured kernels, and functions unless the author declares them.
 
     A kernel of several keys or operators is declared once, with the names and defaults of the first one's arguments,
     and without a condition if one of them has none.
@@ -106,7 +106,7 @@ def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the headers."""
+    """Emitters of the headers."""
     return [
         Emitter(
             name="library_operators_headers",

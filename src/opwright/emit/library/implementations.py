@@ -1,4 +1,4 @@
-"""The functions that choose among several kernels of an operator for one dispatch key, in each call."""
+"""Functions that choose among several kernels of an operator for one dispatch key, in each call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Calls: TypeAlias = Callable[[KernelChoice], str]
 
 
 def chosen_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, Kernel]]:
-    """The functions with several kernels for a key, each with the kernel that chooses."""
+    """Functions with several kernels for a key, each with the kernel that chooses."""
     for function in functions:
         for kernel in function.kernels.values():
             if kernel.implementations and not kernel.python and not function.manual_kernel_registration:
@@ -37,7 +37,7 @@ def chosen_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[Native
 
 
 def python_operator(function: NativeFunction, choice: KernelChoice) -> str:
-    """The name of the operator by which C++ calls a Python function.
+    """Name of the operator by which C++ calls a Python function.
 
     >>> from opwright.model.dispatch_key import CPU
     >>> import opwright
@@ -66,7 +66,7 @@ def place_of(function: NativeFunction, kernel: Kernel) -> str:
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The functions that choose; and in the first part of a library the operator that forces a kernel."""
+    """Functions that choose; and in the first part of a library the operator that forces a kernel."""
     checked = checked_kernels(part)
     in_python = list(_python_choices(part.functions))
     texts = [_python_call(function, choice) for function, choice in in_python]
@@ -80,7 +80,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 
 def _python_call(function: NativeFunction, choice: KernelChoice) -> str:
-    """The function that calls a Python function. The operator has a kernel for this key, whatever came before it."""
+    """Function that calls a Python function. The operator has a kernel for this key, whatever came before it."""
     signature, operator = dispatcher.signature(function), python_operator(function, choice)
     # A composite kernel runs under any key of a device.
     key = choice.kernel.key.name if choice.kernel.key.device is not None else "CPU"
@@ -100,7 +100,7 @@ def _python_call(function: NativeFunction, choice: KernelChoice) -> str:
 
 
 def _python_definitions(library: Library, in_python: list[tuple[NativeFunction, KernelChoice]], prefix: str) -> str:
-    """The operators by which C++ calls Python functions; Python registers their kernels."""
+    """Operators by which C++ calls Python functions; Python registers their kernels."""
     lines = []
     for function, choice in in_python:
         name = whole_operator_name(python_operator(function, choice), "")
@@ -110,7 +110,7 @@ def _python_definitions(library: Library, in_python: list[tuple[NativeFunction, 
 
 
 def _in_namespace(library: Library, texts: list[str], force: str) -> str:
-    """The functions of a source file, and what one of the files has for all: the operator that forces a kernel."""
+    """Functions of a source file, and what one of the files has for all: the operator that forces a kernel."""
     lines = ["std::vector<::opwright::Implementations*>& all_implementations();"]
     lines += ["namespace {", *texts, "} // namespace"] if texts else []
     lines += [_ALL] if force else []
@@ -164,7 +164,7 @@ def _native_texts(
 
 
 def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
-    """The functions that choose, for a library with the stable interface; empty if it has none."""
+    """Functions that choose, for a library with the stable interface; empty if it has none."""
     functions, texts = list(functions), []
     for function, kernel in chosen_kernels(functions):
         signature = stable.signature(function)
@@ -181,7 +181,7 @@ def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
 
 
 def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Signature) -> str:
-    """The call of a kernel up to its arguments. C++ calls a Python function as an operator."""
+    """Call of a kernel up to its arguments. C++ calls a Python function as an operator."""
     if not choice.python:
         return f"{qualified_name(choice.kernel.namespace, choice.kernel.name)}("
     name = f"{function.namespace}::{python_operator(function, choice)}"
@@ -189,7 +189,7 @@ def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Si
 
 
 def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call: _Calls) -> list[str]:
-    """The object that knows which kernel is forced, and the function that chooses."""
+    """Object that knows which kernel is forced, and the function that chooses."""
     choice = f"{kernel.name}_choice"
     names = ", ".join([string_literal(implementation.kernel.name) for implementation in kernel.implementations])
     operator = string_literal(f"{function.namespace}::{function.name.name}")
@@ -215,7 +215,7 @@ def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call:
 
 
 def _step(number: int, choice: KernelChoice, call: _Calls) -> str:
-    """The statement that calls a kernel if it serves the call."""
+    """Statement that calls a kernel if it serves the call."""
     forced = f"opwright_forced == {number}"
     serves = f"opwright_forced < 0 ? bool({choice.when}) : {forced}"
     condition = serves if choice.when else f"opwright_forced < 0 || {forced}"

@@ -1,4 +1,4 @@
-"""The registrations of a part's kernels under each dispatch key, and the wrappers that some kernels need."""
+"""Registrations of a part's kernels under each dispatch key, and the wrappers that some kernels need."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Expected(NamedTuple):
 
 
 def kernel_assertions(kernel: str, name: str, expected: Expected) -> str:
-    """The assertions about a kernel, under a name of their own. In a template, compilers show both types."""
+    """Assertions about a kernel, under a name of their own. In a template, compilers show both types."""
     what = f"the kernel `{kernel.removeprefix('::')}` of `{expected.operator}` must"
     count = len(expected.arguments)
     rows = [(f"has_parameters<Kernel, {count}>", f"{what} take {count} arguments")]
@@ -80,7 +80,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     checked = checked_kernels(part)
     kernels = _kernels_by_key(part)
     for key in LIBRARY_KEYS.values():
-        # Under the other keys, only an entry's own kernels lead to wrappers.
+        # Under the other keys, only an entry's kernels lead to wrappers.
         if key not in kernels and key is not META:
             continue
         backend = _backend(part, key, kernels.get(key, {}), checked)
@@ -103,7 +103,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 
 def _wrapped_overloads(backend: Backend, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
-    """The overloads of a unit that are registered here. Under Meta, others have a kernel that takes symbols."""
+    """Overloads of a unit that are registered here. Under Meta, others have a kernel that takes symbols."""
     overloads = backend.wrapped_overloads(unit)
     if backend.key is not META:
         return overloads
@@ -144,7 +144,7 @@ def _backend(
 
 
 def _overlap_checks(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, str]:
-    """The checks of the functions that write, with which their wrappers begin."""
+    """Checks of the functions that write, with which their wrappers begin."""
     if not is_checked_under(key):
         return {}
     return {function: overlap_check(function) for function in part.functions if checks_overlap(function)}
@@ -176,7 +176,7 @@ def _has_structured(wrapped: list[WrappedUnit]) -> bool:
 
 
 def _includes(backend: Backend, wrapped: list[WrappedUnit], context: FragmentContext) -> list[str]:
-    """The headers for guards, and for allocating the outputs of structured kernels."""
+    """Headers for guards, and for allocating the outputs of structured kernels."""
     headers = [
         line.removeprefix("#include <").removesuffix(">")
         for line in guard_headers(backend.key, rocm=context.options.rocm, rules=context.rules).splitlines()
@@ -201,7 +201,7 @@ class _Registered(NamedTuple):
 
 
 def _key_text(part: LibraryPart, backend: Backend, wrapped: list[WrappedUnit], context: FragmentContext) -> str:
-    """The wrappers under one key, in a namespace of their own, and the registrations."""
+    """Wrappers under one key, in a namespace of their own, and the registrations."""
     registered = [
         _registered_structured(function, unit, backend, context)
         if kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup)
@@ -228,7 +228,7 @@ def _key_text(part: LibraryPart, backend: Backend, wrapped: list[WrappedUnit], c
 
 
 def _condition(function: NativeFunction, backend: Backend) -> str:
-    """The condition of the kernel that a function has here: its own, or that of the overload whose kernel serves it."""
+    """Condition of the kernel that a function has here: its own, or that of the overload whose kernel serves it."""
     group = function.group
     for member in (function, *(() if group is None else (group.out, group.functional))):
         if member in backend.kernels:
@@ -295,7 +295,7 @@ def _registered_as_declared(function: NativeFunction, backend: Backend) -> _Regi
 
 
 def _own_assertions(function: NativeFunction, kernel: str) -> str:
-    """The comparison of a kernel with a signature of its own with the schema of its operator."""
+    """Comparison of a kernel with a signature of its own with the schema of its operator."""
     signature = dispatcher.signature(function)
     arguments = tuple([(binding.name, binding.type.text) for binding in signature.bindings])
     results, operator = signature.returns.text, f"{function.namespace}::{function.name}"

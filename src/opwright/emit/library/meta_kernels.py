@@ -46,7 +46,7 @@ def writes_only(function: NativeFunction) -> bool:
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The shape functions, and the kernels with their registrations."""
+    """Shape functions, and the kernels with their registrations."""
     groups = [group for group in structured_groups(part.units) if is_shape_declared(group)]
     functions = [function for function in part.functions if has_meta_kernel(function)]
     texts = []
@@ -67,7 +67,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 
 
 def _shape_function(group: NativeFunctionsGroup) -> str:
-    """The definition of the method `meta`."""
+    """Definition of the method `meta`."""
     parameters = ", ".join([binding.definition for binding in structured.meta_arguments(group)])
     body = shape_function(group.out.declared_outputs)
     return f"void structured_{structured.meta_name(group)}::meta({parameters}) {{\n{_indent(body)}\n}}"
@@ -93,7 +93,7 @@ def _kernel(function: NativeFunction) -> str:
 
 
 def _argument_value(argument: Argument) -> str:
-    """The expression that returns an argument: a tensor, or the tensors of a list."""
+    """Expression that returns an argument: a tensor, or the tensors of a list."""
     match argument.type:
         case OptionalType():
             return f"{argument.name}.value()"

@@ -1,4 +1,4 @@
-"""The pytest file of a library, which tests its operators on the samples that their entries give."""
+"""Pytest file of a library, which tests its operators on the samples that their entries give."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OperatorTest(NamedTuple):
 
 
 class LibraryTests(NamedTuple):
-    """The tests of a library, and the Python package that loads its operators."""
+    """Tests of a library, and the Python package that loads its operators."""
 
     package: str
     namespace: str
@@ -39,7 +39,7 @@ class LibraryTests(NamedTuple):
 
 @per_job
 def library_tests(job: Job) -> Sequence[LibraryTests]:
-    """The tests of each library of the run with samples."""
+    """Tests of each library of the run with samples."""
     tests = [
         LibraryTests(library.python_package, library.library.namespace, tuple(_operator_tests(library)))
         for library in job.libraries
@@ -108,7 +108,7 @@ def _is_mapped(function: NativeFunction) -> bool:
 
 
 def _row(test: OperatorTest) -> str:
-    """The row of an operator in the table of tests."""
+    """Row of an operator in the table of tests."""
     function = test.function
     samples = "".join([f"\n        lambda: call({sample.strip()})," for sample in function.library_fields.samples])
     fields = [f"samples=[{samples}\n    ]"]
@@ -142,7 +142,7 @@ def _path(tests: LibraryTests) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the tests."""
+    """Emitter of the tests."""
     return [
         Emitter(
             name="library_operator_tests",

@@ -1,4 +1,4 @@
-"""The checks of written arguments: that they share no memory with what else an operator gets.
+"""Checks of written arguments: that they share no memory with what else an operator gets.
 
 An operator without them would depend on how often and in which order its kernel reads and writes. Programs that
 `torch.compile` makes read everything first, so the results would differ from those of eager calls without a word.
@@ -55,7 +55,7 @@ def is_checked_under(key: DispatchKey) -> bool:
 
 
 def overlap_check(function: NativeFunction, more: str = "") -> str:
-    """The statement that checks the arguments of a call; `more` is what the operands are made from beside the name."""
+    """Statement that checks the arguments of a call; `more` is what the operands are made from beside the name."""
     name = string_literal(f"{function.namespace}::{function.name.text}")
     text = f"::opwright::Operands({name}{more})"
     for argument in function.arguments.all:

@@ -1,4 +1,4 @@
-"""The units of a library's files: the whole library, or a part of its sources, which consist of sections."""
+"""Units of a library's files: the whole library, or a part of its sources, which consist of sections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPERATIONS_PER_FILE: Final = 100
 
 
 class PartDerivatives(NamedTuple):
-    """The derivatives of the operators of a part.
+    """Derivatives of the operators of a part.
 
     `functions` are the functions of the part with the derivatives that they use, and `infos` those that nodes of the
     backward graph are made for, in the order of the library's file. `includes` are the headers that declare the
@@ -44,7 +44,7 @@ class LibraryPart(NamedTuple):
     any, generated code declares them. `units` are groups, and functions without a group. The library as a whole is for
     files without derivatives. With `has_own_signatures`, kernels have the C++ signatures with which the author's
     headers declare them. The operators of a part with a `condition` exist where that holds. One part of a library with
-    several kernels for a key `forces_implementations`. `wrappers` are those of a backend's own operators.
+    several kernels for a key `forces_implementations`. `wrappers` are those of a backend's operators.
     """
 
     library: Library
@@ -59,17 +59,17 @@ class LibraryPart(NamedTuple):
 
     @property
     def functions(self) -> list[NativeFunction]:
-        """The functions of all units."""
+        """Functions of all units."""
         return [function for unit in self.units for function in members(unit)]
 
     @property
     def path(self) -> str:
-        """The folder of the library's files, which include directives name: `acme`."""
+        """Folder of the library's files, which include directives name: `acme`."""
         return self.library.headers
 
 
 def structured_groups(units: Sequence[KernelUnit]) -> list[NativeFunctionsGroup]:
-    """The groups with structured kernels."""
+    """Groups with structured kernels."""
     return [unit for unit in units if isinstance(unit, NativeFunctionsGroup) and unit.structured]
 
 
@@ -97,7 +97,7 @@ def whole_libraries(job: Job) -> Sequence[LibraryPart]:
 
 @per_job
 def library_parts(job: Job) -> Sequence[LibraryPart]:
-    """The parts of these libraries. An operation stays in its part unless the number of parts changes."""
+    """Parts of these libraries. An operation stays in its part unless the number of parts changes."""
     return [part for library in _native_libraries(job) for part in _parts_of(library)]
 
 
@@ -106,7 +106,7 @@ def _native_libraries(job: Job) -> list[OperatorLibrary]:
 
 
 def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
-    """The parts of a library: each condition has one of its own, after those of the unconditional operators."""
+    """Parts of a library: each condition has one of its own, after those of the unconditional operators."""
     groups = [unit for unit in library.catalog.groups if not _condition_of(unit)]
     count = max(1, round(len(groups) / _OPERATIONS_PER_FILE))
     parts: list[list[KernelUnit]] = [[] for _ in range(count)]
@@ -166,7 +166,7 @@ def _divide(part: LibraryPart, name_of: Callable[[KernelUnit], str]) -> Iterator
 def _derivatives_by_part(
     derivatives: LibraryDerivatives, parts: Sequence[Sequence[KernelUnit]]
 ) -> list[PartDerivatives]:
-    """The derivatives of each part, with what their formulas need."""
+    """Derivatives of each part, with what their formulas need."""
     matched = {differentiable.function: differentiable for differentiable in derivatives.matched.functions}
     functions = [[function for unit in units for function in members(unit)] for units in parts]
     numbers = {function: number for number, indices in enumerate(functions) for function in indices}

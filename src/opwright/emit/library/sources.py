@@ -1,4 +1,4 @@
-"""The sources of a library: one file, or several for a library with many operators."""
+"""Sources of a library: one file, or several for a library with many operators."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from opwright.syntax.cpp import include_line
 
 
 def _operators_section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The definitions of the operator classes, and the registration of the schemas with their tags."""
+    """Definitions of the operator classes, and the registration of the schemas with their tags."""
     functions, includes = part.functions, ["ATen/core/dispatch/Dispatcher.h"]
     boxed = {function for function in functions if boxed_calls.is_boxed(function)}
     if boxed:
@@ -56,7 +56,7 @@ _BACKEND_SELECT_HEADERS: Final = ("ATen/core/dispatch/DispatchKeyExtractor.h", "
 
 
 def _backend_select_section(part: LibraryPart, context: FragmentContext) -> Section:
-    """The kernels under BackendSelect of factories, whose tensor options choose the backend, and their registration."""
+    """Kernels under BackendSelect of factories, whose tensor options choose the backend, and their registration."""
     functions = [function for function in part.functions if _chooses_backend(function)]
     if not functions:
         return Section()
@@ -92,7 +92,7 @@ _SECTIONS: Final[tuple[MakeSection, ...]] = (
 
 
 def source_sections(part: LibraryPart, context: FragmentContext) -> list[Section]:
-    """The sections of the source file of a part. Raises FaultsFound with a fault of each operation that has none."""
+    """Sections of the source file of a part. Raises FaultsFound with a fault of each operation that has none."""
     try:
         return [make(part, context) for make in _SECTIONS]
     except (Fault, FaultsFound, Untranslatable):
@@ -132,7 +132,7 @@ def _source(part: LibraryPart, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the sources."""
+    """Emitter of the sources."""
     return [
         Emitter(
             name="library_sources",

@@ -1,4 +1,4 @@
-"""The files of libraries with the stable C++ interface: one binary serves a release of PyTorch and all later ones.
+"""Files of libraries with the stable C++ interface: one binary serves a release of PyTorch and all later ones.
 
 PyTorch's stable API registers schemas and kernels. `checks` reports what it cannot express; shapes for tracing
 are registered in Python (`emit/library/python/fakes.py`).
@@ -44,7 +44,7 @@ def declared_registration(kernel: str, schema: FunctionSchema) -> str:
 
 
 def declared_check(kernel: str, schema: FunctionSchema, operator: str, name: str) -> str:
-    """The comparison of a kernel with the schema of its operator."""
+    """Comparison of a kernel with the schema of its operator."""
     arguments = tuple([(argument.name, _argument(argument.type)) for argument in schema.arguments.all])
     expected = Expected(operator, arguments, _results(schema), _shown_results(schema), "::opwright")
     return kernel_assertions(kernel, name, expected)
@@ -87,11 +87,11 @@ class StableLibrary(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The folder of the library's files."""
+        """Folder of the library's files."""
         return self.library.headers
 
     def kernels(self) -> list[tuple[NativeFunction, Kernel]]:
-        """The kernels that are registered, each with its overload."""
+        """Kernels that are registered, each with its overload."""
         return [
             (function, kernel)
             for function in self.functions
@@ -101,11 +101,11 @@ class StableLibrary(NamedTuple):
         ]
 
     def functions_with_rules(self) -> list[NativeFunction]:
-        """The functions that have batching rules of the author's."""
+        """Functions that have batching rules of the author's."""
         return [function for function in self.functions if function.library_fields.batch_rule]
 
     def written_kernels(self) -> list[tuple[NativeFunction, Kernel]]:
-        """The kernels that the author writes, each with its overload."""
+        """Kernels that the author writes, each with its overload."""
         return [(function, written_kernel) for function, kernel in self.kernels() for written_kernel in kernel.written]
 
 
@@ -156,7 +156,7 @@ def _guarded_lines(lines: Iterable[tuple[str, str]]) -> str:
 
 
 def _schemas(unit: StableLibrary) -> str:
-    """The registration of the schemas, with their tags if the oldest release can have any.
+    """Registration of the schemas, with their tags if the oldest release can have any.
 
     Python defines overloads that call other ones, with kernels in Python.
     """
@@ -180,7 +180,7 @@ def _is_checked(unit: StableLibrary, function: NativeFunction, key: DispatchKey)
 
 
 def _checked_kernels(unit: StableLibrary) -> str:
-    """The functions that check the arguments of operators that write, and call their kernels; empty if none do."""
+    """Functions that check the arguments of operators that write, and call their kernels; empty if none do."""
     texts = []
     for function, kernel in unit.kernels():
         if _is_checked(unit, function, kernel.key):
@@ -213,7 +213,7 @@ def _registered(unit: StableLibrary, function: NativeFunction, kernel: Kernel, k
 
 
 def _registrations(unit: StableLibrary) -> list[str]:
-    """The registration of the kernels of each dispatch key."""
+    """Registration of the kernels of each dispatch key."""
     texts = []
     for key in LIBRARY_KEYS.values():
         # Below `vmap` too, the operators that a composite kernel calls have what it lacks.
@@ -241,7 +241,7 @@ def _boxed(unit: StableLibrary, schema: FunctionSchema, kernel: Kernel) -> str:
 
 
 def _rules(unit: StableLibrary) -> list[tuple[str, str]]:
-    """The statements that register batching rules, which are composite: each level of `torch.func` runs them."""
+    """Statements that register batching rules, which are composite: each level of `torch.func` runs them."""
     return [
         (
             function.library_fields.condition,
@@ -302,7 +302,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
 
 
 def _checks(unit: StableLibrary) -> list[str]:
-    """The comparison of the author's functions with their schemas, where a header of the author's declares them."""
+    """Comparison of the author's functions with their schemas, where a header of the author's declares them."""
     if not unit.includes:
         return []
     checks = []
@@ -328,7 +328,7 @@ def _check(role: str, name: str, type: str, operator: str) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the headers, for callers and with the kernels' declarations, and of the source."""
+    """Emitters of the headers, for callers and with the kernels' declarations, and of the source."""
     return [
         Emitter(
             name="stable_library_operators_headers",

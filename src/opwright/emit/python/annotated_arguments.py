@@ -73,7 +73,7 @@ def _line(held: _Held, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the file."""
+    """Emitter of the file."""
     return [
         Emitter(
             name="annotated_arguments",

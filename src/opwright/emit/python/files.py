@@ -1,4 +1,4 @@
-"""The files of functions and methods: `python_torch_functions_N.cpp`, and one for each other module."""
+"""Files of functions and methods: `python_torch_functions_N.cpp`, and one for each other module."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FILES: Final = {
 
 
 def _binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
-    """The texts of a binding."""
+    """Texts of a binding."""
     folder = binding.overloads[0].function.library.headers
     return {
         "ops_headers": (include_line(f"{folder}/{binding.name.base}.h"),),
@@ -77,14 +77,14 @@ def _emitter(
 
 
 def _torch_functions(job: Job) -> AnyEmitter:
-    """The emitter of the functions of the module `torch`, which are most of all functions."""
+    """Emitter of the functions of the module `torch`, which are most of all functions."""
     file = "python_torch_functions.cpp"
     layout = Sharded[PythonBinding](file, job.rules.torch_functions_shards, lambda binding: binding.name.base)
     return _emitter(file, lambda job: bindings(job, TORCH), layout)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of functions and methods."""
+    """Emitters of functions and methods."""
     return [
         _torch_functions(job),
         *[_emitter(file, partial(_sorted_bindings, module), OneFile(file)) for file, module in _FILES.items()],

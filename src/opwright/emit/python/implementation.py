@@ -42,7 +42,7 @@ class _Writer:
         self.guards_device: Final[bool] = rules.devices_initialized_only_for_dispatched_calls
 
     def call(self, signature: PythonSignature, function: NativeFunction, indent: str) -> str:
-        """The statements that call an overload with what the parser gives, and return its result."""
+        """Statements that call an overload with what the parser gives, and return its result."""
         called = dispatch_lambda(signature, function)
         prepared, passed, requires_grad = call_arguments(
             signature, function, called.names, guards_device=self.guards_device
@@ -71,7 +71,7 @@ class _Writer:
 {returned}"""
 
     def pair(self, pair: Pair, indent: str) -> str:
-        """The statements for one signature of the parser."""
+        """Statements for one signature of the parser."""
         signature = pair.signature
         if pair.out is None:
             return self.call(signature, pair.base, indent)
@@ -82,7 +82,7 @@ class _Writer:
 """
 
     def choice(self, pairs: Sequence[Pair]) -> str:
-        """The statements for each signature, under the number that the parser gives it."""
+        """Statements for each signature, under the number that the parser gives it."""
         if len(pairs) == 1:
             return self.pair(pairs[0], "  ")
         cases = [f"    case {number}: {{\n{self.pair(pair, '      ')}    }}\n" for number, pair in enumerate(pairs)]
@@ -90,7 +90,7 @@ class _Writer:
 
 
 def _torch_function_check(binding: PythonBinding, rules: Rules) -> str:
-    """The statements that call `__torch_function__` of tensor-like classes."""
+    """Statements that call `__torch_function__` of tensor-like classes."""
     self_name = "self_" if binding.is_method else "nullptr"
     if not binding.takes_nothing:
         module = binding.module
@@ -105,7 +105,7 @@ def _torch_function_check(binding: PythonBinding, rules: Rules) -> str:
 
 
 def _parsing(binding: PythonBinding) -> str:
-    """The statements that parse the arguments."""
+    """Statements that parse the arguments."""
     overloads = binding.overloads
     traceable = "true" if all(is_traced(overload.function) for overload in overloads) else "false"
     most = max([len(overload.signature.parameters) for overload in overloads])
@@ -131,7 +131,7 @@ def implementation(binding: PythonBinding, rules: Rules) -> str:
         opening += _parsing(binding)
         keywords = ", PyObject* kwargs"
         closing = "  Py_RETURN_NONE;\n"
-    # Where there are several signatures, PyTorch's own files have a stray backslash before the function.
+    # Where there are several signatures, PyTorch's files have a stray backslash before the function.
     lead = "\\\n" if len(binding.pairs) > 1 else ""
     return f"""{lead}// {binding.name.name}
 static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords})
@@ -145,13 +145,13 @@ static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords})
 
 
 def forward_declaration(binding: PythonBinding) -> str:
-    """The declaration of the C++ function."""
+    """Declaration of the C++ function."""
     keywords = "" if binding.takes_nothing else ", PyObject* kwargs"
     return f"static PyObject * {binding.c_name}(PyObject* self_, PyObject* args{keywords});\n"
 
 
 def table_entry(binding: PythonBinding, rules: Rules) -> str:
-    """The entry of the binding in its module's table of functions."""
+    """Entry of the binding in its module's table of functions."""
     function, flags = binding.c_name, "METH_VARARGS | METH_KEYWORDS"
     if binding.name.dunder:
         # Python asks the other operand's class where an operator is not implemented.

@@ -58,7 +58,7 @@ def _check_parameters(parameters: tuple[Parameter, ...]) -> None:
 
 
 def fault_of(function: NativeFunction, refusal: Exception, span: Span | None = None) -> Fault:
-    """The fault of what is refused about a function, which is at fault if the refusal names no other."""
+    """Fault of what is refused about a function, which is at fault if the refusal names no other."""
     at = span or function.entry
     match refusal:
         case Repeated():

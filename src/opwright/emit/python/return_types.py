@@ -1,4 +1,4 @@
-"""The types of named results, such as `torch.return_types.max`, and their files; `python_enum_tag.cpp`.
+"""Types of named results, such as `torch.return_types.max`, and their files; `python_enum_tag.cpp`.
 
 A function has one such type per set of names; each overload with it takes the type from the same C++ function.
 """
@@ -27,22 +27,22 @@ class Struct(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The ending that distinguishes the C++ names of several types."""
+        """Ending that distinguishes the C++ names of several types."""
         return str(self.number) if self.number else ""
 
     @property
     def variable(self) -> str:
-        """The variable that holds the type in the C++ function of the binding."""
+        """Variable that holds the type in the C++ function of the binding."""
         return f"NamedTuple{self.suffix}"
 
     @property
     def getter(self) -> str:
-        """The name of the C++ function that gives the type."""
+        """Name of the C++ function that gives the type."""
         return f"get_{self.name}_structseq"
 
 
 def structs(functions: Iterable[NativeFunction]) -> dict[str, Struct]:
-    """The types of the overloads of one Python function, by their keys."""
+    """Types of the overloads of one Python function, by their keys."""
     by_field: dict[str, Struct] = {}
     for function in functions:
         fields = field_names(function)
@@ -55,7 +55,7 @@ def structs(functions: Iterable[NativeFunction]) -> dict[str, Struct]:
 
 @per_job
 def _functions_with_structs(job: Job) -> Sequence[tuple[NativeFunction, ...]]:
-    """The overloads of each Python function whose results have types, by their names; methods count as functions."""
+    """Overloads of each Python function whose results have types, by their names; methods count as functions."""
     groups: dict[str, list[NativeFunction]] = {}
     for function in bound_functions(job):
         if len(function.schema.returns) > 1:
@@ -84,7 +84,7 @@ def definition(struct: Struct) -> str:
 
 
 def registration(struct: Struct) -> str:
-    """The statement that gives the type to Python's module of such types."""
+    """Statement that gives the type to Python's module of such types."""
     return f'addReturnType(return_types_module, "{struct.name}", generated::{struct.getter}());'
 
 
@@ -122,7 +122,7 @@ def _emitter(
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the three files."""
+    """Emitters of the three files."""
     return [
         _emitter("python_return_types.cpp", _definitions, ("py_return_types", "py_return_types_registrations")),
         _emitter("python_return_types.h", _declarations, ("py_return_types_declarations",)),

@@ -1,4 +1,4 @@
-"""The units of the bindings' files: the overloads of a Python function, by name."""
+"""Units of the bindings' files: the overloads of a Python function, by name."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class PythonBinding:
 
     @property
     def c_name(self) -> str:
-        """The name of the C++ function."""
+        """Name of the C++ function."""
         return f"THPVariable_{self.name.name}"
 
 
 @per_job
 def bound_functions(job: Job) -> list[NativeFunction]:
-    """The overloads that get a binding."""
+    """Overloads that get a binding."""
     return [function for function in job.catalog.functions if is_bound(function)]
 
 
@@ -67,7 +67,7 @@ _BY_KEY: Final = {module.key: module for module in MODULES if module.key is not 
 
 
 def _modules(function: NativeFunction) -> list[PythonModule]:
-    """The modules of an overload: that of its entry, else `torch` and the methods, according to its variants."""
+    """Modules of an overload: that of its entry, else `torch` and the methods, according to its variants."""
     if function.python_module is not None:
         module = _BY_KEY.get(function.python_module)
         return [] if module is None else [module]
@@ -77,7 +77,7 @@ def _modules(function: NativeFunction) -> list[PythonModule]:
 
 @per_job
 def _functions_by_module(job: Job) -> dict[PythonModule, list[NativeFunction]]:
-    """The overloads of each module."""
+    """Overloads of each module."""
     functions: dict[PythonModule, list[NativeFunction]] = {module: [] for module in MODULES}
     for function in bound_functions(job):
         for module in _modules(function):
@@ -134,7 +134,7 @@ class _Collector:
         self.faults.append(fault.diagnostic)
 
     def bindings(self) -> list[PythonBinding]:
-        """The bindings of the module, in the order in which their names first occur. Raises FaultsFound."""
+        """Bindings of the module, in the order in which their names first occur. Raises FaultsFound."""
         complete = []
         for name, group in self._groups.items():
             if name not in self._refused:
@@ -174,7 +174,7 @@ def check_bindings(job: Job, sink: Diagnostics) -> None:
 
 @per_job
 def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
-    """The functions of a module, or the methods, in the order in which their names first occur.
+    """Functions of a module, or the methods, in the order in which their names first occur.
 
     Raises FaultsFound with all reasons why one of them cannot be made.
     """
@@ -188,7 +188,7 @@ def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
 
 @per_job
 def signatures_by_function(job: Job) -> Mapping[NativeFunction, Sequence[tuple[PythonModule, PythonSignature]]]:
-    """The signatures of Python that call each overload, with the modules that have them. Raises FaultsFound.
+    """Signatures of Python that call each overload, with the modules that have them. Raises FaultsFound.
 
     A signature with `out` calls two overloads.
     """

@@ -1,3 +1,3 @@
-"""The code of static runtime, an interpreter of TorchScript for servers: its generated operators and their tests."""
+"""Code of static runtime, an interpreter of TorchScript for servers: its generated operators and their tests."""
 
 from __future__ import annotations

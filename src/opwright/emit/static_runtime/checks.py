@@ -25,7 +25,7 @@ def check_static_runtime(job: Job, sink: Diagnostics) -> None:
 
 
 def _functions(job: Job) -> Iterator[tuple[bool, NativeFunction, bool]]:
-    """The functions that generated code calls: is its schema registered, the function, is its kernel structured."""
+    """Functions that generated code calls: is its schema registered, the function, is its kernel structured."""
     for block in blocks(job):
         for group in block:
             yield True, group.functional, group.structured

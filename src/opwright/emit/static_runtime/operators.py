@@ -50,7 +50,7 @@ _TAIL: Final = """\
 
 
 def _extractions(arguments: tuple[Argument, ...]) -> str:
-    """The statements that take the arguments out of a node."""
+    """Statements that take the arguments out of a node."""
     lines = []
     for number, argument in enumerate(arguments):
         form = argument_form(argument.type)
@@ -64,7 +64,7 @@ def _call(function: NativeFunction, names: list[str], *, structured: bool) -> st
 
 
 def _out_code(group: NativeFunctionsGroup) -> str:
-    """The code for the schema of a functional overload."""
+    """Code for the schema of a functional overload."""
     functional, out = group.functional, group.out
     arguments = functional.arguments.all
     result = out.arguments.out[0].name
@@ -88,7 +88,7 @@ def _out_code(group: NativeFunctionsGroup) -> str:
 
 
 def _view_code(group: ViewGroup) -> str:
-    """The code for the schema of a view, which makes a new view each time."""
+    """Code for the schema of a view, which makes a new view each time."""
     view = group.view
     names = [argument.name for argument in view.arguments.all]
     return f"""
@@ -126,7 +126,7 @@ def _fragment(block: Block | str, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the file."""
+    """Emitter of the file."""
     return [
         Emitter(
             name="static_runtime_operators",

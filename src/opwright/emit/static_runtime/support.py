@@ -69,7 +69,7 @@ def argument_form(type: Type) -> ArgumentForm | None:
 
 
 def taken_types() -> list[str]:
-    """The names of the types that arguments may have, without the optionals of these.
+    """Names of the types that arguments may have, without the optionals of these.
 
     >>> taken_types()[:2]
     ['ScalarType', 'Tensor']
@@ -84,7 +84,7 @@ STRUCTURED_NAMESPACE: Final = f"at::{CPU.name.lower()}"
 
 
 def own_kernel(function: NativeFunction) -> Kernel | None:
-    """The kernel of an overload for the device of static runtime, None if it has only kernels for others."""
+    """Kernel of an overload for the device of static runtime, None if it has only kernels for others."""
     return function.kernels.get(CPU)
 
 
@@ -245,20 +245,20 @@ def _blocks(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
 
 @per_job
 def blocks(job: Job) -> Sequence[tuple[NativeFunctionsGroup, ...]]:
-    """The blocks of operators with an out overload, in the order of the catalog."""
+    """Blocks of operators with an out overload, in the order of the catalog."""
     groups = [group for group in job.catalog.groups if isinstance(group, NativeFunctionsGroup)]
     return _blocks(group for group in groups if obstacle(group) is None)
 
 
 @per_job
 def view_blocks(job: Job) -> Sequence[tuple[ViewGroup, ...]]:
-    """The blocks of views, in the order of the catalog."""
+    """Blocks of views, in the order of the catalog."""
     groups = [group for group in job.catalog.view_groups if isinstance(group, ViewGroup)]
     return _blocks(group for group in groups if obstacle_of_view(group) is None)
 
 
 def file_units(head: str, tail: str) -> Callable[[Job], Sequence[Block | str]]:
-    """The units of a file with all blocks: texts stand for themselves."""
+    """Units of a file with all blocks: texts stand for themselves."""
     return lambda job: [head, *blocks(job), _BETWEEN, *view_blocks(job), tail]
 
 

@@ -56,7 +56,7 @@ def _fragment(block: Block | str, context: FragmentContext) -> Slots:
 
 
 def _test(function: NativeFunction, *, is_view: bool) -> str:
-    """The test of one schema: a view is called once, others once more with larger inputs."""
+    """Test of one schema: a view is called once, others once more with larger inputs."""
     arguments = function.arguments.all
     scripted = [f"%{argument.name}" for argument in arguments]
     declared = ", ".join(f"{name}: {_script_type(function, number)}" for number, name in enumerate(scripted))
@@ -108,7 +108,7 @@ def _names(function: NativeFunction, call: int) -> str:
 
 
 def _definitions(function: NativeFunction, call: int) -> str:
-    """The definitions of the inputs of a call, from 0 on.
+    """Definitions of the inputs of a call, from 0 on.
 
     PyTorch's tests also define the values of an operator for arguments that the overload lacks.
     """
@@ -126,7 +126,7 @@ def _definitions(function: NativeFunction, call: int) -> str:
 
 @cache
 def _listed_values(root_name: str, call: int) -> Mapping[str, tuple[str, bool]]:
-    """The values that a table lists for arguments, and whether each is only for overloads with the argument."""
+    """Values that a table lists for arguments, and whether each is only for overloads with the argument."""
     listed = {}
     for line in INPUT_VALUES.in_any_release.get(root_name, "").splitlines():
         name, sign, value = line.split(" ", 2)
@@ -135,7 +135,7 @@ def _listed_values(root_name: str, call: int) -> Mapping[str, tuple[str, bool]]:
 
 
 def _tensor(root_name: str, call: int) -> str:
-    """The expression that makes the tensors of a call."""
+    """Expression that makes the tensors of a call."""
     shape = INPUT_SHAPES.in_any_release.get(root_name) or _shape(root_name, call)
     if root_name in INTEGER_INPUTS.in_any_release:
         return f"at::randint(1, 100, {shape}, at::kInt)"
@@ -154,7 +154,7 @@ def _shape(root_name: str, call: int) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the file."""
+    """Emitter of the file."""
     return [
         Emitter(
             name="static_runtime_tests",

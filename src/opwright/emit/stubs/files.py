@@ -1,4 +1,4 @@
-"""The files of `torch-stubs`, a stub package that adds the types of `torch.ops` to PyTorch's own.
+"""Files of `torch-stubs`, a stub package that adds the types of `torch.ops` to PyTorch's own.
 
 `torch/_ops` is replaced whole, because a stub stands for its module; a module for each namespace is beside it. The
 stubs that PyTorch brings itself go along: mypy would find them where they are, but pyright looks for no stub inside a
@@ -45,17 +45,17 @@ packages = ["torch-stubs"]
 
 
 def _project_text(job: Job) -> Slots:
-    """The project of the package, with the version of the release."""
+    """Project of the package, with the version of the release."""
     return {"text": _PROJECT.format(name=job.options.stub_project, version=job.rules.version)}
 
 
 def _own_stub(stub: tuple[str, str], context: FragmentContext) -> Slots:
-    """The text of one of PyTorch's own stubs."""
+    """Text of one of PyTorch's stubs."""
     return {"text": stub[1]}
 
 
 def _own_stubs(job: Job) -> Sequence[tuple[str, str]]:
-    """Path and text of PyTorch's own stubs, except the one that the package replaces."""
+    """Path and text of PyTorch's stubs, except the one that the package replaces."""
     return [stub for stub in job.own_stubs.items() if stub[0] != "torch/_ops.pyi"]
 
 
@@ -64,7 +64,7 @@ def _own_stub_path(stub: tuple[str, str]) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the package, and of the project that installs it."""
+    """Emitters of the package, and of the project that installs it."""
     package: list[AnyEmitter] = [
         _whole_file("py_typed_marker", "torch-stubs/py.typed", lambda job: {"text": _PARTIAL}),
         _whole_file("package_stub", f"torch-stubs/{PACKAGE}/__init__.pyi", lambda job: {"text": ""}),
@@ -227,7 +227,7 @@ def __getattr__(name: str) -> Any: ...
 
 
 def ops_text(job: Job) -> Slots:
-    """The module, with an attribute of `torch.ops` for each namespace of the job."""
+    """Module, with an attribute of `torch.ops` for each namespace of the job."""
     names = [namespace.name for namespace in namespaces(job)]
     imports = [f"from torch.{PACKAGE} import {name} as _operators_{name}" for name in names]
     attributes = [f"    {name}: _operators_{name}.Namespace" for name in names]

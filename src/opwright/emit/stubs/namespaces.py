@@ -40,7 +40,7 @@ def call(function: NativeFunction, receiver: str = "") -> str:
 
 
 def _unnameable(positional: tuple[Argument, ...]) -> int:
-    """The number of parameters up to the last one whose name is a keyword of Python."""
+    """Number of parameters up to the last one whose name is a keyword of Python."""
     return max([index for index, argument in enumerate(positional, 1) if argument.name in _KEYWORDS], default=0)
 
 
@@ -77,7 +77,7 @@ PACKAGE: Final = "_opwright"
 
 
 class Namespace(NamedTuple):
-    """The operators of a namespace by name, each with its overloads in the order of the catalog."""
+    """Operators of a namespace by name, each with its overloads in the order of the catalog."""
 
     name: str
     operators: Mapping[str, Sequence[NativeFunction]]
@@ -85,7 +85,7 @@ class Namespace(NamedTuple):
 
 @per_job
 def namespaces(job: Job) -> tuple[Namespace, ...]:
-    """The namespaces of a job whose names can follow `torch.ops.`, in order of first occurrence."""
+    """Namespaces of a job whose names can follow `torch.ops.`, in order of first occurrence."""
     namespaces: dict[str, dict[str, list[NativeFunction]]] = {}
     for function in job.catalog.functions:
         namespaces.setdefault(function.namespace, {}).setdefault(function.name.name, []).append(function)
@@ -97,7 +97,7 @@ def namespaces(job: Job) -> tuple[Namespace, ...]:
 
 
 def namespace_path(namespace: Namespace) -> str:
-    """The path of a namespace's module."""
+    """Path of a namespace's module."""
     return f"torch-stubs/{PACKAGE}/{namespace.name}.pyi"
 
 
@@ -154,7 +154,7 @@ _RECEIVER: Final = "_operator_"
 
 
 def namespace_text(namespace: Namespace, context: FragmentContext) -> Slots:
-    """The module of a namespace."""
+    """Module of a namespace."""
     classes = {name: f"{name}_operator" if name in _WORDS else name for name in namespace.operators}
     written = [name for name in classes if is_attribute(name) and name not in _OF_NAMESPACES]
     lines = [_HEAD.format(namespace=namespace.name)]
@@ -167,7 +167,7 @@ def namespace_text(namespace: Namespace, context: FragmentContext) -> Slots:
 
 
 def _operator_lines(class_name: str, overloads: Sequence[NativeFunction]) -> list[str]:
-    """The class of an operator: an attribute for each overload, then the call that chooses among them."""
+    """Class of an operator: an attribute for each overload, then the call that chooses among them."""
     lines = [f"class {class_name}(_Operator):"]
     for function in overloads:
         name = function.name.overload or "default"

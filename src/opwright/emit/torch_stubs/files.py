@@ -1,4 +1,4 @@
-"""The emitters of the stub files of torch itself, which PyTorch ships beside its C++ modules."""
+"""Emitters of the stub files of torch itself, which PyTorch ships beside its C++ modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INDEX: Final = f"_Index: TypeAlias = SupportsIndex | {_INDEX_ITEMS} | _NestedSe
 
 
 def _list_of_names(start: str, names: Iterable[str]) -> list[str]:
-    """The statement of `__all__`, with a line for each name."""
+    """Statement of `__all__`, with a line for each name."""
     return [start, *[f'    "{name}",' for name in names], "]"]
 
 
@@ -99,7 +99,7 @@ def _emitter(name: str, path: str, template: str, file_slots: Callable[[Job], Sl
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the six files."""
+    """Emitters of the six files."""
     functions = "torch/_C/_VariableFunctions.pyi.in"
     return [
         _emitter("torch_module_stub", "torch/_C/__init__.pyi", "torch/_C/__init__.pyi.in", _module_slots),

@@ -39,7 +39,7 @@ class ListedName(NamedTuple):
 
 
 def written_hints(file: str, rules: Rules) -> tuple[WrittenHint, ...]:
-    """The hints of a file in a release, in their order.
+    """Hints of a file in a release, in their order.
 
     >>> from opwright.release.version import parse_version
     >>> [hint.name for hint in written_hints("functions", Rules(parse_version("2.13")))][:3]
@@ -83,7 +83,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def listed_names(title: str, rules: Rules) -> tuple[ListedName, ...]:
-    """The names of a list in a release, in their order.
+    """Names of a list in a release, in their order.
 
     >>> from opwright.release.version import parse_version
     >>> [name.name for name in listed_names("dispatch modes", Rules(parse_version("2.13")))]

@@ -1,4 +1,4 @@
-"""The hints of functions and methods in the stub files of torch, hand-written or from operators, and their checks."""
+"""Hints of functions and methods in the stub files of torch, hand-written or from operators, and their checks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label
 
 @per_job
 def hints_of(job: Job) -> Hints:
-    """The hints of the release, which keep those that they made."""
+    """Hints of the release, which keep those that they made."""
     return Hints(job.rules)
 
 
 def pair_hints(pair: Pair, hints: Hints) -> list[str]:
-    """The hints of one signature of the parser.
+    """Hints of one signature of the parser.
 
     A deprecated signature with `out` has one without beside it; sizes may be spread over positional arguments.
     """
@@ -37,7 +37,7 @@ def pair_hints(pair: Pair, hints: Hints) -> list[str]:
 
 
 def generated_hints(job: Job, module: PythonModule, left_out: frozenset[str]) -> Mapping[str, list[str]]:
-    """The hints of a module's functions, or of the methods, by name; those of one name are its overloads.
+    """Hints of a module's functions, or of the methods, by name; those of one name are its overloads.
 
     Overloads stand in the order in which all signatures of the module are sorted together, which for a few names is
     not the parser's. Functions that are `left_out` keep the hints of their deprecated signatures.
@@ -57,7 +57,7 @@ def generated_hints(job: Job, module: PythonModule, left_out: frozenset[str]) ->
 
 @per_job
 def classes_by_name(job: Job) -> Mapping[str, Mapping[str, NativeFunction]]:
-    """The classes of named results by the name of the function: each text with the first overload that has it."""
+    """Classes of named results by the name of the function: each text with the first overload that has it."""
     hints = hints_of(job)
     classes: dict[str, dict[str, NativeFunction]] = {}
     for module in (TORCH, TENSOR_METHODS):
@@ -71,7 +71,7 @@ def classes_by_name(job: Job) -> Mapping[str, Mapping[str, NativeFunction]]:
 
 
 def result_classes(job: Job) -> Mapping[str, str]:
-    """The classes of named results by the names of the functions of `torch` and the methods that give them, sorted."""
+    """Classes of named results by the names of the functions of `torch` and the methods that give them, sorted."""
     return {name: next(iter(texts)) for name, texts in sorted(classes_by_name(job).items())}
 
 
@@ -80,12 +80,12 @@ WRITTEN = {TORCH: ("functions", "torch."), TENSOR_METHODS: ("methods", "torch._C
 
 
 def docstrings(job: Job) -> Mapping[str, Docstring]:
-    """The docstrings of functions and methods by their full names."""
+    """Docstrings of functions and methods by their full names."""
     return cast("Mapping[str, Docstring]", job.more_inputs.get("docstrings") or {})
 
 
 def overloads(hints: Sequence[str]) -> list[str]:
-    """The hints of one name, marked as overloads if there are several.
+    """Hints of one name, marked as overloads if there are several.
 
     >>> overloads(["def one() -> _int: ..."]), overloads(["def f() -> _int: ...", "def f(x: _int) -> _int: ..."])[0]
     (['def one() -> _int: ...'], '@overload\\ndef f() -> _int: ...')
@@ -103,13 +103,13 @@ def overloads_by_name(hints: Iterable[WrittenHint]) -> list[str]:
 
 @per_job
 def function_hints(job: Job) -> Mapping[str, list[str]]:
-    """The hints of the functions of `torch` by name, sorted."""
+    """Hints of the functions of `torch` by name, sorted."""
     return _hints_by_name(job, TORCH)
 
 
 @per_job
 def method_hints(job: Job) -> Mapping[str, list[str]]:
-    """The hints of the methods and attributes of tensors by name, sorted."""
+    """Hints of the methods and attributes of tensors by name, sorted."""
     return _hints_by_name(job, TENSOR_METHODS)
 
 
@@ -158,9 +158,9 @@ def hint_with_docstring(hint: str, lines: Sequence[str]) -> str:
 
 
 def docstring_lines(text: str) -> list[str]:
-    """The lines of a docstring without the indentation that all but the first have in common.
+    """Lines of a docstring without the indentation that all but the first have in common.
 
-    Python's own function decides what indentation is, because PyTorch's program calls it: Python 3.13 changed it.
+    Python's function decides what indentation is, because PyTorch's program calls it: Python 3.13 changed it.
     """
     from inspect import cleandoc
 

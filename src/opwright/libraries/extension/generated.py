@@ -27,7 +27,7 @@ _NAMESPACE: Final = re.compile(r"^(?:namespace:\s*['\"]?|.*\bfunc:\s*['\"]?(?=\w
 
 
 class GeneratedCode(NamedTuple):
-    """The generated files of a run: the folder of headers, and by path headers, C++ sources, Python modules, tests.
+    """Generated files of a run: the folder of headers, and by path headers, C++ sources, Python modules, tests.
 
     `stamps` are those of the files that the run read.
     """
@@ -41,7 +41,7 @@ class GeneratedCode(NamedTuple):
 
     @property
     def namespaces(self) -> list[str]:
-        """The namespaces of the operators."""
+        """Namespaces of the operators."""
         return sorted({os.path.basename(os.path.dirname(path)) for path in self.modules})
 
 
@@ -123,7 +123,7 @@ def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], pl
 
 
 def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int, plugins: Iterable[str] = ()) -> str:
-    """The operator whose entry a line of the generated code of library files comes from, and the place of the entry.
+    """Operator whose entry a line of the generated code of library files comes from, and the place of the entry.
 
     It is empty if the line comes from no entry, or from several. Files that differ from their generated code are
     written. Raises FaultsFound or Fault.

@@ -46,7 +46,7 @@ _LOADED: Final[dict[str, _Loaded]] = {}
 
 
 class BuildFailed(FaultsFound):
-    """The mistakes in the texts of a library. As text, they are reported with the lines in which they are.
+    """Mistakes in the texts of a library. As text, they are reported with the lines in which they are.
 
     `output` is what the compiler wrote, if it was called.
     """
@@ -85,7 +85,7 @@ def inline(
     operators. `name` is that of the module, by default the namespace of the operators. With `verbose`, print the
     commands of the build.
 
-    The C++ text can use PyTorch's tensors, and the library's own operators and kernels are declared; it includes what
+    The C++ text can use PyTorch's tensors, and the library's operators and kernels are declared; it includes what
     else it needs, such as `ATen/ops/add.h`. The result is kept in the user's cache folder, where the next process that
     asks for the same finds it, unless a file changed that the texts name or include. Processes that build the same wait
     for one of them.
@@ -177,7 +177,7 @@ _UNDEFINED: Final = re.compile(r"undefined (?:reference to [`']|symbol: )([^'\n]
 
 
 def _diagnostics(output: str, cpp: SourceFile) -> list[Diagnostic]:
-    """The errors in the output of compiler and linker: those in the user's text, and kernels that are missing."""
+    """Errors in the output of compiler and linker: those in the user's text, and kernels that are missing."""
     sink = Diagnostics()
     lines = cpp.text.splitlines(keepends=True)
     for line, column, message in _COMPILER_ERROR.findall(output):

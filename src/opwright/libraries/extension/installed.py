@@ -13,7 +13,7 @@ from opwright.files.writer import write_file
 
 
 class BuildRecord:
-    """The names of the files that builds of an extension put into each place, in a file of the build folder."""
+    """Names of the files that builds of an extension put into each place, in a file of the build folder."""
 
     __slots__ = ("_names", "_path")
 
@@ -45,7 +45,7 @@ class BuildRecord:
 
 
 def _read(path: str) -> dict[str, list[str]]:
-    """The names in a record; none if it is missing or damaged."""
+    """Names in a record; none if it is missing or damaged."""
     try:
         names = json.loads(read_plain_file(path))
     except (OSError, ValueError):

@@ -49,7 +49,7 @@ def code_cache(*names: str) -> str:
 
 
 class KeptResult(NamedTuple):
-    """The path of a result, and the stamps of what it depends on."""
+    """Path of a result, and the stamps of what it depends on."""
 
     path: str
     stamps: InputStamps
@@ -65,7 +65,7 @@ def short_hash(*texts: str) -> str:
 
 
 def find_kept(folder: str, key: str) -> KeptResult | None:
-    """The result that was kept for a key and for the files as they are now; None if there is none."""
+    """Result that was kept for a key and for the files as they are now; None if there is none."""
     try:
         _, body = read_checked_state(_record(folder, key), _FORMAT)
         stamps = InputStamps.from_manifest(*json.loads(body))
@@ -113,7 +113,7 @@ def _path(folder: str, key: str, stamps: InputStamps) -> str:
 
 
 def read_dependencies(path: str, folder: str) -> list[str]:
-    r"""The files that a compiler's dependency file names, apart from those below the folder that it ran in.
+    r"""Files that a compiler's dependency file names, apart from those below the folder that it ran in.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

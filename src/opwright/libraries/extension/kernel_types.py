@@ -1,4 +1,4 @@
-"""The kernels of a library beside the functions that its C++ sources define, before a compiler sees either.
+"""Kernels of a library beside the functions that its C++ sources define, before a compiler sees either.
 
 Sources are read without the flags of a compiler, so this reports only what is certain: a kernel whose name is defined
 with other types, if no source may define or declare it with the wanted ones. What a reader without a preprocessor
@@ -43,7 +43,7 @@ class _Wanted(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name with its namespace."""
+        """Name with its namespace."""
         kernel = self.kernel
         return f"{kernel.namespace}::{kernel.name}" if kernel.namespace else kernel.name
 
@@ -76,7 +76,7 @@ def check_kernel_types(libraries: Iterable[OperatorLibrary], files: Sequence[Sou
 
 
 def _wanted_kernels(library: OperatorLibrary) -> Iterator[_Wanted]:
-    """The kernels that the author writes as functions with the types that follow from their schemas, in every build."""
+    """Kernels that the author writes as functions with the types that follow from their schemas, in every build."""
     if library.has_own_signatures:
         return
     for function in library.catalog.functions:
@@ -94,7 +94,7 @@ def _wanted_kernels(library: OperatorLibrary) -> Iterator[_Wanted]:
 
 
 def _functions(files: Iterable[SourceFile], names: set[str]) -> tuple[dict[str, list[_Defined]], set[str]]:
-    """The functions of sources and their headers by name, and the names of which a source may say something else."""
+    """Functions of sources and their headers by name, and the names of which a source may say something else."""
     sources: list[CppSource] = []
     unclear: set[str] = set()
     for file in files:
@@ -177,7 +177,7 @@ def _report(wanted: _Wanted, definition: _Defined, sink: Diagnostics) -> None:
 
 
 def _kernel_span(function: NativeFunction, name: str) -> Span:
-    """The span of a kernel in the `dispatch` of an entry; that of the operator if the entry names none."""
+    """Span of a kernel in the `dispatch` of an entry; that of the operator if the entry names none."""
     entry = function.entry
     match = re.compile(rf"\bdispatch\b[\s\S]*?(?<!\w)({re.escape(name)})(?!\w)").search(entry.text)
     if match is None:

@@ -34,7 +34,7 @@ triton typing_extensions wheel yaml
 """
 _PACKAGES: Final = frozenset(_PACKAGE_WORDS.split())
 
-#: Namespaces in which PyTorch's own libraries have operators.
+#: Namespaces in which PyTorch's libraries have operators.
 _OPERATOR_WORDS: Final = """
 aten c10d debug_mode_ops debugprims export inductor inductor_prims mkl mkldnn mkldnn_prepacked onednn prim prims
 profiler quantization quantized rngprims sparse static_runtime symm_mem
@@ -62,7 +62,7 @@ _DEVICES: Final = ("fpga", "ideep", "maia", "metal", "mkldnn", "opencl", "opengl
 
 
 def project_names(kind: str, name: str) -> dict[str, str]:
-    """The texts that take the place of names such as `@package@` in the files of a project of a kind.
+    """Texts that take the place of names such as `@package@` in the files of a project of a kind.
 
     Raises Fault for a name that these cannot have (E1207).
 
@@ -91,7 +91,7 @@ def _library_names(name: str) -> dict[str, str]:
 
 
 def _backend_names(name: str) -> dict[str, str]:
-    """The name of the device is a namespace too, and a part of the names of its package and of its classes."""
+    """Name of the device is a namespace too, and a part of the names of its package and of its classes."""
     if _DEVICE_NAME.fullmatch(name) is None:
         help = "write small letters and digits, such as `acme`"
         raise Fault.at(codes.PROJECT_NAME, f"`{name}` is not a name for a device", help=help)
@@ -138,7 +138,7 @@ _SUFFIX: Final = ".in"
 
 
 def project_files(kind: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The files of a project of a kind, by their paths in it, with their texts."""
+    """Files of a project of a kind, by their paths in it, with their texts."""
     top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "projects", kind)
     names = {**names, "torch": torch_series()}
     for folder, _, files in sorted(os.walk(top)):

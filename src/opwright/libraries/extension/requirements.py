@@ -1,4 +1,4 @@
-"""The releases of PyTorch that a built package is for, and what its metadata requires."""
+"""Releases of PyTorch that a built package is for, and what its metadata requires."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def is_torch_installed() -> bool:
 
 
 def torch_series() -> str:
-    """The series of the PyTorch that is installed, such as `2.13`, or the newest one that Opwright knows."""
+    """Series of the PyTorch that is installed, such as `2.13`, or the newest one that Opwright knows."""
     newest = version("torch") if is_torch_installed() else str(RELEASES[-1].version)
     return ".".join(newest.split(".")[:2])
 
 
 def _stable_heads(libraries: Sequence[SourceFile]) -> list[Head]:
-    """The heads of library files if all have the stable interface, else none."""
+    """Heads of library files if all have the stable interface, else none."""
     heads = [read_head(load_yaml(file), Diagnostics())[0] for file in libraries]
     return heads if all(head.abi == "stable" for head in heads) else []
 
 
 def stable_target(libraries: Sequence[SourceFile]) -> str | None:
-    """The value of `TORCH_TARGET_VERSION` for all sources of a build; None if libraries are native, or differ in it.
+    """Value of `TORCH_TARGET_VERSION` for all sources of a build; None if libraries are native, or differ in it.
 
     Raises Fault for a file without a head that can be read.
     """
@@ -49,7 +49,7 @@ def stable_target(libraries: Sequence[SourceFile]) -> str | None:
 
 
 def served_releases(libraries: Sequence[SourceFile]) -> str:
-    """The releases of PyTorch that a build of library files is for, such as `==2.13.*`, or `>=2.10` if it is stable.
+    """Releases of PyTorch that a build of library files is for, such as `==2.13.*`, or `>=2.10` if it is stable.
 
     Raises Fault for a file without a head that can be read.
     """
@@ -58,7 +58,7 @@ def served_releases(libraries: Sequence[SourceFile]) -> str:
 
 
 def with_torch_releases(metadata: str, releases: str) -> str:
-    """The metadata of a package, in which a requirement of PyTorch is one of these releases too.
+    """Metadata of a package, in which a requirement of PyTorch is one of these releases too.
 
     Requirements of extras stay as they are. Raises Fault if the requirement leaves out the installed release (E1209).
 

@@ -1,4 +1,4 @@
-"""The steps of a build and their execution, by Ninja or by this process, and objects that the user's cache keeps."""
+"""Steps of a build and their execution, by Ninja or by this process, and objects that the user's cache keeps."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ _PREFIX: Final = "#include <torch/library.h>\n#include <ATen/TensorOperators.h>\
 def compile_objects(
     sources: Sequence[str], code: GeneratedCode, toolchain: Toolchain, work: str, *, verbose: bool
 ) -> tuple[KeptResult, ...]:
-    """The objects of sources that include generated headers, by path: from the cache, else compiled now.
+    """Objects of sources that include generated headers, by path: from the cache, else compiled now.
 
     An object depends on the texts of its source and of the generated headers, and on the files that the compiler says
     it read, so an edit of the kernels compiles nothing else. `work` is a folder for temporary files. Raises StepFailed
@@ -140,20 +140,20 @@ def compile_objects(
 
 
 def _compilation(toolchain: Toolchain, options: Sequence[str], source: str, output: str) -> BuildStep:
-    """The step that compiles a source, and notes what it depends on."""
+    """Step that compiles a source, and notes what it depends on."""
     noting = ("-MD", "-MF", f"{output}{_NOTES}")
     return BuildStep(output, (), (*toolchain.compiler, *options, *noting, "-c", source, "-o", output))
 
 
 def _stamps_of(step: BuildStep, work: str, started: int) -> InputStamps:
-    """The stamps of the files that a compilation read, apart from those in the folder for temporary files."""
+    """Stamps of the files that a compilation read, apart from those in the folder for temporary files."""
     stamps = InputStamps.take(read_dependencies(f"{step.output}{_NOTES}", work), ())
     stamps.distrust_since(started)
     return stamps
 
 
 def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
-    """The folder with the header that includes PyTorch's; its precompiled form is beside it."""
+    """Folder with the header that includes PyTorch's; its precompiled form is beside it."""
     key = short_hash(toolchain.identity, *toolchain.compile, _PREFIX)
     folder = code_cache("headers")
     with FolderLock(os.path.join(folder, "locks", key)):

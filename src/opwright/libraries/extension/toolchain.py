@@ -1,4 +1,4 @@
-"""The compiler with its arguments for the installed PyTorch, and the first error that it prints."""
+"""Compiler with its arguments for the installed PyTorch, and the first error that it prints."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Toolchain(NamedTuple):
 
 
 def import_torch() -> ModuleType:
-    """The module of PyTorch. Raises Fault if it cannot be imported (E1201)."""
+    """Module of PyTorch. Raises Fault if it cannot be imported (E1201)."""
     try:
         return import_module("torch")
     except (ImportError, OSError) as error:
@@ -116,7 +116,7 @@ def import_torch() -> ModuleType:
 
 
 def include_folder() -> str:
-    """The folder of the headers that Opwright brings; `opwright --include-dir` prints it."""
+    """Folder of the headers that Opwright brings; `opwright --include-dir` prints it."""
     return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")
 
 
@@ -147,7 +147,7 @@ def find_toolchain() -> Toolchain:
 
 
 def _compiler() -> tuple[str, ...]:
-    """The words that call the compiler, programs by their paths. Raises Fault if there is none (E1202)."""
+    """Words that call the compiler, programs by their paths. Raises Fault if there is none (E1202)."""
     named = os.environ.get("CXX", "")
     # A program may call another one: `ccache g++`.
     for words in [shlex.split(named)] if named else [[program] for program in _COMPILERS]:

@@ -41,7 +41,7 @@ _METHODS: Final = ("torch._C.TensorBase.", f"{TENSOR_METHODS.name}.")
 
 
 def docstring_data(docstrings: Mapping[str, Docstring]) -> dict[str, JsonValue]:
-    """The docstrings by the names that callers use, without the indentation of the modules that have them."""
+    """Docstrings by the names that callers use, without the indentation of the modules that have them."""
     return {
         name.replace(*_METHODS): "\n".join(docstring_lines(docstring.text))
         for name, docstring in sorted(docstrings.items())
@@ -49,7 +49,7 @@ def docstring_data(docstrings: Mapping[str, Docstring]) -> dict[str, JsonValue]:
 
 
 def cpp_types_data(functions: Iterable[NativeFunction]) -> dict[str, JsonValue]:
-    """The types as other dumps have them, with the C++ type of an argument of the type, if it has one."""
+    """Types as other dumps have them, with the C++ type of an argument of the type, if it has one."""
     records = cast("dict[str, dict[str, JsonValue]]", types_data(functions))
     return {text: {**record, **_cpp_type(parse_type(text))} for text, record in records.items()}
 
@@ -63,7 +63,7 @@ def _cpp_type(type: Type) -> dict[str, JsonValue]:
 
 
 def binding_data(function: NativeFunction, job: Job, docstrings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The record of an operator. `docstrings` are those that Python's functions may have, by name."""
+    """Record of an operator. `docstrings` are those that Python's functions may have, by name."""
     name, record = function.name, operator_data(function)
     return {
         **record,
@@ -85,7 +85,7 @@ def binding_data(function: NativeFunction, job: Job, docstrings: Mapping[str, Js
 
 
 def _arguments(function: NativeFunction, records: Iterable[dict[str, JsonValue]]) -> JsonValue:
-    """The records of the arguments, with their defaults in C++."""
+    """Records of the arguments, with their defaults in C++."""
     return [
         record if default is None else {**record, "cpp_default": default}
         for record, argument in zip(records, function.arguments.all, strict=True)
@@ -94,7 +94,7 @@ def _arguments(function: NativeFunction, records: Iterable[dict[str, JsonValue]]
 
 
 def _returns(function: NativeFunction, records: Iterable[dict[str, JsonValue]]) -> JsonValue:
-    """The records of the returns, with their names and types in C++."""
+    """Records of the returns, with their names and types in C++."""
     return [
         {**record, "cpp_type": shared_types.return_type(result, function.style).text, "cpp_name": name}
         for record, result, name in zip(
@@ -110,7 +110,7 @@ def _cpp_signatures(function: NativeFunction) -> list[CppSignature]:
 
 
 def _cpp_data(signature: CppSignature) -> JsonValue:
-    """The record of a function or method."""
+    """Record of a function or method."""
     arguments = signature.function.arguments
     places = {argument: index for index, argument in enumerate(arguments.all)}
     parameters = [_parameter_data(binding, places) for binding in signature.bindings]
@@ -138,7 +138,7 @@ def _parameter_data(binding: Binding, places: Mapping[Argument, int]) -> dict[st
 
 
 def _python(function: NativeFunction, job: Job, docstrings: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
-    """The records of the signatures of Python, deprecated ones last."""
+    """Records of the signatures of Python, deprecated ones last."""
     hints = hints_of(job)
     for name, signature in python_signatures(function, job):
         documented: dict[str, JsonValue] = {"docstring": name} if name in docstrings else {}
@@ -160,7 +160,7 @@ def _python_parameters(signature: PythonSignature, hints: Hints) -> Iterator[Jso
 
 
 def _hinted_parameters(signature: PythonSignature, hints: Hints) -> list[HintedParameter]:
-    """The parameters with their annotations; without any if a type that a tree taught has none."""
+    """Parameters with their annotations; without any if a type that a tree taught has none."""
     try:
         return hints.call_parameters(signature)
     except NoPythonType:
@@ -168,7 +168,7 @@ def _hinted_parameters(signature: PythonSignature, hints: Hints) -> list[HintedP
 
 
 def _dispatch(function: NativeFunction, job: Job) -> JsonValue:
-    """The kernels, each with the keys under which it runs."""
+    """Kernels, each with the keys under which it runs."""
     keys: dict[tuple[str, str, str], list[JsonValue]] = {}
     for row in dispatch_records(function, job):
         if row.registered_for:
@@ -200,7 +200,7 @@ def _formulas(formulas: Iterable[FormulaRecord]) -> JsonValue:
 
 
 def _c_shims(function: NativeFunction, job: Job) -> dict[str, JsonValue]:
-    """The field of the C shims, and why there can be none."""
+    """Field of the C shims, and why there can be none."""
     shims: list[JsonValue] = [
         {
             "device": unit.target.name,
@@ -216,7 +216,7 @@ def _c_shims(function: NativeFunction, job: Job) -> dict[str, JsonValue]:
 
 
 def dump_for_bindings(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict[str, JsonValue]:
-    """The dump of PyTorch's operators for bindings.
+    """Dump of PyTorch's operators for bindings.
 
     Raises FaultsFound with every mistake in the files.
 
@@ -243,5 +243,5 @@ def dump_for_bindings(inputs: Inputs, release: str | None, sink: Diagnostics) ->
 
 
 def _docstrings(inputs: Inputs, rules: Rules) -> dict[str, JsonValue]:
-    """The docstrings of the release; none if its inputs have none, or some that only running them would tell."""
+    """Docstrings of the release; none if its inputs have none, or some that only running them would tell."""
     return docstring_data(DOCSTRINGS.load_inputs(LoadContext(Diagnostics(), rules, inputs)) or {})

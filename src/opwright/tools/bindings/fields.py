@@ -1,4 +1,4 @@
-"""The fields of a dump for bindings as tables, and the JSON Schema that is made from them.
+"""Fields of a dump for bindings as tables, and the JSON Schema that is made from them.
 
 Operators have the fields that they have in other dumps, without places in files, and those for bindings. The names of
 fields are stable: a new release of Opwright may add some, and changes `FORMAT` if it removes or changes one.
@@ -150,5 +150,5 @@ RECORDS: Final[dict[str, Record]] = {
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: the whole document, with a definition for each kind of record."""
+    """Schema: the whole document, with a definition for each kind of record."""
     return document_schema(f"Dump of operators for bindings by Opwright, format {FORMAT}", RECORDS)

@@ -39,7 +39,7 @@ class CheckedFiles(NamedTuple):
 
     `paths` are files of any dialect; those of `backends` and `libraries` are of these dialects whatever they look like.
     `texts` are read in place of the files on disk. With `checks_release`, the files of the release are checked.
-    `release` is the release whose rules hold, None for that of the inputs. With `tolerant`, what PyTorch's own programs
+    `release` is the release whose rules hold, None for that of the inputs. With `tolerant`, what PyTorch's programs
     accept is no error. Heads may name `allowed_paths`, files and folders outside of their projects, and the files that
     the user names.
     """
@@ -55,11 +55,11 @@ class CheckedFiles(NamedTuple):
 
     @property
     def all_paths(self) -> tuple[str, ...]:
-        """The files that the user names."""
+        """Files that the user names."""
         return tuple(dict.fromkeys((*self.paths, *self.backends, *self.libraries)))
 
     def read(self, path: str) -> SourceFile:
-        """The text of a file. Raises Fault."""
+        """Text of a file. Raises Fault."""
         for text in self.texts:
             if os.path.abspath(text.path) == os.path.abspath(path):
                 return text
@@ -67,7 +67,7 @@ class CheckedFiles(NamedTuple):
 
 
 class _Sorted:
-    """The files by what checks them."""
+    """Files by what checks them."""
 
     def __init__(self) -> None:
         self.trees: Final[dict[str, dict[str, SourceFile]]] = {}
@@ -114,7 +114,7 @@ class _Sorted:
 def check_requests(
     files: CheckedFiles, open_release: Callable[[], Inputs], sink: Diagnostics
 ) -> Iterator[CheckRequest]:
-    """The checks that the files need.
+    """Checks that the files need.
 
     PyTorch's files in a source tree or a package are checked with the rest of it, and others against the release that
     `open_release` opens. Files that cannot be read go to the sink. Raises Fault if a release cannot be opened.
@@ -153,7 +153,7 @@ def check_requests(
 
 
 def _with_overlay(inputs: Inputs, texts: dict[str, SourceFile]) -> Inputs:
-    """The inputs with files of the user.
+    """Inputs with files of the user.
 
     What the release says about its own operators, such as derivatives, is left out if the user has others.
     """

@@ -65,7 +65,7 @@ class CheckRequest(NamedTuple):
 
     @property
     def files(self) -> list[SourceFile]:
-        """The files under check, those of the release included if they are checked."""
+        """Files under check, those of the release included if they are checked."""
         files = [*self.operator_files, *self.libraries, *self.backends, *self.selections]
         files += [file for _, file in self.others]
         if not self.checks_pytorch:
@@ -86,7 +86,7 @@ def check(request: CheckRequest) -> list[Diagnostic]:
 
 
 class _Check:
-    """The stages of a check. A stage that needs what a fault took away is left out."""
+    """Stages of a check. A stage that needs what a fault took away is left out."""
 
     def __init__(self, request: CheckRequest, sink: Diagnostics) -> None:
         self._request: Final = request
@@ -270,7 +270,7 @@ def _render(job: Job, request: Request) -> None:
 
 
 def _pytorch_families(inputs: Inputs) -> tuple[str, ...]:
-    """The families whose rules PyTorch's own files must follow, apart from those whose files the inputs lack."""
+    """Families whose rules PyTorch's files must follow, apart from those whose files the inputs lack."""
     names = inputs.names()
     needed = {dialect.name: dialect.inputs for dialect in DIALECTS if dialect.is_required}
     return tuple(
@@ -287,7 +287,7 @@ def _library_families() -> tuple[str, ...]:
 
 
 def _backend_families(*, is_lazy: bool) -> tuple[str, ...]:
-    """The families whose rules a backend must follow, with those of its own operators and of lazy tensors."""
+    """Families whose rules a backend must follow, with those of its own operators and of lazy tensors."""
     families = [name for name, family in FAMILIES.items() if family.serves_backends]
     chosen = [name for name in families if is_lazy or LAZY.name not in FAMILIES[name].dialects]
     return (*chosen, *_library_families())
@@ -298,7 +298,7 @@ def _load_alone(dialect: Dialect[Any], file: SourceFile, context: LoadContext) -
 
 
 def _of_entries(functions: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
-    """The functions that have an entry of their own."""
+    """Functions that have an entry of their own."""
     return tuple([function for function in functions if not function.is_synthesized])
 
 
@@ -311,7 +311,7 @@ def _has_python_kernel(function: NativeFunction, kernels: MetaKernels) -> bool:
 
 
 def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None) -> CoverageReport:
-    """The coverage of the only backend of a request.
+    """Coverage of the only backend of a request.
 
     `fallback` is what runs for operators without a kernel, None for what the file says. Raises FaultsFound with every
     mistake in the file.
@@ -328,7 +328,7 @@ def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None
 
 
 def load_release_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
-    """The kernels for Meta that PyTorch registers in Python; none if its modules are not at hand."""
+    """Kernels for Meta that PyTorch registers in Python; none if its modules are not at hand."""
     reason = f"{inputs.origin} has none"
     try:
         paths = [path for path in MODULES if path in inputs.member_names(path)]

@@ -19,7 +19,7 @@ from opwright.tools.check.suppressions import CodeFilter, suppress, suppressions
 
 
 class Findings(NamedTuple):
-    """The diagnostics to report, in the order of their places, how many were suppressed, and the checked files.
+    """Diagnostics to report, in the order of their places, how many were suppressed, and the checked files.
 
     `left_out` are diagnostics about files of the release that no user named, because a user's file replaces one of
     them.
@@ -32,7 +32,7 @@ class Findings(NamedTuple):
 
 
 def find(files: CheckedFiles, codes: CodeFilter, open_release: Callable[[], Inputs]) -> Findings:
-    """The findings in files. `open_release` opens the release that files are checked against."""
+    """Findings in files. `open_release` opens the release that files are checked against."""
     sink = Diagnostics(keeps_all_remarks=True)
     requests: list[CheckRequest] = []
     try:
@@ -72,7 +72,7 @@ def _path(diagnostic: Diagnostic) -> str:
 
 
 def _layout_findings(files: CheckedFiles) -> Iterator[Diagnostic]:
-    """The files that are not in their canonical layout. Those that cannot be read are reported elsewhere."""
+    """Files that are not in their canonical layout. Those that cannot be read are reported elsewhere."""
     for paths, dialect in ((files.paths, None), (files.backends, BACKEND), (files.libraries, LIBRARY)):
         for path in paths:
             try:

@@ -1,4 +1,4 @@
-"""The fixes of diagnostics for which there is only one (code -> how to edit the YAML), and suggestions.
+"""Fixes of diagnostics for which there is only one (code -> how to edit the YAML), and suggestions.
 
 A fix is worked out from the place of a diagnostic after all checks, so that runs that only generate do not pay for it.
 A suggestion is the nearest name in the help of a diagnostic: another one may have been meant.
@@ -29,17 +29,17 @@ class Place(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """The smallest node."""
+        """Smallest node."""
         return self.path[-1]
 
     @property
     def parent(self) -> Node | None:
-        """The node that contains the smallest one; None at the root."""
+        """Node that contains the smallest one; None at the root."""
         return self.path[-2] if len(self.path) > 1 else None
 
     @property
     def entry(self) -> Mapping | None:
-        """The entry of an operator around the place."""
+        """Entry of an operator around the place."""
         entries = [node for node in self.path if isinstance(node, Mapping) and node.entry("func") is not None]
         return entries[-1] if entries else None
 
@@ -154,7 +154,7 @@ _SCHEMA_HELP: Final = re.compile(r"write `([^`]+)`")
 
 
 def _schema_edit(diagnostic: Diagnostic) -> Edits:
-    """The edit that writes the schema in the help of a diagnostic in place of the one that is marked."""
+    """Edit that writes the schema in the help of a diagnostic in place of the one that is marked."""
     match, span = _SCHEMA_HELP.fullmatch(str(diagnostic.help)), diagnostic.span
     if match is None or span is None or "\n" in span.text:
         return _NONE
@@ -197,7 +197,7 @@ FIXES: Final[dict[str, Fix]] = {
 
 
 def with_fixes(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics, those with a certain fix with the edits that make it."""
+    """Diagnostics, those with a certain fix with the edits that make it."""
     trees: dict[SourceText, Node | None] = {}
     return [_with_fix(diagnostic, trees) for diagnostic in diagnostics]
 
@@ -223,7 +223,7 @@ _NAME: Final = re.compile(r"[\w.:]+")
 
 
 def suggestion(diagnostic: Diagnostic) -> Edits:
-    """The edit that puts the name which the help suggests in place of the one that is marked, where no fix is certain.
+    """Edit that puts the name which the help suggests in place of the one that is marked, where no fix is certain.
 
     Nothing larger than a name is replaced, apart from the schema of an operator that has another one.
     """
@@ -237,5 +237,5 @@ def suggestion(diagnostic: Diagnostic) -> Edits:
 
 
 def with_suggestions(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics; suggestions are edits of those that have no certain fix."""
+    """Diagnostics; suggestions are edits of those that have no certain fix."""
     return [diagnostic._replace(edits=diagnostic.edits or suggestion(diagnostic)) for diagnostic in diagnostics]

@@ -29,7 +29,7 @@ class FileChange(NamedTuple):
 
     @property
     def diff(self) -> str:
-        """The difference as a unified diff."""
+        """Difference as a unified diff."""
         before, after = (text.text.splitlines(keepends=True) for text in self)
         parts = unified_lines(before, after, (self.before.path, self.after.path))
         return "".join([part if part.endswith("\n") else f"{part}\n\\ No newline at end of file\n" for part in parts])
@@ -77,7 +77,7 @@ def fix_files(
 
 
 def _yaml_errors(findings: Findings) -> Iterator[tuple[str, str]]:
-    """The files with mistakes in their YAML, each with the code."""
+    """Files with mistakes in their YAML, each with the code."""
     for diagnostic in findings.diagnostics:
         if diagnostic.severity is Severity.ERROR and diagnostic.code.startswith("E01") and diagnostic.span is not None:
             yield diagnostic.span.file.path, diagnostic.code

@@ -1,4 +1,4 @@
-"""The formats of reports: commands of GitHub workflows, JSON, SARIF 2.1.0 for code scanning services, and counts."""
+"""Formats of reports: commands of GitHub workflows, JSON, SARIF 2.1.0 for code scanning services, and counts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def render_statistics(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _title(code: str) -> str:
-    """The title of a code; empty for one that is not described."""
+    """Title of a code; empty for one that is not described."""
     row = find_code(code)
     return "" if row is None else row.title
 
@@ -87,7 +87,7 @@ VERSION: Final = 1
 
 
 def render_json(diagnostics: Sequence[Diagnostic]) -> str:
-    """The diagnostics as JSON; lines and columns count characters from 1, offsets from 0.
+    """Diagnostics as JSON; lines and columns count characters from 1, offsets from 0.
 
     >>> from opwright.source.diagnostic import Diagnostics
     >>> sink = Diagnostics()
@@ -140,7 +140,7 @@ _ROOT: Final = "%SRCROOT%"
 
 
 def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
-    """The diagnostics as the log of one run of a version of Opwright."""
+    """Diagnostics as the log of one run of a version of Opwright."""
     codes = sorted({diagnostic.code for diagnostic in diagnostics})
     rows = [row for row in map(find_code, codes) if row is not None]
     numbers = {row.code: number for number, row in enumerate(rows)}
@@ -182,7 +182,7 @@ def page_address(code: str) -> str | None:
 
 
 def _anchor(heading: str) -> str:
-    """The anchor that GitHub gives to a heading."""
+    """Anchor that GitHub gives to a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -215,7 +215,7 @@ def _location(span: Span) -> dict[str, object]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    """The place of a file, below the folder of the run if it is there."""
+    """Place of a file, below the folder of the run if it is there."""
     folder = os.getcwd() + os.sep
     relative = path[len(folder) :] if path.startswith(folder) else path
     if os.path.isabs(relative):

@@ -164,7 +164,7 @@ def _check_alias_annotations(operators: Operators, sink: Diagnostics) -> None:
 
 
 def _suspicious_annotations(schema: FunctionSchema) -> Iterator[tuple[Argument, str]]:
-    """The arguments whose annotations are suspicious, each with a message."""
+    """Arguments whose annotations are suspicious, each with a message."""
     annotations = [result.annotation for result in schema.returns if result.annotation is not None]
     returned = {name for annotation in annotations for name in (*annotation.before, *annotation.after)}
     uses = Counter(

@@ -1,4 +1,4 @@
-"""The settings of `opwright check`: the table `[tool.opwright.check]` of `pyproject.toml`."""
+"""Settings of `opwright check`: the table `[tool.opwright.check]` of `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ NO_SETTINGS: Final = Settings()
 
 
 def find_settings(folder: str) -> str | None:
-    """The path of the nearest `pyproject.toml` in a folder or above it; None if there is none."""
+    """Path of the nearest `pyproject.toml` in a folder or above it; None if there is none."""
     path = find_project_file(folder)
     is_here = path is not None and os.path.dirname(path) == os.path.abspath(folder)
     return os.path.relpath(path) if path is not None and is_here else path
 
 
 def load_settings(file: SourceFile, sink: Diagnostics) -> Settings:
-    """The settings of a file, those without faults; faults go to `sink`.
+    """Settings of a file, those without faults; faults go to `sink`.
 
     >>> sink = Diagnostics()
     >>> text = '[tool.opwright.check]\\nignore = ["W2216"]\\ntorch = "2.13.0"\\n'
@@ -91,7 +91,7 @@ def _not_toml(file: SourceFile, message: str) -> Fault:
 
 
 def matching_files(settings: Settings, allowed_paths: tuple[str, ...], sink: Diagnostics) -> tuple[str, ...]:
-    """The files of the settings, whose patterns are relative to the folder of the file with the settings.
+    """Files of the settings, whose patterns are relative to the folder of the file with the settings.
 
     They obey the limits of files that heads name: those outside of the project, of which the user allows some, go to
     the sink (E0005), links to such files too, and what is no file (E0002).
@@ -115,7 +115,7 @@ def matching_files(settings: Settings, allowed_paths: tuple[str, ...], sink: Dia
 
 
 def _below(folder: str, parts: Sequence[str]) -> Iterator[str]:
-    """The paths below a folder that match the parts of a pattern. Links to folders are not followed."""
+    """Paths below a folder that match the parts of a pattern. Links to folders are not followed."""
     waiting, seen = [(folder, 0)], set[tuple[str, int]]()
     while waiting:
         path, index = waiting.pop()
@@ -156,7 +156,7 @@ class _Reader:
             self._end = following.start()
 
     def settings(self, table: object) -> Settings:
-        """The settings in the table."""
+        """Settings in the table."""
         if not isinstance(table, dict):
             self._sink.error(WRONG_SETTING, "`tool.opwright.check` is not a table", self._header)
             return NO_SETTINGS
@@ -182,7 +182,7 @@ class _Reader:
         return Settings(codes, files, self._torch(table), fail_on or FAIL_ON[0], folder, places)
 
     def _torch(self, table: Mapping[str, object]) -> str | None:
-        """The release that is named; a path obeys the limits of files that heads name."""
+        """Release that is named; a path obeys the limits of files that heads name."""
         torch = self._word(table, "torch")
         if torch is not None and (os.sep in torch or "/" in torch or os.path.exists(torch)):
             try:

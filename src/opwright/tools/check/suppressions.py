@@ -61,7 +61,7 @@ class CodeFilter(NamedTuple):
 
 
 def _longest(code: str, prefixes: Sequence[str]) -> int:
-    """The length of the longest prefix of a code: 0 for `ALL`, -1 if there is none."""
+    """Length of the longest prefix of a code: 0 for `ALL`, -1 if there is none."""
     lengths = [0 if prefix == ALL else len(prefix) for prefix in prefixes if prefix == ALL or code.startswith(prefix)]
     return max(lengths, default=-1)
 
@@ -97,7 +97,7 @@ class Suppression:
 
 
 def suppressions(file: SourceText) -> list[Suppression]:
-    """The comments of a file that suppress diagnostics.
+    """Comments of a file that suppress diagnostics.
 
     >>> from opwright.source.text import SourceFile
     >>> text = "- func: f() -> ()  # opwright: ignore[W2216]\\n# opwright: ignore\\n- func: g() -> ()\\n"
@@ -125,7 +125,7 @@ def _suppression(file: SourceText, match: re.Match[str]) -> Suppression:
 def suppress(
     diagnostics: Iterable[Diagnostic], files: Iterable[SourceText], shown: CodeFilter
 ) -> tuple[list[Diagnostic], int]:
-    """The diagnostics that no comment suppresses, with those about the comments, and the number of the others."""
+    """Diagnostics that no comment suppresses, with those about the comments, and the number of the others."""
     comments = [comment for file in files for comment in suppressions(file)]
     by_line: dict[tuple[str, int], list[Suppression]] = defaultdict(list)
     for comment in comments:
@@ -170,7 +170,7 @@ def _is_unused(code: str, comment: Suppression, shown: CodeFilter) -> bool:
 
 
 def _deletion(comment: Suppression) -> tuple[Edit]:
-    """The edit that deletes the comment, with its line if it stands alone."""
+    """Edit that deletes the comment, with its line if it stands alone."""
     file, start, end = comment.span
     line_start = file.line_starts[comment.span.line - 1]
     if not file.text[line_start:start].strip():

@@ -1,4 +1,4 @@
-"""The formats of coverage reports: JSON, CSV, text for terminals, and a page that needs no other file.
+"""Formats of coverage reports: JSON, CSV, text for terminals, and a page that needs no other file.
 
 The names of fields and values are stable: a new release of Opwright may add some, and changes `FORMAT` if it removes or
 changes one.
@@ -52,7 +52,7 @@ def summary(report: CoverageReport) -> dict[str, dict[str, int]]:
 
 
 def report_data(report: CoverageReport, records: Iterable[OperatorRecord]) -> dict[str, Data]:
-    """The report as data, with these of its operators."""
+    """Report as data, with these of its operators."""
     return {
         "format": FORMAT,
         "backend": {
@@ -107,7 +107,7 @@ def _trap_data(trap: Trap) -> dict[str, Data]:
 
 
 def render_json(report: CoverageReport, records: Iterable[OperatorRecord]) -> str:
-    """The report as JSON, with a line for each operator."""
+    """Report as JSON, with a line for each operator."""
     data = report_data(report, records)
     operators = data.pop("operators")
     assert isinstance(operators, list)
@@ -135,7 +135,7 @@ COLUMNS: Final = (
 
 
 def render_csv(report: CoverageReport, records: Iterable[OperatorRecord]) -> str:
-    """The operators as CSV after RFC 4180; a field with several names has spaces between them."""
+    """Operators as CSV after RFC 4180; a field with several names has spaces between them."""
     del report
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
@@ -170,7 +170,7 @@ _COUNTS: Final = 7
 
 
 def render_summary(report: CoverageReport) -> str:
-    """The counts of a report, and what breaks because operators that every device needs have no kernel."""
+    """Counts of a report, and what breaks because operators that every device needs have no kernel."""
     counted = summary(report)
     lines = [
         f"{report.backend} on PyTorch {report.release}: {_fallback_text(report)}",
@@ -259,7 +259,7 @@ _FIELDS: Final = (
 
 
 def render_page(report: CoverageReport, records: Iterable[OperatorRecord]) -> str:
-    """The page."""
+    """Page."""
     data = report_data(report, ())
     groups = {"status": OperatorStatus, "backward": BackwardStatus, "meta": MetaSupport, "traps": TrapKind}
     data["meanings"] = {name: _meanings(members) for name, members in groups.items()}

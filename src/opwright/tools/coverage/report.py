@@ -32,7 +32,7 @@ NO_META_KERNELS = MetaKernels((), ())
 def coverage_report(
     backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, fallback: Fallback | None = None
 ) -> CoverageReport:
-    """The coverage of a backend by the operators of the job, which has derivatives.
+    """Coverage of a backend by the operators of the job, which has derivatives.
 
     `fallback` is what runs for operators without a kernel, None for what the file says.
     """
@@ -61,7 +61,7 @@ def coverage_report(
 
 
 def entry_records(backend: ExternalBackend, job: Job) -> list[OperatorRecord]:
-    """The records of the operators that a backend file names, without the kernels for Meta that are in Python."""
+    """Records of the operators that a backend file names, without the kernels for Meta that are in Python."""
     dispatch = device_dispatch(backend, job, backend.options.fallback)
     facts = TrapFacts(dispatch, job.rules, backend.options.fallback_copies_views)
     return list(_records(backend, job, NO_META_KERNELS, facts, all_operators=False))
@@ -70,7 +70,7 @@ def entry_records(backend: ExternalBackend, job: Job) -> list[OperatorRecord]:
 def _records(
     backend: ExternalBackend, job: Job, meta_kernels: MetaKernels, facts: TrapFacts, *, all_operators: bool
 ) -> Iterator[OperatorRecord]:
-    """The records of all operators: PyTorch's, the backend's own, and those of other libraries that have an entry.
+    """Records of all operators: PyTorch's, the backend's own, and those of other libraries that have an entry.
 
     Without `all_operators`, of those alone that the backend file names.
     """
@@ -97,12 +97,12 @@ def _records(
 
 
 def _alphabetical(record: OperatorRecord) -> tuple[str, str]:
-    """The place of an operator in the report: by its name, whether or not it starts with underscores."""
+    """Place of an operator in the report: by its name, whether or not it starts with underscores."""
     return record.name.lstrip("_").lower(), record.name
 
 
 def _further_keys(backend: ExternalBackend) -> dict[NativeFunction, tuple[str, ...]]:
-    """The further dispatch keys for which a backend has kernels, by function."""
+    """Further dispatch keys for which a backend has kernels, by function."""
     keys: dict[NativeFunction, tuple[str, ...]] = {}
     for section in backend.sections:
         for entry in section.entries if section.key is not backend.key else ():

@@ -34,7 +34,7 @@ class DispatcherState(NamedTuple):
 
 
 def runtime_keys_of(report: CoverageReport) -> list[str]:
-    """The dispatch keys to compare: the device's own, and those of the sections that a backend file may have."""
+    """Dispatch keys to compare: the device's own, and those of the sections that a backend file may have."""
     further = [kind.prefix + report.key for kind in SECTIONS.values() if not kind.is_dense]
     return [report.key, *[key for key in further if key in LIBRARY_KEYS]]
 
@@ -62,7 +62,7 @@ def runtime_differences(report: CoverageReport, state: DispatcherState) -> Itera
 
 
 def _differences_of_section(key: str, report: CoverageReport, registered: Container[str]) -> Iterator[str]:
-    """The differences for a further key of the device. Some kernels follow from an entry for another overload."""
+    """Differences for a further key of the device. Some kernels follow from an entry for another overload."""
     named = {record.function.root_name for record in report.records if key in record.keys}
     for record in report.records:
         has_kernel = _qualified(record) in registered
@@ -73,7 +73,7 @@ def _differences_of_section(key: str, report: CoverageReport, registered: Contai
 
 
 def _qualified(record: OperatorRecord) -> str:
-    """The name of an operator in the dispatcher."""
+    """Name of an operator in the dispatcher."""
     return f"{record.function.namespace}::{record.function.name.text}"
 
 

@@ -58,7 +58,7 @@ def backend_tasks(old: BackendSide, new: BackendSide) -> list[BackendTask]:
 
 
 def named_operators(side: BackendSide) -> set[str]:
-    """The operators that a backend file names."""
+    """Operators that a backend file names."""
     return {shown_name(entry.function) for _, entry in _entries(side.backend)}
 
 
@@ -69,7 +69,7 @@ def _entries(backend: ExternalBackend) -> Iterator[tuple[str, BackendEntry]]:
 
 
 def _faults(old: BackendSide, new: BackendSide) -> Iterator[BackendTask]:
-    """The mistakes that the file has with the new release alone."""
+    """Mistakes that the file has with the new release alone."""
     old_faults = {(fault.code, fault.message) for fault in old.faults}
     for fault in new.faults:
         if fault.severity is Severity.ERROR and (fault.code, fault.message) not in old_faults:
@@ -79,7 +79,7 @@ def _faults(old: BackendSide, new: BackendSide) -> Iterator[BackendTask]:
 
 
 def _kernels(old: ExternalBackend, new: ExternalBackend) -> Iterator[BackendTask]:
-    """The kernels of the backend itself that get other parameters or results."""
+    """Kernels of the backend itself that get other parameters or results."""
     before = {(section, shown_name(entry.function)): entry for section, entry in _entries(old)}
     for section, entry in _entries(new):
         earlier = before.get((section, shown_name(entry.function)))

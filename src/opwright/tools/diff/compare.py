@@ -39,7 +39,7 @@ def gradient_differences(old: DifferentiableFunction, new: DifferentiableFunctio
 
 
 def _backward(info: DifferentiabilityInfo | None) -> dict[str, str]:
-    """The formulas of gradients by the argument; those that say that there is none are left out."""
+    """Formulas of gradients by the argument; those that say that there is none are left out."""
     derivatives = () if info is None else info.derivatives
     return {
         name: _on_one_line(derivative.original_formula)
@@ -50,7 +50,7 @@ def _backward(info: DifferentiabilityInfo | None) -> dict[str, str]:
 
 
 def _forward(function: DifferentiableFunction, key: str) -> dict[str, str]:
-    """The formulas of tangents by the result."""
+    """Formulas of tangents by the result."""
     return {
         ", ".join(derivative.var_names): _on_one_line(derivative.formula)
         for derivative in function.forward.get(key, ())
@@ -105,11 +105,11 @@ class Side(NamedTuple):
     derivatives: Mapping[NativeFunction, DifferentiableFunction] | None = None
 
     def by_name(self) -> dict[str, NativeFunction]:
-        """The operators by their names, those of `aten` without the namespace."""
+        """Operators by their names, those of `aten` without the namespace."""
         return {_shown_name(function): function for function in self.catalog.functions}
 
     def formulas(self, function: NativeFunction) -> DifferentiableFunction:
-        """The formulas of an operator, if any."""
+        """Formulas of an operator, if any."""
         return (self.derivatives or {}).get(function) or DifferentiableFunction(function, {}, {})
 
 
@@ -232,7 +232,7 @@ def _kernel_differences(old: NativeFunction, new: NativeFunction) -> Iterator[st
 
 
 def _similar(function: NativeFunction, added: list[NativeFunction]) -> Iterator[str]:
-    """The added operators that take and return the same under another name, the most similar name first."""
+    """Added operators that take and return the same under another name, the most similar name first."""
     same = [
         other
         for other in added

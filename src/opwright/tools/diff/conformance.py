@@ -1,4 +1,4 @@
-"""A PyTorch's own generator and Opwright on the same flags: what differs, and the behaviours that explain it.
+"""A PyTorch's generator and Opwright on the same flags: what differs, and the behaviours that explain it.
 
 The generator runs in processes of its own; nothing of it is imported here.
 """
@@ -161,7 +161,7 @@ def compare_program(tree: Tree, program: str, setting: Setting) -> ProgramResult
 
 
 def _words(tree: Tree, program: str, setting: Setting) -> Iterator[str]:
-    """The words that both sides get."""
+    """Words that both sides get."""
     native, tags = (os.path.join(tree.aten, "native", name) for name in ("native_functions.yaml", "tags.yaml"))
     if program != "gen":
         yield from (native, tags, "out", tree.autograd)
@@ -173,7 +173,7 @@ def _words(tree: Tree, program: str, setting: Setting) -> Iterator[str]:
 
 
 def _reference_words(tree: Tree, program: str) -> list[str]:
-    """The words by which Python runs the generator's program."""
+    """Words by which Python runs the generator's program."""
     module, function = PROGRAMS[program]
     module = module.format(autograd=tree.package)
     return ["-c", _CALL.format(module=module, function=function)] if function else ["-m", module]
@@ -195,7 +195,7 @@ def _last_lines(text: str) -> list[str]:
 def _explain(
     tree: Tree, program: str, setting: Setting, sides: tuple[OutputSide, OutputSide]
 ) -> tuple[list[BehaviourDifference], dict[str, bytes]]:
-    """The behaviours with whose other values Opwright writes more of what the generator writes, and what it writes so.
+    """Behaviours with whose other values Opwright writes more of what the generator writes, and what it writes so.
 
     Each is tried with those found before it. The contents are those of the files that differ.
     """
@@ -221,7 +221,7 @@ def _explain(
 
 
 def _alternatives(rules: Rules, inputs: Inputs) -> Iterator[tuple[BehaviourDifference, Callable[[Rules], Rules]]]:
-    """The lists of the tree, and each behaviour with each value that it does not have, those that changed last first.
+    """Lists of the tree, and each behaviour with each value that it does not have, those that changed last first.
 
     With each comes the function that gives other rules this value.
     """
@@ -239,7 +239,7 @@ def _alternatives(rules: Rules, inputs: Inputs) -> Iterator[tuple[BehaviourDiffe
 
 
 def _text(value: int) -> str:
-    """The value of a behaviour in words."""
+    """Value of a behaviour in words."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -259,7 +259,7 @@ def _trial_contents(
 
 
 def _folders(program: str, out: str) -> dict[str, str]:
-    """The output folders of a program below a folder, as the words of the programs name them."""
+    """Output folders of a program below a folder, as the words of the programs name them."""
     if program != "gen":
         return dict.fromkeys(build_folders("", tuple(program_families(program))), os.path.join(out, "out"))
     aten = os.path.join(out, "aten")

@@ -43,7 +43,7 @@ _PROVENANCE = ".provenance.json"
 
 
 def output_side(folder: str) -> OutputSide:
-    """The files in a folder that a run wrote, with their provenance if the run wrote that too."""
+    """Files in a folder that a run wrote, with their provenance if the run wrote that too."""
     root = os.path.realpath(folder)
     contents = {}
     for path in _paths(root):
@@ -52,7 +52,7 @@ def output_side(folder: str) -> OutputSide:
 
 
 def _paths(root: str) -> Iterator[str]:
-    """The generated files below a folder: all but states of runs and provenance."""
+    """Generated files below a folder: all but states of runs and provenance."""
     recorded = {os.path.join(root, name) for name in _provenance_names(root)}
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name != STATE_FOLDER)
@@ -63,7 +63,7 @@ def _paths(root: str) -> Iterator[str]:
 
 
 def _provenance_names(root: str) -> Iterator[str]:
-    """The paths of provenance files below a folder, as the manifests of its runs name them."""
+    """Paths of provenance files below a folder, as the manifests of its runs name them."""
     for manifest in manifest_paths(os.path.join(root, STATE_FOLDER)):
         name = manifest_facts(manifest).get("provenance")
         if isinstance(name, str):
@@ -71,7 +71,7 @@ def _provenance_names(root: str) -> Iterator[str]:
 
 
 def _origins(root: str) -> dict[str, FileLines]:
-    """The origins of lines by path below the folder; none if no run recorded them, or if the record is damaged."""
+    """Origins of lines by path below the folder; none if no run recorded them, or if the record is damaged."""
     origins: dict[str, FileLines] = {}
     for name in _provenance_names(root):
         try:
@@ -122,7 +122,7 @@ def load_side(
     release: str | None = None,
     allowed_paths: tuple[str, ...] = (),
 ) -> LoadedSide:
-    """The operators that a user names: a release, a wheel, a folder of inputs, a file of operators, or a dump.
+    """Operators that a user names: a release, a wheel, a folder of inputs, a file of operators, or a dump.
 
     `release` is the one whose rules hold for a folder, None for the one that the folder names. Heads of files
     may name `allowed_paths` outside of their projects. Raises Fault for
@@ -149,7 +149,7 @@ def load_side(
 
 
 def _derivatives(context: LoadContext) -> Mapping[NativeFunction, DifferentiableFunction] | None:
-    """The formulas by operators; None if the inputs have none, or have faults, which go to the sink."""
+    """Formulas by operators; None if the inputs have none, or have faults, which go to the sink."""
     if any(context.inputs.read_optional(name) is None for name in DERIVATIVES.inputs):
         return None
     derivatives = DERIVATIVES.load_inputs(context)
@@ -160,7 +160,7 @@ def _derivatives(context: LoadContext) -> Mapping[NativeFunction, Differentiable
 
 
 def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]) -> LoadedSide:
-    """The operators of a file: entries like those of `native_functions.yaml`, a library file, or a dump."""
+    """Operators of a file: entries like those of `native_functions.yaml`, a library file, or a dump."""
     inputs = open_inputs(sink=sink)
     rules = rules_of(inputs, None, sink)
     dialect = dialect_of(file)
@@ -180,13 +180,13 @@ def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]
 
 
 def _tags_for(file: SourceFile, inputs: Inputs) -> SourceFile:
-    """The tags that a file of operators uses: those of the file beside it, else those of the installed PyTorch."""
+    """Tags that a file of operators uses: those of the file beside it, else those of the installed PyTorch."""
     beside = os.path.join(os.path.dirname(file.path), "tags.yaml")
     return SourceFile.read(beside) if os.path.isfile(beside) else TAGS.files(inputs)[0]
 
 
 def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
-    """The operators of a dump."""
+    """Operators of a dump."""
     document = parse_dump(file)
     rules = Rules(parse_version(str(document.get("torch"))))
     files = {dumped.dialect: SourceFile(dumped.path, dumped.yaml) for dumped in dumped_files(document, file)}

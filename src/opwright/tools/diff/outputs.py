@@ -24,7 +24,7 @@ EVERYBODY: Final = ""
 
 
 class FileLines(NamedTuple):
-    """The emitter of a file, and its ranges of lines: the first line, the last one, and the operator."""
+    """Emitter of a file, and its ranges of lines: the first line, the last one, and the operator."""
 
     emitter: str
     ranges: Sequence[tuple[int, int, str]]
@@ -39,7 +39,7 @@ class OutputSide(NamedTuple):
 
 
 class OutputDifference(NamedTuple):
-    """The lines of an operator in the files of one class, where they differ."""
+    """Lines of an operator in the files of one class, where they differ."""
 
     operator: str
     file_class: str
@@ -48,7 +48,7 @@ class OutputDifference(NamedTuple):
 
     @property
     def unified_lines(self) -> list[str]:
-        """The difference as lines that begin with a space, `-` or `+`."""
+        """Difference as lines that begin with a space, `-` or `+`."""
         return list(unified_lines(self.old, self.new, end="", context=2))[2:]
 
     def counts(self) -> tuple[int, int]:
@@ -73,14 +73,14 @@ class OutputComparison(NamedTuple):
         return not (self.removed or self.added or self.changed)
 
     def by_class(self) -> dict[str, list[OutputDifference]]:
-        """The differences by class of file, in alphabetical order."""
+        """Differences by class of file, in alphabetical order."""
         classes: dict[str, list[OutputDifference]] = {}
         for difference in sorted(self.differences, key=lambda difference: difference.file_class):
             classes.setdefault(difference.file_class, []).append(difference)
         return classes
 
     def by_operator(self) -> dict[str, list[OutputDifference]]:
-        """The differences by operator, in alphabetical order; those of no operator come last."""
+        """Differences by operator, in alphabetical order; those of no operator come last."""
         operators: dict[str, list[OutputDifference]] = {}
         for difference in sorted(self.differences, key=lambda difference: _order(difference.operator)):
             operators.setdefault(difference.operator, []).append(difference)
@@ -113,7 +113,7 @@ def compare_outputs(old: OutputSide, new: OutputSide) -> OutputComparison:
 
 
 def _lines_by_owner(side: OutputSide, paths: Iterable[str]) -> dict[tuple[str, str], list[str]]:
-    """The lines of these files by class of file and operator, in the order of the files."""
+    """Lines of these files by class of file and operator, in the order of the files."""
     lines_by_owner: dict[tuple[str, str], list[str]] = {}
     for path in paths:
         data = side.contents.get(path)
@@ -128,7 +128,7 @@ def _lines_by_owner(side: OutputSide, paths: Iterable[str]) -> dict[tuple[str, s
 
 
 def _owners(count: int, ranges: Sequence[tuple[int, int, str]]) -> Iterator[list[str]]:
-    """The operators of each line of a file."""
+    """Operators of each line of a file."""
     owners: list[list[str]] = [[] for _ in range(count)]
     for first, last, operator in ranges:
         for number in range(max(first, 1), min(last, count) + 1):
@@ -137,7 +137,7 @@ def _owners(count: int, ranges: Sequence[tuple[int, int, str]]) -> Iterator[list
 
 
 def _class_of(path: str) -> str:
-    """The class of a file whose emitter is unknown: its folder and its suffix."""
+    """Class of a file whose emitter is unknown: its folder and its suffix."""
     folder, name = os.path.split(path)
     return f"{folder or '.'}/*{os.path.splitext(name)[1]}"
 
@@ -177,14 +177,14 @@ def file_counts(comparison: OutputComparison) -> str:
 def shown_operators(
     comparison: OutputComparison, *, in_full: bool
 ) -> tuple[Mapping[str, Sequence[OutputDifference]], int]:
-    """The differences by operator: those of the first operators, or of all `in_full`, and how many more there are."""
+    """Differences by operator: those of the first operators, or of all `in_full`, and how many more there are."""
     operators = comparison.by_operator()
     shown = operators if in_full else dict(islice(operators.items(), _MOST))
     return shown, len(operators) - len(shown)
 
 
 def line_counts(comparison: OutputComparison) -> Iterator[tuple[str, int, int, int]]:
-    """The classes of files, each with the numbers of operators, of lines that are gone, and of new ones."""
+    """Classes of files, each with the numbers of operators, of lines that are gone, and of new ones."""
     for name, differences in comparison.by_class().items():
         counts = [difference.counts() for difference in differences]
         yield name, len(differences), sum(gone for gone, _ in counts), sum(new for _, new in counts)
@@ -212,7 +212,7 @@ def _operator_lines(operator: str, differences: Sequence[OutputDifference], *, i
 
 
 def render_json(comparison: OutputComparison) -> str:
-    """The files that differ, and for each operator and class of file how many lines do."""
+    """Files that differ, and for each operator and class of file how many lines do."""
     data: dict[str, JsonValue] = {
         "format": FORMAT,
         "old": comparison.old,
@@ -261,7 +261,7 @@ def _class_names(differences: Sequence[OutputDifference]) -> str:
 
 
 def _difference_lines(differences: Sequence[OutputDifference]) -> Iterator[str]:
-    """The lines that differ, in a block for each class of files that nothing in them ends."""
+    """Lines that differ, in a block for each class of files that nothing in them ends."""
     for number, difference in enumerate(differences):
         lines = difference.unified_lines
         marks = [mark for line in lines for mark in re.findall("`{3,}", line)]

@@ -71,7 +71,7 @@ class OperatorChange(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The differences between two catalogs, by the names of their operators; `old` and `new` say what they are.
+    """Differences between two catalogs, by the names of their operators; `old` and `new` say what they are.
 
     For the audiences `not_compared` a side lacks what a comparison needs.
     """
@@ -82,13 +82,13 @@ class Comparison(NamedTuple):
     not_compared: tuple[Audience, ...] = ()
 
     def breaking(self, audiences: Iterable[Audience]) -> list[OperatorChange]:
-        """The changes that break one of these audiences."""
+        """Changes that break one of these audiences."""
         chosen = frozenset(audiences)
         return [change for change in self.changes if chosen.intersection(change.breaks)]
 
 
 def merge_reasons(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """The reasons, those of the same text as one for all their audiences.
+    """Reasons, those of the same text as one for all their audiences.
 
     >>> merge_reasons([Reason("a", frozenset([Audience.cpp])), Reason("a", frozenset([Audience.shim])), Reason("b")])[1]
     Reason(text='b', audiences=frozenset())

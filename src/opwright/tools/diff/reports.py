@@ -1,4 +1,4 @@
-"""The formats of comparisons: JSON with its schema, text for terminals, and Markdown for pull requests.
+"""Formats of comparisons: JSON with its schema, text for terminals, and Markdown for pull requests.
 
 The names of fields and values are stable: a new release of Opwright may add some, and changes `FORMAT` if it removes or
 changes one.
@@ -23,7 +23,7 @@ FORMAT: Final = 1
 def comparison_data(
     comparison: Comparison, changes: Iterable[OperatorChange], tasks: Iterable[BackendTask] | None
 ) -> dict[str, JsonValue]:
-    """The comparison as data, with these of its changes, and with what a backend has to do if one was compared."""
+    """Comparison as data, with these of its changes, and with what a backend has to do if one was compared."""
     listed = list(changes)
     data: dict[str, JsonValue] = {
         "format": FORMAT,
@@ -66,7 +66,7 @@ def _change_data(change: OperatorChange) -> JsonValue:
 
 
 def render_json(comparison: Comparison, changes: Iterable[OperatorChange], tasks: Iterable[BackendTask] | None) -> str:
-    """The comparison as JSON, with a line for each change."""
+    """Comparison as JSON, with a line for each change."""
     return render_dump(comparison_data(comparison, changes, tasks))
 
 
@@ -89,7 +89,7 @@ def render_statistics(comparison: Comparison, changes: Sequence[OperatorChange])
 def render_text(
     comparison: Comparison, changes: Sequence[OperatorChange], tasks: Sequence[BackendTask] | None, *, every: bool
 ) -> str:
-    """The counts, what a backend has to do, then the changes; with `every`, also what breaks nobody."""
+    """Counts, what a backend has to do, then the changes; with `every`, also what breaks nobody."""
     lines = [f"{comparison.old} -> {comparison.new}: {_counts(changes)}", ""]
     for line in _not_compared_lines(comparison):
         lines += [line, ""]
@@ -173,7 +173,7 @@ def _change_lines(change: OperatorChange, *, every: bool) -> Iterator[str]:
 
 
 def shown_reasons(change: OperatorChange, *, every: bool) -> Iterator[str]:
-    """The reasons with the names of those whom they break, and the operators that may replace a removed one."""
+    """Reasons with the names of those whom they break, and the operators that may replace a removed one."""
     for reason in change.reasons:
         if reason.audiences:
             yield f"{reason.text}: breaks {audience_names(reason.audiences)}"
@@ -184,13 +184,13 @@ def shown_reasons(change: OperatorChange, *, every: bool) -> Iterator[str]:
 
 
 def audience_names(audiences: Iterable[Audience]) -> str:
-    """The names of audiences, in the order of their table."""
+    """Names of audiences, in the order of their table."""
     chosen = frozenset(audiences)
     return ", ".join([audience.name for audience in Audience if audience in chosen])
 
 
 def _wrap(lead: str, text: str) -> list[str]:
-    """The text behind its lead, with the same indentation on further lines."""
+    """Text behind its lead, with the same indentation on further lines."""
     inner = " " * len(lead)
     return textwrap.wrap(text, WIDTH, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False)
 
@@ -299,7 +299,7 @@ _COMPARISON: Final = (
 
 
 def json_schema() -> dict[str, object]:
-    """The schema of what `opwright diff --format json` prints."""
+    """Schema of what `opwright diff --format json` prints."""
     return dialect_schema(
         f"Comparison of operators by Opwright, format {FORMAT}",
         mapping_schema(_COMPARISON),

@@ -3,7 +3,7 @@
 PyTorch checks that programs which were saved with an older schema run with a newer one (`backward_faults`), and the
 other way round (`forward_faults`). Programs pass arguments by position and by name, and rely on the defaults that they
 leave out, so the arguments of the old schema must come first, under their names. The tests compare both rules with
-PyTorch's own functions.
+PyTorch's functions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NUMBERS: Final = ("int", "float")
 
 @cache
 def _runtime_text(type: Type) -> str:
-    """The text of a type as programs see it: without sizes of lists, and with integers for what they stand for."""
+    """Text of a type as programs see it: without sizes of lists, and with integers for what they stand for."""
     match type:
         case OptionalType(elem=elem):
             return f"{_runtime_text(elem)}?"
@@ -52,7 +52,7 @@ def accepts(wider: Type, narrower: Type) -> bool:
 
 
 def list_size(type: Type) -> int | None:
-    """The length of a list for which one item can stand, None for other types."""
+    """Length of a list for which one item can stand, None for other types."""
     inner = type.elem if isinstance(type, OptionalType) else type
     return inner.size if isinstance(inner, ListType) else None
 
@@ -123,13 +123,13 @@ def forward_faults(new: FunctionSchema, old: FunctionSchema) -> Iterator[str]:
 
 
 def _pairs(new: Arguments, old: Arguments) -> Iterator[tuple[Argument, Argument]]:
-    """The arguments at the same places, out arguments counted by themselves."""
+    """Arguments at the same places, out arguments counted by themselves."""
     yield from zip(old.non_out, new.non_out, strict=False)
     yield from zip(old.out, new.out, strict=False)
 
 
 def _absence_faults(new: Arguments, old: Arguments) -> Iterator[str]:
-    """The old arguments behind the last new one, except those that have another place."""
+    """Old arguments behind the last new one, except those that have another place."""
     left = {argument.name for argument in new.all}
     for before in (*old.non_out[len(new.non_out) :], *old.out[len(new.out) :]):
         if before.name not in left:
@@ -173,12 +173,12 @@ def _name_text(result: Return) -> str:
 
 
 def type_text(before: Argument, after: Argument) -> str:
-    """The reason of a type that differs."""
+    """Reason of a type that differs."""
     return f"argument `{before.name}` is `{after.type}` instead of `{before.type}`"
 
 
 def default_text(before: Argument, after: Argument) -> str:
-    """The reason of a default that differs."""
+    """Reason of a default that differs."""
     if after.default is None:
         return f"argument `{before.name}` has no default"
     if before.default is None:

@@ -1,4 +1,4 @@
-"""The model as data: records of operators, with the fields of `fields.py`."""
+"""Model as data: records of operators, with the fields of `fields.py`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Places: TypeAlias = "tuple[Callable[[NativeFunction], JsonValue], Callable[[Nati
 
 
 def operator_data(function: NativeFunction, places: Places | None = None) -> dict[str, JsonValue]:
-    """The record of an operator, without places if nothing gives them."""
+    """Record of an operator, without places if nothing gives them."""
     schema = function.schema
     record: dict[str, JsonValue] = {
         "name": function.name.text,
@@ -55,7 +55,7 @@ def operator_data(function: NativeFunction, places: Places | None = None) -> dic
 
 
 def _rare_fields(function: NativeFunction) -> Iterable[tuple[str, JsonValue]]:
-    """The fields that most operators lack; those without a value do not apply."""
+    """Fields that most operators lack; those without a value do not apply."""
     for row in RARE_ROWS:
         yield row.attribute, field_data(getattr(function, row.attribute))
     yield "condition", function.library_fields.condition
@@ -64,7 +64,7 @@ def _rare_fields(function: NativeFunction) -> Iterable[tuple[str, JsonValue]]:
 
 
 def kernel_data(kernel: Kernel) -> JsonValue:
-    """The record of a kernel."""
+    """Record of a kernel."""
     record = _kernel_record(kernel)
     if kernel.implementations:
         record["implementations"] = [
@@ -117,7 +117,7 @@ def _alias_data(annotation: Annotation) -> JsonValue:
 
 
 def field_data(value: object) -> JsonValue:
-    """The value of a field of an entry."""
+    """Value of a field of an entry."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -162,7 +162,7 @@ def _names(members: dict[str, NativeFunction | None]) -> JsonValue:
 
 
 def types_data(functions: Iterable[NativeFunction]) -> dict[str, JsonValue]:
-    """The types of all arguments and returns, and the types inside them, by their texts in alphabetical order."""
+    """Types of all arguments and returns, and the types inside them, by their texts in alphabetical order."""
     types: dict[str, JsonValue] = {}
     for function in functions:
         for argument in function.arguments.all:

@@ -25,12 +25,12 @@ class DumpedFile(NamedTuple):
 
     @property
     def yaml(self) -> str:
-        """The content as YAML, without the comments of the file."""
+        """Content as YAML, without the comments of the file."""
         return print_yaml(self.content)
 
 
 def render_dump(document: Mapping[str, JsonValue]) -> str:
-    """The document as JSON, with a line for each operator and each entry of a file."""
+    """Document as JSON, with a line for each operator and each entry of a file."""
     parts = []
     for name, value in document.items():
         if name == "files":
@@ -62,7 +62,7 @@ def _file_text(file: dict[str, JsonValue]) -> str:
 
 
 def parse_dump(file: SourceFile) -> dict[str, JsonValue]:
-    """The document in a file. Raises Fault (E2101) if the file is not a dump of this format."""
+    """Document in a file. Raises Fault (E2101) if the file is not a dump of this format."""
     try:
         document = json.loads(file.text)
     except (ValueError, RecursionError) as error:
@@ -77,7 +77,7 @@ def parse_dump(file: SourceFile) -> dict[str, JsonValue]:
 
 
 def dumped_files(document: Mapping[str, JsonValue], file: SourceFile) -> list[DumpedFile]:
-    """The input files of a document that was read from a file. Raises Fault (E2101) if they are not as they should."""
+    """Input files of a document that was read from a file. Raises Fault (E2101) if they are not as they should."""
     files = document.get("files")
     if not isinstance(files, list):
         raise _refusal(file, "it has no `files`")

@@ -31,7 +31,7 @@ _RELEASE_DIALECTS: Final = (NATIVE_FUNCTIONS, TAGS, DERIVATIVES, DEPRECATED)
 
 
 class _Files:
-    """The files of a dump, with their trees and the places of their entries."""
+    """Files of a dump, with their trees and the places of their entries."""
 
     __slots__ = ("_derivatives", "_files", "_pointers", "trees")
 
@@ -47,14 +47,14 @@ class _Files:
                 self._derivatives.update(_derivative_places(index, file, self.trees[file]))
 
     def data(self) -> list[JsonValue]:
-        """The contents of the files."""
+        """Contents of the files."""
         return [
             {"path": path, "dialect": dialect.name, "content": contents(self.trees[file])}
             for dialect, path, file in self._files
         ]
 
     def entry(self, function: NativeFunction) -> JsonValue:
-        """The place of a function's entry."""
+        """Place of a function's entry."""
         span = function.entry
         index, pointers = next(
             (place for file, place in self._pointers.items() if file is span.file), (-1, dict[int, str]())
@@ -62,12 +62,12 @@ class _Files:
         return {"file": index, "pointer": pointers.get(span.start, ""), "line": span.line}
 
     def derivative(self, function: NativeFunction) -> JsonValue:
-        """The place of the entry with a function's formulas, None without one."""
+        """Place of the entry with a function's formulas, None without one."""
         return self._derivatives.get(function.name.text)
 
 
 def _derivative_places(index: int, file: SourceFile, root: Node) -> Iterable[tuple[str, JsonValue]]:
-    """The places of the entries of `derivatives.yaml`, by the names of their operators."""
+    """Places of the entries of `derivatives.yaml`, by the names of their operators."""
     for number, item in enumerate(root.items if isinstance(root, NodeList) else ()):
         name = item.get("name") if isinstance(item, Mapping) else None
         if isinstance(name, Scalar):
@@ -76,7 +76,7 @@ def _derivative_places(index: int, file: SourceFile, root: Node) -> Iterable[tup
 
 
 def dump_release(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict[str, JsonValue]:
-    """The dump of a release's operators, whose files another process may have read.
+    """Dump of a release's operators, whose files another process may have read.
 
     Raises FaultsFound with every mistake in the files.
     """
@@ -99,7 +99,7 @@ def dump_release(inputs: Inputs, release: str | None, sink: Diagnostics) -> dict
 
 
 def _shim_field(function: NativeFunction, shims: OperatorShims | None) -> dict[str, JsonValue]:
-    """The field with the C shims of an operator; none if it could have a shim and has none."""
+    """Field with the C shims of an operator; none if it could have a shim and has none."""
     versions: list[JsonValue] = []
     for version, shim in shims.versions.items() if shims is not None else ():
         since: dict[str, JsonValue] = {} if shim.guard is None else {"since": shim.guard}
@@ -114,7 +114,7 @@ def _shim_field(function: NativeFunction, shims: OperatorShims | None) -> dict[s
 def dump_libraries(
     paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...]
 ) -> dict[str, JsonValue]:
-    """The dump of operator libraries. Raises FaultsFound with every mistake in their files.
+    """Dump of operator libraries. Raises FaultsFound with every mistake in their files.
 
     Heads may name `allowed_paths` outside of their projects.
     """
@@ -131,7 +131,7 @@ def dump_libraries(
 def dump_backends(
     paths: Sequence[str], inputs: Inputs, release: str | None, sink: Diagnostics, allowed_paths: tuple[str, ...]
 ) -> dict[str, JsonValue]:
-    """The dump of backend files: kernels, and the operators of their own. Raises FaultsFound.
+    """Dump of backend files: kernels, and the operators of their own. Raises FaultsFound.
 
     Heads may name `allowed_paths` outside of their projects.
     """

@@ -1,4 +1,4 @@
-"""The fields of a dump as tables, and the JSON Schema that is made from them.
+"""Fields of a dump as tables, and the JSON Schema that is made from them.
 
 The names of fields are stable: a new release of Opwright may add some, and changes `FORMAT` if it removes or changes
 one.
@@ -33,7 +33,7 @@ _NAMES: Final = list_of_schema(TEXT)
 
 
 def reference(name: str) -> JsonSchema:
-    """The schema of a record of this name."""
+    """Schema of a record of this name."""
     return {"$ref": f"#/$defs/{name}"}
 
 
@@ -212,11 +212,11 @@ RECORDS: Final[dict[str, Record]] = {
 
 
 def json_schema() -> dict[str, object]:
-    """The schema: the whole document, with a definition for each kind of record."""
+    """Schema: the whole document, with a definition for each kind of record."""
     return document_schema(f"Dump of operators by Opwright, format {FORMAT}", RECORDS)
 
 
 def document_schema(title: str, records: Mapping[str, Record]) -> dict[str, object]:
-    """The schema of a document: the record `dump`, with definitions of the others."""
+    """Schema of a document: the record `dump`, with definitions of the others."""
     definitions = {name: mapping_schema(fields) for name, fields in records.items() if name != "dump"}
     return dialect_schema(title, mapping_schema(records["dump"]), **definitions)

@@ -21,7 +21,7 @@ _NO_ROW: Final = ShimOperator(None, ())
 
 
 class OperatorShims(NamedTuple):
-    """The shims of an operator: the C function of each version, by `v1`, `v2` and so on, without its name.
+    """Shims of an operator: the C function of each version, by `v1`, `v2` and so on, without its name.
 
     `refusal` says which argument or return has a type without a form in C, if one has.
     """
@@ -31,13 +31,13 @@ class OperatorShims(NamedTuple):
 
 
 def release_shim_tables(context: LoadContext) -> ShimTables:
-    """The tables of operators with a C shim: those of the inputs, else those that Opwright has for the release."""
+    """Tables of operators with a C shim: those of the inputs, else those that Opwright has for the release."""
     tables = SHIM_TABLES.load_inputs(context) if SHIM_TABLES.files(context.inputs) else None
     return tables or shim_tables(context.rules.version, context.rules.shims_are_guarded)
 
 
 def shims_by_operator(catalog: Catalog, tables: ShimTables) -> dict[str, OperatorShims]:
-    """The shims of the operators in the tables of a release, by the qualified names of the operators."""
+    """Shims of the operators in the tables of a release, by the qualified names of the operators."""
     by_key = {operator_key(function): function for function in catalog.functions}
     shims: dict[str, OperatorShims] = {}
     for table in (tables.device, tables.aten):
@@ -49,7 +49,7 @@ def shims_by_operator(catalog: Catalog, tables: ShimTables) -> dict[str, Operato
 
 
 def operator_shims(function: NativeFunction, row: ShimOperator) -> OperatorShims:
-    """The shims of one operator, by its row in a table."""
+    """Shims of one operator, by its row in a table."""
     newest_first = sorted(row.versions, key=lambda version: int(version.name[1:]), reverse=True)
     versions: dict[str, ShimFunction] = {}
     missing: set[str] = set()
@@ -81,6 +81,6 @@ def shim_faults(new: OperatorShims | None, old: OperatorShims | None) -> Iterato
 
 
 def _types(head: str) -> list[str]:
-    """The types of the parameters of a C function; their names do not matter to compiled code."""
+    """Types of the parameters of a C function; their names do not matter to compiled code."""
     listed = head[head.index("(") + 1 : -1]
     return [parameter.rpartition(" ")[0] for parameter in listed.split(", ")] if listed else []

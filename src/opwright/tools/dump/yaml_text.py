@@ -23,7 +23,7 @@ _INDENT: Final = "  "
 
 
 def contents(node: Node) -> JsonValue:
-    """The data of a node. Raises Fault (E2102) for a value that JSON does not have, such as a date."""
+    """Data of a node. Raises Fault (E2102) for a value that JSON does not have, such as a date."""
     match node:
         case Mapping():
             return {key.value: contents(value) for key, value in node.entries}
@@ -58,7 +58,7 @@ def _mappings(node: Node, pointer: str) -> Iterator[tuple[Mapping, str]]:
 
 
 def print_yaml(data: JsonValue) -> str:
-    """The data as YAML, in which each entry of the outermost list follows an empty line.
+    """Data as YAML, in which each entry of the outermost list follows an empty line.
 
     >>> print(print_yaml([{"func": "f(int x=1) -> ()", "tags": ["core"], "device_guard": False}]), end="")
     - func: f(int x=1) -> ()

@@ -26,7 +26,7 @@ from opwright.tools.explain.symbols import planned_symbols, written_symbols
 def dispatch_records(
     function: NativeFunction, job: Job, by_hand: HandRegistrations | None = None
 ) -> tuple[DispatchRecord, ...]:
-    """The dispatch table of an overload, with the fallbacks of the job's backends, and what is registered by hand."""
+    """Dispatch table of an overload, with the fallbacks of the job's backends, and what is registered by hand."""
     does = RegistrationKind.cpu_fallback.value
     fallbacks = {backend.key.name: does for backend in job.backends if backend.options.fallback is Fallback.cpu}
     rows = dispatch_table(function, registrations(job, function), None, fallbacks)
@@ -72,7 +72,7 @@ def _records(
 
 
 def _implementations(function: NativeFunction) -> Iterator[ImplementationRecord]:
-    """The kernels for the keys that have several."""
+    """Kernels for the keys that have several."""
     for key, kernel in function.kernels.items():
         for implementation, when, priority, python in kernel.implementations:
             name = python or f"{implementation.namespace}::{implementation.name}".removeprefix("::")
@@ -85,7 +85,7 @@ def explain(
     sections: Collection[str] = tuple(SECTIONS),
     origins: Mapping[str, FileOrigin] | None = None,
 ) -> Explanation:
-    """The explanation of an overload, with these sections.
+    """Explanation of an overload, with these sections.
 
     `origins` are those of the files of an output folder, None if there is none: then symbols have no lines.
     """
@@ -110,7 +110,7 @@ def _add_section(
     explained: Explained,
     origins: Mapping[str, FileOrigin] | None,
 ) -> Explanation:
-    """The explanation with a further section. Each imports what it needs when it is asked for."""
+    """Explanation with a further section. Each imports what it needs when it is asked for."""
     job = explained.job
     match section:
         case "schema":

@@ -49,7 +49,7 @@ def differentiable_function(function: NativeFunction, job: Job) -> Differentiabl
 
 @per_job
 def _differentiable(job: Job) -> Mapping[NativeFunction, DifferentiableFunction]:
-    """The functions of PyTorch and of libraries with the derivatives that they use."""
+    """Functions of PyTorch and of libraries with the derivatives that they use."""
     matched = [*job.derivatives.functions]
     for library in job.libraries:
         matched += library.derivatives.matched.functions
@@ -73,7 +73,7 @@ def _status(function: NativeFunction, job: Job, differentiable: DifferentiableFu
 
 
 def _gradients(differentiable: DifferentiableFunction) -> Iterator[GradientRecord]:
-    """The derivatives by dispatch key."""
+    """Derivatives by dispatch key."""
     for key, info in differentiable.infos.items():
         yield GradientRecord(
             key,

@@ -62,14 +62,14 @@ class Explained(NamedTuple):
 
     @property
     def catalogs(self) -> list[Catalog]:
-        """The catalog, and those of the operators that backends have of their own."""
+        """Catalog, and those of the operators that backends have of their own."""
         return [self.job.catalog, *[library.catalog for library in self.job.libraries]]
 
 
 def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]:
-    """The jobs that may have the operators, those of libraries first. Raises FaultsFound with every mistake.
+    """Jobs that may have the operators, those of libraries first. Raises FaultsFound with every mistake.
 
-    PyTorch's own operators are loaded only when they are asked for, and of these only what belongs to the names.
+    PyTorch's operators are loaded only when they are asked for, and of these only what belongs to the names.
     """
     rules = rules_of(request.inputs, request.release, sink)
     if request.libraries:
@@ -87,7 +87,7 @@ def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]
 
 
 def _families(request: ExplainRequest) -> tuple[str, ...]:
-    """The families of PyTorch's own files, and those for backends."""
+    """Families of PyTorch's files, and those for backends."""
     return (*DEFAULT_FAMILIES, *(chosen_families(["backend"]) if request.backends else ()))
 
 
@@ -98,7 +98,7 @@ def _names_nothing(request: ExplainRequest) -> bool:
 
 
 def load_pytorch(request: ExplainRequest, inputs: Inputs, rules: Rules, sink: Diagnostics) -> Job:
-    """The job with PyTorch's operators, from inputs that may have a part of them. Raises FaultsFound."""
+    """Job with PyTorch's operators, from inputs that may have a part of them. Raises FaultsFound."""
     job = load_job(
         Request(
             inputs,
@@ -118,7 +118,7 @@ def load_pytorch(request: ExplainRequest, inputs: Inputs, rules: Rules, sink: Di
 
 
 def load_part(request: ExplainRequest, rules: Rules) -> Job | None:
-    """The job with the operations of the names alone; None if they have faults, or cannot be told apart."""
+    """Job with the operations of the names alone; None if they have faults, or cannot be told apart."""
     inputs = narrowed_inputs(request)
     if inputs is None:
         return None
@@ -132,7 +132,7 @@ def load_part(request: ExplainRequest, rules: Rules) -> Job | None:
 
 
 def narrowed_inputs(request: ExplainRequest) -> Inputs | None:
-    """The inputs with the entries of the names, and of what has to be counted with them; None if all are needed."""
+    """Inputs with the entries of the names, and of what has to be counted with them; None if all are needed."""
     texts = [*request.names, *[file.text for file in (*request.backends, *request.operator_files)]]
     texts += [text.removeprefix(FOREACH_PREFIX) for text in request.names]
     native = request.inputs.read_text(NATIVE_FUNCTIONS.inputs[0])
@@ -159,7 +159,7 @@ def narrowed_inputs(request: ExplainRequest) -> Inputs | None:
 
 
 def _makers_of_kernels(items: Iterable[ItemText]) -> Iterator[str]:
-    """The name of an operator with a kernel for each key whose other kernels are made without an entry.
+    """Name of an operator with a kernel for each key whose other kernels are made without an entry.
 
     They are made only if any entry names the key.
     """
@@ -171,7 +171,7 @@ def _makers_of_kernels(items: Iterable[ItemText]) -> Iterator[str]:
 
 
 def _same_nodes(inputs: Inputs, texts: Iterable[str]) -> Sequence[str]:
-    """The operators whose autograd nodes are numbered with those of the operators that texts name."""
+    """Operators whose autograd nodes are numbered with those of the operators that texts name."""
     file = inputs.read_optional(DERIVATIVES.inputs[0])
     if file is None:
         return []

@@ -1,4 +1,4 @@
-"""The overloads that users name: by the names of operators, or by any other that leads to some."""
+"""Overloads that users name: by the names of operators, or by any other that leads to some."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FILE: Final = re.compile(r"(?:.*/)?(\w+)\.(?:cpp|cu|h|py|pyi|yaml|json)")
 
 
 def file_names(text: str, request: ExplainRequest) -> frozenset[str]:
-    """The names of generated files that a name with a suffix of files may have meant."""
+    """Names of generated files that a name with a suffix of files may have meant."""
     if not _FILE.fullmatch(text):
         return frozenset()
     job = load_part(request._replace(names=(_ANY,)), rules_of(request.inputs, request.release, Diagnostics()))
@@ -68,13 +68,13 @@ def file_names(text: str, request: ExplainRequest) -> frozenset[str]:
 
 
 def _operators_in(name: str, entries: Entries) -> Sequence[str]:
-    """The operators whose headers may have the name of a file: `add_native.h`."""
+    """Operators whose headers may have the name of a file: `add_native.h`."""
     stem = name.partition(".")[0]
     return [operator for operator in entries.operators if stem == operator or stem.startswith(f"{operator}_")]
 
 
 def _found(text: str, job: Job) -> Iterator[tuple[AnyEmitter, str]]:
-    """The emitters of the files that a name may mean, each with the path of the file in a build."""
+    """Emitters of the files that a name may mean, each with the path of the file in a build."""
     families = [name for name in FAMILIES if name in DEFAULT_FAMILIES]
     folders = build_folders("", families)
     for emitter in emitters(job, families):
@@ -85,7 +85,7 @@ def _found(text: str, job: Job) -> Iterator[tuple[AnyEmitter, str]]:
 
 
 def _paths(emitter: AnyEmitter, job: Job) -> Iterator[str]:
-    """The paths of an emitter's files; of a sharded one also that without a number, as people call it."""
+    """Paths of an emitter's files; of a sharded one also that without a number, as people call it."""
     layout = emitter.layout
     if isinstance(layout, OneFile):
         yield layout.path
@@ -126,7 +126,7 @@ _FEW: Final = 12
 def named_overloads(
     request: ExplainRequest, sink: Diagnostics
 ) -> tuple[dict[str, list[NamedOverload]], dict[str, Resolution]]:
-    """The overloads that each name means, and what the names were taken for that are not those of operators."""
+    """Overloads that each name means, and what the names were taken for that are not those of operators."""
     matches = _matches(request, sink)
     entries = Entries(request.inputs)
     unknown = [name for name in matches if not matches[name]]
@@ -149,7 +149,7 @@ def _has_node(function: NativeFunction, explained: Explained, node: str) -> bool
 
 
 def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[NamedOverload]]:
-    """The overloads that each name means, with the job that has them."""
+    """Overloads that each name means, with the job that has them."""
     matches: dict[str, list[NamedOverload]] = {name: [] for name in request.names}
     for explained in load_jobs(request, sink):
         for catalog in explained.catalogs:

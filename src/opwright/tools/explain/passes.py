@@ -33,7 +33,7 @@ def passes_text(function: NativeFunction, explained: Explained) -> str:
 
 
 def _nodes(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """The nodes of the entry, each with its line and column in the file."""
+    """Nodes of the entry, each with its line and column in the file."""
     del explained
     entry = function.entry
     # The span starts behind the dash, so blanks stand for what precedes it.
@@ -55,7 +55,7 @@ def _node_lines(node: Node, line: int, indent: str) -> Iterator[str]:
 
 
 def _entry(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """The fields that say more than their defaults, and the kernels."""
+    """Fields that say more than their defaults, and the kernels."""
     del explained
     for name in FIELD_NAMES:
         value = getattr(function, name)
@@ -86,7 +86,7 @@ def _shown(value: object) -> str:
 
 
 def _schema(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """The parts of the schema."""
+    """Parts of the schema."""
     del explained
     record = schema_record(function)
     yield f"operator {function.name.name}, overload {function.name.overload or 'without a name'}"
@@ -107,7 +107,7 @@ def _function(function: NativeFunction, explained: Explained) -> Iterator[str]:
 
 
 def _group(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """The overloads with which it was linked."""
+    """Overloads with which it was linked."""
     del explained
     record = operation_record(function)
     for title, members in (("group", record.members), ("view group", record.view_members)):
@@ -117,13 +117,13 @@ def _group(function: NativeFunction, explained: Explained) -> Iterator[str]:
 
 
 def _signatures(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """The signature under each calling convention."""
+    """Signature under each calling convention."""
     for record in signature_records(function, explained.job):
         yield f"{record.convention}: {record.text or f'none: {record.note}'}"
 
 
 def _fragments(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """The slots that units with the function fill, with the lines in each."""
+    """Slots that units with the function fill, with the lines in each."""
     for emitter, units in _emitters(function, explained):
         context = explained.job.context(emitter.reads)
         for unit in units:
@@ -138,7 +138,7 @@ def _line_count(texts: str | Iterable[str]) -> int:
 
 
 def _files(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """The files that have the units."""
+    """Files that have the units."""
     folders = build_folders("", explained.families)
     for emitter, units in _emitters(function, explained):
         every = emitter.units(explained.job)
@@ -149,7 +149,7 @@ def _files(function: NativeFunction, explained: Explained) -> Iterator[str]:
 
 
 def _emitters(function: NativeFunction, explained: Explained) -> Iterator[tuple[AnyEmitter, list[object]]]:
-    """The emitters with units that have the function."""
+    """Emitters with units that have the function."""
     for emitter in emitters(explained.job, explained.families):
         units = [unit for unit in emitter.units(explained.job) if is_of_unit(function, unit)]
         if units:

@@ -74,7 +74,7 @@ class MemberRecord(NamedTuple):
 
 
 class OperationRecord(NamedTuple):
-    """The operation of an overload.
+    """Operation of an overload.
 
     `role` is that of the overload. `variants` are `function` and `method`. `structured` is the overload with the
     structured kernel, which may be this one, empty if there is none. `facts` are the entry's other fields, as texts.
@@ -151,7 +151,7 @@ class SavedRecord(NamedTuple):
 
 
 class GradientRecord(NamedTuple):
-    """The derivatives under a dispatch key, `Default` for all keys without their own."""
+    """Derivatives under a dispatch key, `Default` for all keys without their own."""
 
     key: str
     node: str
@@ -211,7 +211,7 @@ class Explanation(NamedTuple):
 
 
 def render_json(explanations: Iterable[Explanation]) -> str:
-    """The explanations as JSON."""
+    """Explanations as JSON."""
     data: Data = {"format": FORMAT, "operators": [_data(explanation) for explanation in explanations]}
     return json.dumps(data, indent=2) + "\n"
 

@@ -34,7 +34,7 @@ def place_of(function: NativeFunction) -> FilePlace:
 
 
 def schema_record(function: NativeFunction) -> SchemaRecord:
-    """The roles of arguments and results.
+    """Roles of arguments and results.
 
     >>> import opwright
     >>> [(argument.name, argument.role) for argument in schema_record(opwright.load()["select.int"]).arguments]
@@ -71,7 +71,7 @@ def _results(function: NativeFunction) -> Iterator[ResultRecord]:
 
 
 def operation_record(function: NativeFunction) -> OperationRecord:
-    """The group of an overload, its variants, and the fields of its entry that change what is generated."""
+    """Group of an overload, its variants, and the fields of its entry that change what is generated."""
     group, view_group = function.group, function.view_group
     members = [] if group is None else group.functions()
     views = [] if view_group is None else view_group.functions()
@@ -98,7 +98,7 @@ def _member(function: NativeFunction, role: str) -> MemberRecord:
 
 
 def _synthesized_from(function: NativeFunction) -> str:
-    """The overload whose entry a synthesized overload is made from; empty for an overload with an entry."""
+    """Overload whose entry a synthesized overload is made from; empty for an overload with an entry."""
     if not function.is_synthesized:
         return ""
     related = [] if function.group is None else function.group.functions()
@@ -110,7 +110,7 @@ def _synthesized_from(function: NativeFunction) -> str:
 
 
 def _facts(function: NativeFunction) -> Iterator[str]:
-    """The fields of an entry besides schema, variants, kernels and tags, in words."""
+    """Fields of an entry besides schema, variants, kernels and tags, in words."""
     for rows, record, default in (
         (ROWS, function, NO_FIELDS),
         (LIBRARY_ROWS, function.library_fields, NO_LIBRARY_FIELDS),

@@ -1,4 +1,4 @@
-"""The signatures of an overload: in C++ under every calling convention that applies to it, and in Python."""
+"""Signatures of an overload: in C++ under every calling convention that applies to it, and in Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
 
 
 def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureRecord, ...]:
-    """The signatures in the order from the caller to the kernel, then those of other runtimes.
+    """Signatures in the order from the caller to the kernel, then those of other runtimes.
 
     A library with the stable interface has its kernels alone.
     """
@@ -62,7 +62,7 @@ def _public(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
 
 
 def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """The operator itself, and its redispatching form."""
+    """Operator itself, and its redispatching form."""
     del job
     signature = dispatcher.signature(function)
     operator = f"{function.library.operators}::{function.name.unambiguous}"
@@ -72,7 +72,7 @@ def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]
 
 
 def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """The kernels that are plain functions, those with the same name once."""
+    """Kernels that are plain functions, those with the same name once."""
     del job
     for name, (kernel, keys) in _by_name(function).items():
         signature = native.symint_signature(function) if kernel.symint else native.signature(function)
@@ -80,7 +80,7 @@ def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
 
 
 def _by_name(function: NativeFunction) -> dict[str, tuple[Kernel, str]]:
-    """The functions that the author writes as kernels, by their qualified names, each with its dispatch keys."""
+    """Functions that the author writes as kernels, by their qualified names, each with its dispatch keys."""
     by_name: dict[str, tuple[Kernel, list[str]]] = {}
     for key, kernel in function.kernels.items():
         for written in () if kernel.structured else kernel.written:
@@ -89,14 +89,14 @@ def _by_name(function: NativeFunction) -> dict[str, tuple[Kernel, str]]:
 
 
 def _stable_kernels(function: NativeFunction) -> Iterator[SignatureRecord]:
-    """The kernels of an operator of a library with the stable interface."""
+    """Kernels of an operator of a library with the stable interface."""
     for name, (_, keys) in _by_name(function).items():
         text = stable.signature(function).declaration(name)
         yield SignatureRecord("stable", text, f"{keys}, {_served_releases(function)}")
 
 
 def _structured(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """The shape function, the computation of each kernel, and the loops of ufuncs."""
+    """Shape function, the computation of each kernel, and the loops of ufuncs."""
     del job
     group = function.group
     if group is None or not group.structured:
@@ -117,7 +117,7 @@ def _structured(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]
 
 
 def _ufunc(group: NativeFunctionsGroup) -> Iterator[SignatureRecord]:
-    """The stub that the kernels of a ufunc call, and its loops."""
+    """Stub that the kernels of a ufunc call, and its loops."""
     stub = ", ".join(["TensorIteratorBase &", *[binding.type.text for binding in ufunc.stub_arguments(group)]])
     name = f"{group.functional.schema.name.name}_stub"
     yield SignatureRecord("ufunc stub", f"void at::native::{name}({stub})")
@@ -126,7 +126,7 @@ def _ufunc(group: NativeFunctionsGroup) -> Iterator[SignatureRecord]:
 
 
 def _functionalization(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """The kernel under Functionalize, and for a view how it is replayed on its base and written back into it."""
+    """Kernel under Functionalize, and for a view how it is replayed on its base and written back into it."""
     registration = registrations(job, function).get("Functionalize")
     if registration is not None and registration.kind is RegistrationKind.functionalization:
         text = dispatcher.signature(function).declaration(registration.kernel, first="c10::DispatchKeySet keys")
@@ -146,7 +146,7 @@ def _functionalization(function: NativeFunction, job: Job) -> Iterator[Signature
 
 
 def _unboxing(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """The function over a stack, which builds without the dispatcher have."""
+    """Function over a stack, which builds without the dispatcher have."""
     del job
     yield SignatureRecord("unboxing", f"void {function.library.unboxing}::{function.name.unambiguous}(Stack & stack)")
 
@@ -179,7 +179,7 @@ def _stable(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
 
 
 def _served_releases(function: NativeFunction) -> str:
-    """The releases that a binary with the operator can serve, and what keeps it from older ones."""
+    """Releases that a binary with the operator can serve, and what keeps it from older ones."""
     needs = stable.needs(function)
     oldest = max([stable.FIRST_RELEASE, *[need.since for need in needs]])
     reasons = " and ".join(dict.fromkeys([need.what for need in needs if need.since == oldest]))
@@ -187,7 +187,7 @@ def _served_releases(function: NativeFunction) -> str:
 
 
 def _lazy(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """The constructor of a node in a graph of lazy tensors."""
+    """Constructor of a node in a graph of lazy tensors."""
     del job
     try:
         taken = lazy.arguments(function.arguments, lazy.NodeConvention())
@@ -203,7 +203,7 @@ _PRIVATE: Final = ("unique_dim",)
 
 
 def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ...]:
-    """The signatures by which Python calls an overload; deprecated ones come last."""
+    """Signatures by which Python calls an overload; deprecated ones come last."""
     hints = hints_of(job)
     if function.library is not PYTORCH:
         name = f"torch.ops.{function.namespace}.{function.name.name}"
@@ -225,7 +225,7 @@ def _place(span: Span | None) -> FilePlace | None:
 
 
 def python_signatures(function: NativeFunction, job: Job) -> list[tuple[str, PythonSignature]]:
-    """The signatures by which Python calls an overload of PyTorch, with their names; deprecated ones come last."""
+    """Signatures by which Python calls an overload of PyTorch, with their names; deprecated ones come last."""
     signatures = [
         (python_name(module, signature.name), signature)
         for module, signature in signatures_by_function(job).get(function, ())

@@ -101,7 +101,7 @@ def is_of_unit(function: NativeFunction, unit: object) -> bool:
 def _symbols_of_units(
     function: NativeFunction, units: Iterable[object], emitter: AnyEmitter, job: Job, path: str
 ) -> Iterator[SymbolRecord]:
-    """The symbols in the fragments of units; an empty name stands for text without a symbol."""
+    """Symbols in the fragments of units; an empty name stands for text without a symbol."""
     for unit in units:
         names, has_text = [], False
         is_shared = not functions_of_unit(unit)
@@ -173,7 +173,7 @@ def _likeness(function: NativeFunction, symbol: str) -> int:
 
 
 def _texts(unit: object, emitter: AnyEmitter, job: Job) -> Iterator[Sequence[str]]:
-    """The lines of the texts of a unit."""
+    """Lines of the texts of a unit."""
     for value in emitter.fragment(unit, job).values():
         for text in (value,) if isinstance(value, str) else value:
             yield text.split("\n")

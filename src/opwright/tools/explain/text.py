@@ -48,7 +48,7 @@ class Painter(NamedTuple):
     home: str = ""
 
     def title(self, text: str) -> str:
-        """The title of a section."""
+        """Title of a section."""
         return self._paint(text, _BOLD)
 
     def key(self, text: str) -> str:
@@ -126,7 +126,7 @@ _NO_KERNEL: Final = ("fallback", "fallthrough", "error", "missing")
 
 
 def dispatch_lines(records: Sequence[DispatchRecord], painter: Painter) -> Iterator[str]:
-    """The rows of keys of tensors, then those of gradients, then what happens before."""
+    """Rows of keys of tensors, then those of gradients, then what happens before."""
     kinds = {key.name: key.kind for key in runtime_keys()}
     before = [record for record in records if kinds[record.key] is KeyKind.functionality]
     for kind in (KeyKind.backend, KeyKind.autograd):
@@ -211,7 +211,7 @@ def compress_keys(names: Sequence[str]) -> list[str]:
 
 @cache
 def _families() -> dict[str, list[str]]:
-    """The keys of all devices by the prefix of their names."""
+    """Keys of all devices by the prefix of their names."""
     families: dict[str, list[str]] = {}
     for key in runtime_keys():
         if key.backend and key.name.endswith(key.backend):
@@ -230,7 +230,7 @@ def render(explanation: Explanation, painter: Painter) -> str:
 
 
 def render_overloads(name: str, explanations: Sequence[Explanation], painter: Painter) -> str:
-    """The overloads of an operator, when it is not said which of them is meant."""
+    """Overloads of an operator, when it is not said which of them is meant."""
     lines = [painter.title(f"{name} has {len(explanations)} overloads:")]
     for explanation in explanations:
         lines.append("")
@@ -307,7 +307,7 @@ _ROLES: Final = {
 
 
 def implementation_lines(records: Sequence[ImplementationRecord], painter: Painter) -> Iterator[str]:
-    """The kernels of each key, in the order in which they are tried."""
+    """Kernels of each key, in the order in which they are tried."""
     width = max([len(record.name) for record in records], default=0)
     for key, key_records in groupby(records, key=lambda record: record.key):
         yield f"{_INDENT}{painter.key(key)}"
@@ -394,7 +394,7 @@ def _python(records: Sequence[PythonRecord], painter: Painter) -> Iterator[str]:
 
 
 def _symbols(records: Sequence[SymbolRecord], painter: Painter) -> Iterator[str]:
-    """The symbols of each file; those with lines below each other."""
+    """Symbols of each file; those with lines below each other."""
     for path, group in groupby(records, key=lambda record: record.file):
         symbols = list(group)
         yield f"{_INDENT}{painter.link(painter.shown_path(path), path)}"

@@ -40,7 +40,7 @@ def _tables() -> tuple[dict[str, dict[str, object]], dict[str, dict[str, object]
 
 
 def _rows(operators: Mapping[str, ShimOperator], *, guarded: bool) -> dict[str, dict[str, object]]:
-    """The dictionary of PyTorch's module: the guard and the further versions of each shim, by the operator's name."""
+    """Dictionary of PyTorch's module: the guard and the further versions of each shim, by the operator's name."""
     rows: dict[str, dict[str, object]] = {}
     for name, operator in operators.items():
         row = rows[name] = _guard(operator.guard)

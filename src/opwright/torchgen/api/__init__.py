@@ -1,3 +1,3 @@
-"""The calling conventions under the names of `torchgen.api`."""
+"""Calling conventions under the names of `torchgen.api`."""
 
 from __future__ import annotations

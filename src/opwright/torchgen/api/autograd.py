@@ -74,7 +74,7 @@ def is_foreach_func(f: NativeFunction) -> bool:
 def gen_differentiable_outputs(
     fn: NativeFunctionWithDifferentiabilityInfo, key: str = "Default"
 ) -> list[DifferentiableOutput]:
-    """The results through which gradients flow; only the first of them if the formulas use `grad` alone.
+    """Results through which gradients flow; only the first of them if the formulas use `grad` alone.
 
     Raises RuntimeError if the file says it of another number of results, or denies it for an in-place function.
     """

@@ -1,4 +1,4 @@
-"""The public C++ API: the names of `torchgen.api.cpp`."""
+"""Public C++ API: the names of `torchgen.api.cpp`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def name(func: FunctionSchema, *, faithful_name_for_out_overloads: bool = False,
 
 
 def valuetype_type(t: Type, *, binds: ArgName, mutable: bool = True, symint: bool = False) -> NamedCType | None:
-    """The type of a value that all conventions pass by value; None for other types."""
+    """Type of a value that all conventions pass by value; None for other types."""
     ctype = shared_types.value_type(model_type(t), symint=symint)
     return None if ctype is None else NamedCType(binds, ctype_of(ctype))
 
@@ -57,7 +57,7 @@ def valuetype_type(t: Type, *, binds: ArgName, mutable: bool = True, symint: boo
 def argumenttype_type(
     t: Type, *, mutable: bool, binds: ArgName, remove_non_owning_ref_types: bool = False, symint: bool = False
 ) -> NamedCType:
-    """The type of an argument of a type."""
+    """Type of an argument of a type."""
     ctype = shared_types.argument_type(
         model_type(t), mutable=mutable, symint=symint, style=current_style(), owning=remove_non_owning_ref_types
     )
@@ -65,28 +65,28 @@ def argumenttype_type(
 
 
 def argument_type(a: Argument, *, binds: ArgName, symint: bool = False) -> NamedCType:
-    """The type of an argument."""
+    """Type of an argument."""
     return argumenttype_type(a.type, mutable=a.is_write, binds=binds, symint=symint)
 
 
 def returntype_type(t: Type, *, mutable: bool, symint: bool = False) -> CType:
-    """The type of a return of a type."""
+    """Type of a return of a type."""
     result = make_return(None, model_type(t), WRITTEN if mutable else None)
     return ctype_of(shared_types.return_type(result, current_style()))
 
 
 def return_type(r: Return, *, symint: bool = False) -> CType:
-    """The type of a return."""
+    """Type of a return."""
     return ctype_of(shared_types.return_type(model_return(r), current_style()))
 
 
 def returns_type(rs: Sequence[Return], *, symint: bool = False) -> CType:
-    """The type of all returns."""
+    """Type of all returns."""
     return ctype_of(shared_types.returns_type(tuple(map(model_return, rs)), current_style()))
 
 
 def return_names(f: NativeFunction, *, fallback_name: str = "result") -> Sequence[str]:
-    """The names of the returns."""
+    """Names of the returns."""
     function = model_function(f)
     count = len(function.schema.returns)
     return [public_api.return_name(function, index, fallback=fallback_name) for index in range(count)]
@@ -114,7 +114,7 @@ def argument(
     symint: bool = False,
     has_tensor_options: bool,
 ) -> list[Binding]:
-    """The parameters for one argument."""
+    """Parameters for one argument."""
     if isinstance(a, TensorOptionsArguments):
         if not faithful:
             return [binding_of(public_api.options_binding(model_options(a)), a)]
@@ -147,7 +147,7 @@ def _bindings(parameters: _Parameters, *, faithful: bool, method: bool, symint: 
 def arguments(
     arguments: Arguments, *, faithful: bool, symint: bool = False, method: bool, cpp_no_default_args: set[str]
 ) -> list[Binding]:
-    """The parameters for all arguments."""
+    """Parameters for all arguments."""
     parameters = _Parameters(model_arguments(arguments), current_style(), frozenset(cpp_no_default_args))
     return bindings_of(_bindings(parameters, faithful=faithful, method=method, symint=symint), arguments.tensor_options)
 

@@ -19,24 +19,24 @@ def name(func: FunctionSchema) -> str:
 def argumenttype_type(
     t: Type, *, mutable: bool, binds: ArgName, remove_non_owning_ref_types: bool = False, symint: bool = True
 ) -> NamedCType:
-    """The type of an argument of a type."""
+    """Type of an argument of a type."""
     return cpp.argumenttype_type(
         t, mutable=mutable, binds=binds, remove_non_owning_ref_types=remove_non_owning_ref_types, symint=symint
     )
 
 
 def jit_arguments(func: FunctionSchema) -> list[Argument]:
-    """The arguments in the order of the schema."""
+    """Arguments in the order of the schema."""
     return list(func.arguments.flat_all)
 
 
 def arguments(func: FunctionSchema, *, symint: bool = True) -> list[Binding]:
-    """The parameters for all arguments."""
+    """Parameters for all arguments."""
     return bindings_of(dispatcher.arguments(model_schema(func), symint=symint, style=current_style()))
 
 
 def argument(a: Argument, *, remove_non_owning_ref_types: bool = False, symint: bool = True) -> Binding:
-    """The parameter for an argument."""
+    """Parameter for an argument."""
     choices = {"remove_non_owning_ref_types": remove_non_owning_ref_types, "symint": symint}
     return Binding(a.name, argument_type(a, binds=a.name, **choices), a)
 
@@ -44,11 +44,11 @@ def argument(a: Argument, *, remove_non_owning_ref_types: bool = False, symint: 
 def argument_type(
     a: Argument, *, binds: ArgName, remove_non_owning_ref_types: bool = False, symint: bool = True
 ) -> NamedCType:
-    """The type of an argument."""
+    """Type of an argument."""
     choices = {"mutable": a.is_write, "remove_non_owning_ref_types": remove_non_owning_ref_types, "symint": symint}
     return argumenttype_type(a.type, binds=binds, **choices)
 
 
 def returns_type(rs: Sequence[Return], *, symint: bool = True) -> CType:
-    """The type of all returns."""
+    """Type of all returns."""
     return cpp.returns_type(rs, symint=symint)

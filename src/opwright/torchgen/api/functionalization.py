@@ -1,4 +1,4 @@
-"""The convention of functionalization: the names of `torchgen.api.functionalization`."""
+"""Convention of functionalization: the names of `torchgen.api.functionalization`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMESPACE = "at::functionalization"
 
 
 def classname(func: FunctionSchema, with_namespace: bool = False) -> str:
-    """The class that holds the arguments of a view."""
+    """Class that holds the arguments of a view."""
     name = views.class_name(model_schema(func))
     return f"{_NAMESPACE}::{name}" if with_namespace else name
 
@@ -26,7 +26,7 @@ def classname(func: FunctionSchema, with_namespace: bool = False) -> str:
 def name(
     g: NativeFunctionsViewGroup, *, is_reverse: bool, include_namespace: bool, reapply_views: bool | None = None
 ) -> str:
-    """The function that replays a view or writes it back."""
+    """Function that replays a view or writes it back."""
     if is_reverse:
         return reverse_name(g.view, include_namespace)
     if not include_namespace or reapply_views is None:
@@ -38,13 +38,13 @@ def name(
 
 
 def reverse_name(f: NativeFunction, include_namespace: bool) -> str:
-    """The function that writes a changed view back into its base."""
+    """Function that writes a changed view back into its base."""
     name = views.inverse_name(model_schema(f.func))
     return f"{_NAMESPACE}::FunctionalInverses::{name}" if include_namespace else name
 
 
 def returns_type(func: FunctionSchema) -> CType:
-    """The type that both functions return."""
+    """Type that both functions return."""
     return ctype_of(c_types.TENSOR)
 
 
@@ -54,7 +54,7 @@ def is_multi_output(func: FunctionSchema) -> bool:
 
 
 def op_arguments(func: FunctionSchema, is_reverse: bool) -> list[Binding]:
-    """The arguments of the function that replays a view or writes it back."""
+    """Arguments of the function that replays a view or writes it back."""
     arguments = views.reverse_arguments if is_reverse else views.forward_arguments
     return bindings_of(arguments(model_schema(func), current_style()))
 
@@ -82,6 +82,6 @@ def extra_ctor_arguments(func: FunctionSchema) -> list[Binding]:
 
 
 def attributes(func: FunctionSchema, owning: bool = True) -> list[Binding]:
-    """The fields of a view's class; with `owning`, no list refers to the memory of the caller."""
+    """Fields of a view's class; with `owning`, no list refers to the memory of the caller."""
     members = _members(func)
     return bindings_of(members.fields if owning else members.parameters)

@@ -48,7 +48,7 @@ def setValueT(val: BaseCppType) -> None:
 
 
 def getValueT() -> BaseCppType:
-    """The class of values. Raises NotImplementedError if none is chosen."""
+    """Class of values. Raises NotImplementedError if none is chosen."""
     if not _CHOSEN:
         raise NotImplementedError("no class of values is chosen: call `setValueT` first")
     return _CHOSEN[0]
@@ -191,17 +191,17 @@ class LazyIrSchema:
 
     @property
     def node_name(self) -> str:
-        """The name of the class."""
+        """Name of the class."""
         return lazy.name(model_schema(self.func).name)
 
     @property
     def aten_name(self) -> str:
-        """The name of the operator without its overload."""
+        """Name of the operator without its overload."""
         return str(self.name.name)
 
     @property
     def base_name(self) -> str:
-        """The name of the operator without its overload and the underscore of in-place ones."""
+        """Name of the operator without its overload and the underscore of in-place ones."""
         return self.name.name.base
 
     def filtered_args(
@@ -212,7 +212,7 @@ class LazyIrSchema:
         scalars: bool = True,
         generator: bool = True,
     ) -> list[LazyArgument]:
-        """The arguments of some kinds: values, and those that nodes keep, among which are generators."""
+        """Arguments of some kinds: values, and those that nodes keep, among which are generators."""
         chosen = [*(self.positional_args if positional else ()), *(self.keyword_args if keyword else ())]
         return [
             argument
@@ -222,22 +222,22 @@ class LazyIrSchema:
 
     @property
     def positional_values(self) -> list[LazyArgument]:
-        """The positional arguments that are values."""
+        """Positional arguments that are values."""
         return self.filtered_args(keyword=False, scalars=False)
 
     @property
     def positional_scalars(self) -> list[LazyArgument]:
-        """The positional arguments that nodes keep."""
+        """Positional arguments that nodes keep."""
         return self.filtered_args(keyword=False, values=False)
 
     @property
     def keyword_values(self) -> list[LazyArgument]:
-        """The keyword-only arguments that are values."""
+        """Keyword-only arguments that are values."""
         return self.filtered_args(positional=False, scalars=False)
 
     @property
     def keyword_scalars(self) -> list[LazyArgument]:
-        """The keyword-only arguments that nodes keep."""
+        """Keyword-only arguments that nodes keep."""
         return self.filtered_args(positional=False, values=False)
 
 
@@ -249,7 +249,7 @@ def model_node(schema: LazyIrSchema) -> LazyNode:
 
 
 def schema_of_node(node: LazyNode) -> LazyIrSchema:
-    """The schema of one of Opwright's nodes."""
+    """Schema of one of Opwright's nodes."""
     properties = properties_of(node.properties)
     schema = LazyIrSchema(schema_of(node.schema), properties, symint=node.convention.symint)
     schema.opkind = None if node.op_kind == op_kind(node.schema) else node.op_kind
@@ -257,7 +257,7 @@ def schema_of_node(node: LazyNode) -> LazyIrSchema:
 
 
 def properties_of(origin: NodeProperties) -> LazyIrProperties:
-    """The record of properties of one of Opwright's nodes."""
+    """Record of properties of one of Opwright's nodes."""
     properties = LazyIrProperties()
     for name in chain.from_iterable(LazyIrProperties.Properties):
         if PROPERTIES[name](origin) == origin:

@@ -6,5 +6,5 @@ from opwright.torchgen.interface.functions import NativeFunctionsGroup
 
 
 def name(g: NativeFunctionsGroup) -> str:
-    """The name of the class whose method the shape function is."""
+    """Name of the class whose method the shape function is."""
     return g.functional.func.name.unambiguous_name()

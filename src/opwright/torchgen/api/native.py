@@ -1,4 +1,4 @@
-"""The convention of kernels: the names of `torchgen.api.native`."""
+"""Convention of kernels: the names of `torchgen.api.native`."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from opwright.torchgen.interface.types import WRITTEN, Type, model_type
 
 
 def name(func: FunctionSchema) -> str:
-    """The name of an overload's kernel if its entry names none."""
+    """Name of an overload's kernel if its entry names none."""
     return native.name(model_schema(func))
 
 
 def argument(a: Part, *, is_out: bool, symint: bool) -> list[Binding]:
-    """The parameters for one argument, which has no default in an out overload."""
+    """Parameters for one argument, which has no default in an out overload."""
     style = current_style()
     if isinstance(a, TensorOptionsArguments):
         out = (make_argument("out", model_type(a.dtype.type), None, WRITTEN),) if is_out else ()
@@ -50,23 +50,23 @@ def argument(a: Part, *, is_out: bool, symint: bool) -> list[Binding]:
 
 
 def arguments(func: FunctionSchema, *, symint: bool) -> list[Binding]:
-    """The parameters for all arguments."""
+    """Parameters for all arguments."""
     parameters = native.arguments(model_schema(func), symint=symint, style=current_style())
     return bindings_of(parameters, func.arguments.tensor_options)
 
 
 def argument_type(a: Argument, *, binds: ArgName, symint: bool) -> NamedCType:
-    """The type of an argument."""
+    """Type of an argument."""
     ctype = native.argument_type(model_argument(a), symint=symint, style=current_style())
     return NamedCType(binds, ctype_of(ctype))
 
 
 def returns_type(rs: Sequence[Return], *, symint: bool) -> CType:
-    """The type of all returns."""
+    """Type of all returns."""
     return cpp.returns_type(rs, symint=symint)
 
 
 def argumenttype_type(t: Type, *, mutable: bool, binds: ArgName, symint: bool) -> NamedCType:
-    """The type of an argument of a type."""
+    """Type of an argument of a type."""
     model = make_argument("x", model_type(t), None, WRITTEN if mutable else None)
     return NamedCType(binds, ctype_of(native.argument_type(model, symint=symint, style=current_style())))

@@ -70,7 +70,7 @@ def _hints() -> Hints:
 
 @record()
 class PythonReturns(Record):
-    """The returns of a Python function."""
+    """Returns of a Python function."""
 
     returns: tuple[Return, ...]
 
@@ -96,20 +96,20 @@ class PythonArgument(Record):
 
     @_refusals()
     def argument_str(self, *, method: bool = False, symint: bool = True) -> str:
-        """The parameter in the language of the argument parser."""
+        """Parameter in the language of the argument parser."""
         parameter = model_parameter(self)
         text = parameter.method_text if method else parameter.text
         return text if symint else parameters.with_plain_integers(text)
 
     @_refusals()
     def argument_str_pyi(self, *, method: bool = False, deprecated: bool = False) -> str:
-        """The parameter in a stub."""
+        """Parameter in a stub."""
         return _hints().parameter(model_parameter(self), method=method, deprecated=deprecated).text
 
 
 @record()
 class PythonOutArgument(PythonArgument):
-    """The parameter for out arguments."""
+    """Parameter for out arguments."""
 
     outputs: tuple[PythonArgument, ...]
 
@@ -125,7 +125,7 @@ class PythonOutArgument(PythonArgument):
 
     @staticmethod
     def from_outputs(outputs: tuple[PythonArgument, ...]) -> PythonOutArgument | None:
-        """The parameter for outputs; None if there are none. Raises RuntimeError if one of several is no tensor."""
+        """Parameter for outputs; None if there are none. Raises RuntimeError if one of several is no tensor."""
         if not outputs:
             return None
         first = outputs[0]
@@ -140,7 +140,7 @@ class PythonOutArgument(PythonArgument):
 
 @cache
 def _argument_of(origin: parameters.Parameter) -> PythonArgument:
-    """The record of one of Opwright's parameters; the same one each time."""
+    """Record of one of Opwright's parameters; the same one each time."""
     return (PythonOutArgument if origin.outs else PythonArgument)._of(origin)
 
 
@@ -155,7 +155,7 @@ def _reading_parameters(name: str) -> Callable[[ModelSignature], object]:
 
 @record()
 class PythonSignature(Record):
-    """The signature of a Python function or method."""
+    """Signature of a Python function or method."""
 
     name: str
     input_args: tuple[PythonArgument, ...]
@@ -187,34 +187,34 @@ class PythonSignature(Record):
     def arguments(
         self, *, skip_outputs: bool = False, skip_tensor_options: bool = False
     ) -> tuple[PythonArgument | PythonOutArgument, ...]:
-        """The parameters in their order."""
+        """Parameters in their order."""
         outs = () if skip_outputs or self.output_args is None else (self.output_args,)
         options = () if skip_tensor_options else self.tensor_options_args
         return (*self.input_args, *self.input_kwargs, *outs, *options)
 
     def arguments_count(self) -> int:
-        """The number of parameters."""
+        """Number of parameters."""
         return len(self.arguments())
 
     def output_idx(self) -> int:
-        """The position of the parameter for out arguments."""
+        """Position of the parameter for out arguments."""
         return len(self.input_args) + len(self.input_kwargs)
 
     @_refusals()
     def signature_str(self, *, skip_outputs: bool = False, symint: bool = True) -> str:
-        """The signature in the language of the argument parser."""
+        """Signature in the language of the argument parser."""
         origin = model_signature(self)
         text = origin.text_without_out if skip_outputs else origin.text
         return text if symint else parameters.with_plain_integers(text)
 
     @_refusals()
     def signature_str_pyi(self, *, skip_outputs: bool = False) -> str:
-        """The declaration in a stub."""
+        """Declaration in a stub."""
         return _hints().declaration(model_signature(self), with_out=not skip_outputs)
 
     @_refusals()
     def signature_str_pyi_vararg(self, *, skip_outputs: bool = False) -> str | None:
-        """The declaration for calls that pass the only list of integers as several arguments; None without such."""
+        """Declaration for calls that pass the only list of integers as several arguments; None without such."""
         return _hints().spread_declaration(model_signature(self), with_out=not skip_outputs)
 
 
@@ -265,7 +265,7 @@ class PythonSignatureNativeFunctionPair(Record):
 
 @record()
 class PythonSignatureGroup(Record):
-    """The functions that one signature of the parser calls: one without `out`, and one with it."""
+    """Functions that one signature of the parser calls: one without `out`, and one with it."""
 
     signature: PythonSignature
     base: NativeFunction
@@ -275,7 +275,7 @@ class PythonSignatureGroup(Record):
     def from_pairs(
         cls, functional: PythonSignatureNativeFunctionPair, out: PythonSignatureNativeFunctionPair | None
     ) -> PythonSignatureGroup:
-        """The group of a function and its out form. The signature is that with `out`, and the options of the other."""
+        """Group of a function and its out form. The signature is that with `out`, and the options of the other."""
         if out is None:
             return PythonSignatureGroup(signature=functional.signature, base=functional.function, outplace=None)
         options = functional.signature.tensor_options_args
@@ -285,7 +285,7 @@ class PythonSignatureGroup(Record):
 
 @_refusals()
 def argument_type_str(t: Type, *, simple_type: bool = False, symint: bool = True) -> str:
-    """The type of a parameter in the language of the argument parser; without the length of lists if `simple_type`."""
+    """Type of a parameter in the language of the argument parser; without the length of lists if `simple_type`."""
     text = parameters.type_name(model_type(t), sized=not simple_type)
     if not simple_type and str(t) == "Tensor?[]":
         return f"const {text} &"
@@ -293,18 +293,18 @@ def argument_type_str(t: Type, *, simple_type: bool = False, symint: bool = True
 
 
 def argument_type_size(t: Type) -> int | None:
-    """The length of a list, if its type has one; None for lists of booleans."""
+    """Length of a list, if its type has one; None for lists of booleans."""
     listed = t.is_list_like()
     return None if listed is None or str(listed.elem) == "bool" else listed.size
 
 
 def argument(a: Argument) -> PythonArgument:
-    """The parameter for an argument."""
+    """Parameter for an argument."""
     return _argument_of(parameters.parameter(model_argument(a)))
 
 
 def signature(f: NativeFunction, *, method: bool = False, pyi: bool = False) -> PythonSignature:
-    """The signature of a function, or of a method. Raises ValueError if an argument is named `requires_grad`."""
+    """Signature of a function, or of a method. Raises ValueError if an argument is named `requires_grad`."""
     return signature_from_schema(f.func, category_override=f.category_override, method=method)
 
 
@@ -312,7 +312,7 @@ def signature(f: NativeFunction, *, method: bool = False, pyi: bool = False) -> 
 def signature_from_schema(
     func: FunctionSchema, *, category_override: str | None, method: bool = False, pyi: bool = False
 ) -> PythonSignature:
-    """The signature of a schema. Raises ValueError if an argument is named `requires_grad`."""
+    """Signature of a schema. Raises ValueError if an argument is named `requires_grad`."""
     schema = model_schema(func)
     if any(argument.name == "requires_grad" for argument in schema.arguments.all):
         raise ValueError(f"`{func.name}` has an argument `requires_grad`, which Python functions have themselves")
@@ -335,32 +335,32 @@ def has_tensor_options(f: NativeFunction) -> bool:
 
 @_refusals()
 def structseq_fieldnames(returns: tuple[Return, ...]) -> list[str]:
-    """The fields of a structure with the returns; empty if they have no names. Raises ValueError if only some have."""
+    """Fields of a structure with the returns; empty if they have no names. Raises ValueError if only some have."""
     return list(names_of(tuple(map(model_return, returns))))
 
 
 @_refusals()
 def argument_type_str_pyi(t: Type) -> str:
-    """The type of a parameter in a stub. Raises RuntimeError if it has none."""
+    """Type of a parameter in a stub. Raises RuntimeError if it has none."""
     return _hints().argument(model_type(t))
 
 
 @_refusals()
 def return_type_str_pyi(t: Type) -> str:
-    """The type of a result in a stub. Raises RuntimeError if it has none."""
+    """Type of a result in a stub. Raises RuntimeError if it has none."""
     return _hints().result(model_type(t))
 
 
 @_refusals()
 def returns_structseq_pyi(signature: PythonSignature) -> tuple[str, str] | None:
-    """The name and the text of the class of named results in a stub; None if the results have no names."""
+    """Name and the text of the class of named results in a stub; None if the results have no names."""
     text = _hints().result_class(model_signature(signature))
     return None if text is None else (signature.name, text)
 
 
 @_refusals()
 def returns_str_pyi(signature: PythonSignature) -> str:
-    """The type of all results in a stub."""
+    """Type of all results in a stub."""
     return _hints().returned(model_signature(signature))
 
 
@@ -375,7 +375,7 @@ class DispatchLambdaArgument(Record):
 
 @record()
 class PythonArgParserOutputExpr(Record):
-    """The expression of a value that the parser read."""
+    """Expression of a value that the parser read."""
 
     name: str
     expr: str
@@ -384,13 +384,13 @@ class PythonArgParserOutputExpr(Record):
 
     @property
     def is_none_expr(self) -> str:
-        """The expression that says whether the caller passed no value."""
+        """Expression that says whether the caller passed no value."""
         return f"_r.isNone({self.index})"
 
 
 @record()
 class DispatchLambdaArgumentExprs(Record):
-    """The arguments of the lambda, and the statements before it."""
+    """Arguments of the lambda, and the statements before it."""
 
     exprs: Sequence[str]
     inits: Sequence[str]
@@ -404,7 +404,7 @@ def _lambda(ps: PythonSignature, f: NativeFunction, *, symint: bool = True) -> D
 def dispatch_lambda_args(
     ps: PythonSignature, f: NativeFunction, symint: bool = True
 ) -> tuple[DispatchLambdaArgument, ...]:
-    """The parameters of the lambda that calls a function for a signature."""
+    """Parameters of the lambda that calls a function for a signature."""
     schema = ps.deprecated_schema if isinstance(ps, PythonSignatureDeprecated) else f.func
     outs = [out.name for out in schema.arguments.out]
     called = _lambda(ps, f, symint=symint)
@@ -431,7 +431,7 @@ def cpp_dispatch_target(f: NativeFunction) -> str:
 
 @_refusals()
 def cpp_dispatch_exprs(f: NativeFunction, *, python_signature: PythonSignature | None = None) -> tuple[str, ...]:
-    """The arguments that the lambda passes to the C++ function."""
+    """Arguments that the lambda passes to the C++ function."""
     return tuple(_lambda(python_signature or signature(f), f).passed)
 
 
@@ -444,7 +444,7 @@ def arg_parser_unpack_method(t: Type, default: str | None, default_init: str | N
 
 @_refusals()
 def arg_parser_output_expr(arg_index: int, a: PythonArgument, *, symint: bool = True) -> PythonArgParserOutputExpr:
-    """The expression of the value of a parameter. Raises RuntimeError if the parser cannot read its type."""
+    """Expression of the value of a parameter. Raises RuntimeError if the parser cannot read its type."""
     parameter = model_parameter(a)
     expr = parameter.read(arg_index) if symint else parameter.read_concrete(arg_index)
     return PythonArgParserOutputExpr(name=a.name, expr=expr, index=arg_index, argument=a)
@@ -453,7 +453,7 @@ def arg_parser_output_expr(arg_index: int, a: PythonArgument, *, symint: bool = 
 def arg_parser_output_exprs(
     ps: PythonSignature, f: NativeFunction, *, symint: bool = True
 ) -> dict[str, PythonArgParserOutputExpr]:
-    """The expressions of the values of all parameters, by their names."""
+    """Expressions of the values of all parameters, by their names."""
     return {a.name: arg_parser_output_expr(index, a, symint=symint) for index, a in enumerate(ps.arguments())}
 
 
@@ -461,7 +461,7 @@ def arg_parser_output_exprs(
 def dispatch_lambda_exprs(
     ps: PythonSignature, f: NativeFunction, *, symint: bool = True
 ) -> DispatchLambdaArgumentExprs:
-    """The arguments of the lambda, made from the values that the parser read. Raises RuntimeError."""
+    """Arguments of the lambda, made from the values that the parser read. Raises RuntimeError."""
     origin, function = model_signature(ps), model_function(f)
     names = dispatch_lambda(origin, function, symint=symint).names
     guards = installed_rules().devices_initialized_only_for_dispatched_calls

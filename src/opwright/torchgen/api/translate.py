@@ -31,7 +31,7 @@ def translate(
     method: bool = False,
     allow_expensive_conversions: bool = False,
 ) -> list[Expr]:
-    """The expressions of the wanted values, made from the given ones. Raises UnsatError if one cannot be made."""
+    """Expressions of the wanted values, made from the given ones. Raises UnsatError if one cannot be made."""
     named = [goal.nctype if isinstance(goal, Binding) else goal for goal in goals]
     wanted = tuple(map(model_wanted, named))
     try:

@@ -1,4 +1,4 @@
-"""The convention of unboxing: the names of `torchgen.api.unboxing`."""
+"""Convention of unboxing: the names of `torchgen.api.unboxing`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from opwright.torchgen.interface.types import WRITTEN, Type, model_type
 
 
 def name(f: NativeFunction) -> str:
-    """The name of the function that unboxes."""
+    """Name of the function that unboxes."""
     return f.func.name.unambiguous_name()
 
 
 def convert_arguments(f: NativeFunction) -> tuple[list[Binding], list[str]]:
-    """The unboxed arguments, and the statements that make them from a stack."""
+    """Unboxed arguments, and the statements that make them from a stack."""
     group = CppSignatureGroup.from_native_function(f, method=False)
     bindings = list(group.most_faithful_signature().arguments())
     count = len(bindings)

@@ -1,4 +1,4 @@
-"""The code of lazy tensors: the names of `torchgen.dest.lazy_ir`. Backends override the methods of its classes."""
+"""Code of lazy tensors: the names of `torchgen.dest.lazy_ir`. Backends override the methods of its classes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _refuse(faults: Iterable[LazyFault], *refused: str) -> None:
 
 
 def aten_symbol(schema: LazyIrSchema) -> str:
-    """The symbol of an operator, as a C++ expression."""
+    """Symbol of an operator, as a C++ expression."""
     return node.op_kind(model_node(schema).schema)
 
 
@@ -76,32 +76,32 @@ class GenLazyIR(Record, ABC):
         return LazyNames(node_base=self.node_base, takes_shapes=self.use_lazy_shape)
 
     def __call__(self, f: NativeFunctionsGroup | NativeFunction) -> list[str]:
-        """The class of the node of a function, or of the functional one of a group."""
+        """Class of the node of a function, or of the functional one of a group."""
         function = f.functional if isinstance(f, NativeFunctionsGroup) else f
         metadata = self.backend_index.get_kernel(function)
         symint = metadata is not None and metadata.supports_symint()
         return self.gen(LazyIrSchema(function.func, symint=symint))
 
     def lowering_function(self, schema: LazyIrSchema) -> str:
-        """The function that lowers a node; nothing in this class."""
+        """Function that lowers a node; nothing in this class."""
         return node.no_lowering(model_node(schema))
 
     def create_function(self, schema: LazyIrSchema, node_ctor_args: str) -> str:  # noqa: ARG002
-        """The function that makes a node; nothing in this class."""
+        """Function that makes a node; nothing in this class."""
         return node.no_creation(model_node(schema))
 
     def can_be_reused_function(self, schema: LazyIrSchema, node_ctor_args: str) -> str:  # noqa: ARG002
-        """The function that tells whether a node is that of the arguments of its constructor."""
+        """Function that tells whether a node is that of the arguments of its constructor."""
         return node.no_reuse(model_node(schema))
 
     def node_base_ctor_call(self, schema: LazyIrSchema) -> str:
-        """The call of the base class's constructor. Raises AssertionError for a list that cannot be an input."""
+        """Call of the base class's constructor. Raises AssertionError for a list that cannot be an input."""
         lazy_node = model_node(schema)
         _refuse(faults_of_node(lazy_node.schema, lazy_node.convention), codes.INPUT_LIST)
         return node.base_call(lazy_node, self._names())
 
     def gen(self, schema: LazyIrSchema) -> list[str]:
-        """The class of a node."""
+        """Class of a node."""
         style = NodeStyle(
             base=lambda _, __: self.node_base_ctor_call(schema),
             create=lambda lazy_node: self.create_function(schema, lazy_node.parameters),
@@ -115,7 +115,7 @@ class GenTSLazyIR(GenLazyIR):
     """Prints the nodes of the TorchScript backend."""
 
     def lowering_function(self, schema: LazyIrSchema) -> str:
-        """The function that lowers a node to an operation of TorchScript."""
+        """Function that lowers a node to an operation of TorchScript."""
         return node.lowering(model_node(schema))
 
     def create_function(self, schema: LazyIrSchema, node_ctor_args: str) -> str:  # noqa: ARG002
@@ -123,7 +123,7 @@ class GenTSLazyIR(GenLazyIR):
         return node.creation(model_node(schema))
 
     def can_be_reused_function(self, schema: LazyIrSchema, node_ctor_args: str) -> str:  # noqa: ARG002
-        """The function that tells whether a node is that of the arguments of its constructor."""
+        """Function that tells whether a node is that of the arguments of its constructor."""
         return node.reuse(model_node(schema))
 
 
@@ -187,7 +187,7 @@ class GenLazyNativeFuncDefinition(Record):
         return parts
 
     def lazy_tensor_decls(self, func: NativeFunction, schema: LazyIrSchema) -> str:
-        """The statements that declare a variable for each input of the node."""
+        """Statements that declare a variable for each input of the node."""
         return _joined(kernel.tensors(self._parts(func, schema, codes.INPUT_LIST)))
 
     def force_eager_fallback(
@@ -197,42 +197,42 @@ class GenLazyNativeFuncDefinition(Record):
         metadata: BackendMetadata,  # noqa: ARG002
         sig: DispatcherSignature | NativeSignature,  # noqa: ARG002
     ) -> str:
-        """The statements that run the CPU's kernel if the user asks for it."""
+        """Statements that run the CPU's kernel if the user asks for it."""
         return _joined(kernel.fallback(self._parts(func, schema)))
 
     def metrics(self, func: NativeFunction, schema: LazyIrSchema) -> str:
-        """The statement that counts calls."""
+        """Statement that counts calls."""
         return _joined(kernel.counter(self._parts(func, schema)))
 
     def get_device(self, func: NativeFunction, schema: LazyIrSchema) -> str:
-        """The statements that find the device of the arguments."""
+        """Statements that find the device of the arguments."""
         return _joined(kernel.device(self._parts(func, schema, codes.NO_DEVICE)))
 
     def shape_inference(self, func: NativeFunction, schema: LazyIrSchema) -> str:
-        """The statements that compute shapes."""
+        """Statements that compute shapes."""
         lazy_kernel = self._parts(func, schema, codes.LAZY_COPY_WITHOUT_KERNEL).kernel
         lines = kernel.shapes(lazy_kernel.function, lazy_kernel.signature, lazy_kernel.name, symint=lazy_kernel.symint)
         return "\n".join(lines)
 
     def build_ir_node(self, func: NativeFunction, schema: LazyIrSchema) -> str:
-        """The statements that find the node of before, or make one with shapes."""
+        """Statements that find the node of before, or make one with shapes."""
         shapes = self.shape_inference(func, schema).split("\n")
         return _joined(kernel.node_lookup_with(self._parts(func, schema, codes.INPUT_LIST), shapes))
 
     def create_lazy_tensor(self, first_tensor_name: str | None = None) -> str:
-        """The function that makes a tensor. Raises AssertionError if it is a member of a tensor that is missing."""
+        """Function that makes a tensor. Raises AssertionError if it is a member of a tensor that is missing."""
         if self.create_from_first_tensor and first_tensor_name is None:
             raise Invalid(f"`{self.create_tensor}` is a member of the first tensor, and there is none")
         return kernel.tensor_creation(first_tensor_name or "", self._names())
 
     def return_aten_tensor(self, func: NativeFunction, schema: LazyIrSchema) -> str:
-        """The statements that return tensors whose values the node gives."""
+        """Statements that return tensors whose values the node gives."""
         parts = self._parts(func, schema, codes.RESULT_COUNT, codes.RESULTS_WITHOUT_TENSOR)
         first = parts.tensors[0] if parts.tensors else None
         return _joined(kernel.result_with(parts, first or "", self.create_lazy_tensor(first)))
 
     def __call__(self, func: NativeFunction) -> list[str]:
-        """The definition of the kernel of a function. Raises AssertionError if it has none."""
+        """Definition of the kernel of a function. Raises AssertionError if it has none."""
         metadata = _kernel_of(func, self.backend_index)
         schema = LazyIrSchema(func.func, symint=metadata.supports_symint())
         signature = kernel_signature(func, self.backend_index)
@@ -267,7 +267,7 @@ class GenLazyShapeInferenceDefinition(Record):
     tensor_class: str
 
     def __call__(self, f: NativeFunction) -> list[str]:
-        """The declaration of the shape function of a kernel; none if PyTorch has a function for these shapes."""
+        """Declaration of the shape function of a kernel; none if PyTorch has a function for these shapes."""
         metadata = _kernel_of(f, self.backend_index)
         function = model_function(f)
         if kernel.has_meta_function(function):
@@ -279,7 +279,7 @@ class GenLazyShapeInferenceDefinition(Record):
 
 
 def generate_non_native_lazy_ir_nodes(non_native: list[dict[str, Any]], gen_lazy_ir: GenLazyIR) -> list[str]:
-    """The classes of the nodes that entries of a backend file describe, which stand for no operator of PyTorch."""
+    """Classes of the nodes that entries of a backend file describe, which stand for no operator of PyTorch."""
     texts: list[str] = []
     for entry in non_native:
         properties = properties_of(NON_NATIVE_PROPERTIES)

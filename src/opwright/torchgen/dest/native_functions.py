@@ -22,7 +22,7 @@ __all__ = ["compute_native_function_declaration", "gen_structured"]
 def compute_native_function_declaration(
     g: NativeFunctionsGroup | NativeFunction, backend_index: BackendIndex
 ) -> list[str]:
-    """The declarations of the kernels of a function or a group: a class if they are structured.
+    """Declarations of the kernels of a function or a group: a class if they are structured.
 
     Raises AssertionError for a kernel that takes symbolic integers if its operator has none.
     """
@@ -46,6 +46,6 @@ def compute_native_function_declaration(
 
 
 def gen_structured(g: NativeFunctionsGroup, backend_index: BackendIndex) -> list[str]:
-    """The class of the structured kernel of a group; none if there is no kernel."""
+    """Class of the structured kernel of a group; none if there is no kernel."""
     kernel = model_backend(backend_index, g).kernel(model_group(g))
     return [] if kernel is None else [structured_class(model_group(g), kernel, installed_rules())]

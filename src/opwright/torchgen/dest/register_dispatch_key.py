@@ -88,7 +88,7 @@ def model_unit(unit: NativeFunction | NativeFunctionsGroup) -> KernelUnit:
 
 
 def unit_members(unit: NativeFunction | NativeFunctionsGroup) -> list[tuple[NativeFunction, ModelFunction]]:
-    """The overloads of a unit, and what Opwright has for each."""
+    """Overloads of a unit, and what Opwright has for each."""
     if isinstance(unit, NativeFunction):
         return [(unit, model_function(unit))]
     return list(zip(unit.functions(), model_group(unit).functions(), strict=True))
@@ -116,7 +116,7 @@ class RegisterDispatchKey(Record):
     rocm: bool
 
     def __call__(self, f: NativeFunctionsGroup | NativeFunction) -> list[str]:
-        """The text for each overload that has a wrapper."""
+        """Text for each overload that has a wrapper."""
         if isinstance(f, NativeFunctionsGroup):
             if f.structured and WrapperKind.structured in self._kinds(f).values():
                 return self.gen_structured(f)
@@ -126,17 +126,17 @@ class RegisterDispatchKey(Record):
         return [text for text in texts if text is not None]
 
     def gen_structured(self, g: NativeFunctionsGroup) -> list[str]:
-        """The text for each overload of a structured group."""
+        """Text for each overload of a structured group."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(RegisterDispatchKey)}
         structured = StructuredRegisterDispatchKey(**fields, g=g)
         return [text for member in g.functions() if (text := structured.gen_one(member)) is not None]
 
     def gen_unstructured(self, f: NativeFunction, g: NativeFunctionsGroup | None = None) -> str | None:
-        """The text for an overload, which may be a member of a group; None if it has no wrapper."""
+        """Text for an overload, which may be a member of a group; None if it has no wrapper."""
         return self._text(f, g)
 
     def gen_out_inplace_wrapper(self, f: NativeFunction, g: NativeFunctionsGroup | None) -> str | None:
-        """The wrapper of an overload that copies the result of the functional one; None without a group.
+        """Wrapper of an overload that copies the result of the functional one; None without a group.
 
         Raises AssertionError for an overload that has nothing to copy to.
         """
@@ -148,14 +148,14 @@ class RegisterDispatchKey(Record):
 
     @staticmethod
     def gen_device_check(type: DeviceCheckType, args: list[Argument], method_name: str) -> str:
-        """The check that all tensors among arguments are on one device."""
+        """Check that all tensors among arguments are on one device."""
         if type is DeviceCheckType.NoCheck:
             return f"{devices.NO_CHECK}\n"
         tensors = [argument for argument in map(model_argument, args) if argument.type.is_tensor_like]
         return devices.check_of(tensors, method_name)
 
     def wrapper_kernel_sig(self, f: NativeFunction) -> NativeSignature | DispatcherSignature:
-        """The signature of the wrapper of an overload."""
+        """Signature of the wrapper of an overload."""
         name = self._backend(f).display_name
         prefix = f"wrapper_{name}_{f.func.name.overload_name}_"
         return DispatcherSignature.from_schema(f.func, prefix=prefix, symint=self.symint)
@@ -164,7 +164,7 @@ class RegisterDispatchKey(Record):
         return model_backend(self.backend_index, unit, symint=self.symint, class_name=self.class_method_name)
 
     def _kinds(self, unit: NativeFunction | NativeFunctionsGroup) -> dict[NativeFunction, WrapperKind | None]:
-        """The kind of the wrapper of each overload of a unit. Raises AssertionError for what cannot be wrapped."""
+        """Kind of the wrapper of each overload of a unit. Raises AssertionError for what cannot be wrapped."""
         try:
             kinds = dict(self._backend(unit).wrapped_overloads(model_unit(unit)))
         except Fault as fault:
@@ -172,7 +172,7 @@ class RegisterDispatchKey(Record):
         return {f: kinds.get(function) for f, function in unit_members(unit)}
 
     def _text(self, f: NativeFunction, g: NativeFunctionsGroup | None) -> str | None:
-        """The text of the target for an overload; None if it has no wrapper.
+        """Text of the target for an overload; None if it has no wrapper.
 
         Raises AssertionError for another target.
         """
@@ -214,7 +214,7 @@ class StructuredRegisterDispatchKey(RegisterDispatchKey):
     g: NativeFunctionsGroup
 
     def gen_one(self, f: NativeFunction) -> str | None:
-        """The text for an overload of the group; None if it has no wrapper."""
+        """Text for an overload of the group; None if it has no wrapper."""
         return self._text(f, self.g)
 
     def _definition(self, f: NativeFunction, unit: NativeFunction | NativeFunctionsGroup, kind: WrapperKind) -> str:
@@ -232,7 +232,7 @@ class StructuredRegisterDispatchKey(RegisterDispatchKey):
     def gen_class(
         self, f: NativeFunction, k: SchemaKind, *, class_name: str, parent_class: str, generate_super: bool
     ) -> str:
-        """The class that provides the outputs of an overload."""
+        """Class that provides the outputs of an overload."""
         count = len(f.func.returns)
         constructor = self.gen_class_ctor(k, class_name, count)
         setters = self.gen_class_set_output_functions(k, parent_class, generate_super)
@@ -242,46 +242,46 @@ class StructuredRegisterDispatchKey(RegisterDispatchKey):
         )
 
     def gen_class_ctor(self, k: SchemaKind, class_name: str, returns: int) -> str:
-        """The constructor of the class; nothing if there is nothing to construct from."""
+        """Constructor of the class; nothing if there is nothing to construct from."""
         return structured_kernels.constructor(self._output(k, name=class_name, outputs=returns)).strip()
 
     def gen_class_set_output_functions(self, k: SchemaKind, parent_class: str, generate_super: bool) -> str:
-        """The methods that the shape function calls with the sizes and options of an output."""
+        """Methods that the shape function calls with the sizes and options of an output."""
         bodies = [f"{indent(self.gen_class_set_output_body(k, replaces), 2 * _MEMBER)}\n" for replaces in (True, False)]
         output = self._output(k, parent=parent_class, inherits=generate_super)
         return dedent(structured_kernels.setters(output, *bodies))
 
     def gen_class_set_output_body(self, k: SchemaKind, maybe_create_proxy: bool) -> str:
-        """The statements that provide an output, of which a proxy may take the place."""
+        """Statements that provide an output, of which a proxy may take the place."""
         return dedent(structured_kernels.provision(self._output(k), replaces=maybe_create_proxy)).rstrip()
 
     def _output(self, k: SchemaKind, **fields: Any) -> OutputClass:  # noqa: ANN401
-        """The class of an overload of a kind, with these fields."""
+        """Class of an overload of a kind, with these fields."""
         group = model_group(self.g)
         output = structured_kernels.output_class(group.functional, group, self._backend(self.g), self._context())
         return output._replace(kind=ModelKind[k.name], **fields)
 
 
 def gen_registration_headers(backend_index: BackendIndex, per_operator_headers: bool, rocm: bool) -> list[str]:
-    """The includes that wrappers of a dispatch key need."""
+    """Includes that wrappers of a dispatch key need."""
     return helpers.registration_headers(
         _empty_backend(backend_index), per_operator_headers=per_operator_headers, rocm=rocm, rules=installed_rules()
     )
 
 
 def gen_registration_helpers(backend_index: BackendIndex) -> list[str]:
-    """The functions that allocate and check outputs of structured kernels."""
+    """Functions that allocate and check outputs of structured kernels."""
     return helpers.registration_helpers(_allocating_backend(backend_index), installed_rules())
 
 
 def gen_empty_impl_names(backend_index: BackendIndex) -> tuple[str | None, str | None]:
-    """The functions that allocate outputs without and with strides; None for a key that cannot allocate."""
+    """Functions that allocate outputs without and with strides; None for a key that cannot allocate."""
     allocation = _empty_backend(backend_index).allocation
     return (None, None) if allocation is None else (allocation.function.format(""), allocation.strided)
 
 
 def _allocating_backend(index: BackendIndex) -> Backend:
-    """The backend without kernels, whose outputs the functions of `gen_empty_impl_names` allocate."""
+    """Backend without kernels, whose outputs the functions of `gen_empty_impl_names` allocate."""
     backend = _empty_backend(index)
     empty, strided = gen_empty_impl_names(index)
     if empty is None or strided is None or backend.allocation is not None:

@@ -12,12 +12,12 @@ __all__ = ["compute_ufunc_cpu", "compute_ufunc_cpu_kernel", "compute_ufunc_cuda"
 
 
 def compute_ufunc_cpu(g: NativeFunctionsGroup) -> str:
-    """The stub of a group and the kernel for CPU that calls it. Raises AssertionError if its loops make no kernel."""
+    """Stub of a group and the kernel for CPU that calls it. Raises AssertionError if its loops make no kernel."""
     return cpu_definitions(_checked(g))
 
 
 def compute_ufunc_cpu_kernel(g: NativeFunctionsGroup) -> str:
-    """The function behind the stub for CPU, with its loops. Raises AssertionError if its loops make no kernel."""
+    """Function behind the stub for CPU, with its loops. Raises AssertionError if its loops make no kernel."""
     return cpu_kernel(_checked(g))
 
 

@@ -1,4 +1,4 @@
-"""The shapes of the documents that ExecuTorch's programs read."""
+"""Shapes of the documents that ExecuTorch's programs read."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.selective_build.selector import SelectiveBuilder
 from opwright.torchgen.utils import FileManager
 
-#: The options of texts that are those of ExecuTorch's own program.
+#: The options of texts that are those of ExecuTorch's program.
 AS_REFERENCE = ExecutorchOptions(as_reference=True)
 
 
@@ -27,7 +27,7 @@ def job_of(
     *,
     has_custom_file: bool = False,
 ) -> Job:
-    """The job of operators."""
+    """Job of operators."""
     listed = tuple(operators)
     catalog = Catalog(tuple([operator.function for operator in listed]), (), (), (), {})
     executorch = ExecutorchOperators(listed, has_custom_file)
@@ -50,7 +50,7 @@ def operators_of(
 
 
 def _merged(parts: Iterable[Slots]) -> dict[str, list[str]]:
-    """The texts of each slot."""
+    """Texts of each slot."""
     texts: dict[str, list[str]] = {}
     for part in parts:
         for slot, value in part.items():
@@ -59,7 +59,7 @@ def _merged(parts: Iterable[Slots]) -> dict[str, list[str]]:
 
 
 def slots_of(emitter: AnyEmitter, job: Job) -> dict[str, list[str]]:
-    """The texts of the slots of an emitter's only file."""
+    """Texts of the slots of an emitter's only file."""
     context = job.context(emitter.reads)
     fragments = [emitter.fragment(unit, context) for unit in emitter.units(job)]
     return _merged([emitter.file_slots(job), *fragments])

@@ -45,7 +45,7 @@ def _parser() -> Parser:
     add(
         *spellings("use-aten-lib"),
         action="store_true",
-        help="generate for PyTorch's own kernels and tensors instead of ExecuTorch's",
+        help="generate for PyTorch's kernels and tensors instead of ExecuTorch's",
     )
     add(
         *spellings("manual-registration"),
@@ -59,13 +59,13 @@ def _parser() -> Parser:
         *spellings("static-dispatch-backend"),
         nargs="*",
         metavar="KEY",
-        help="has no effect, as in ExecuTorch's own program",
+        help="has no effect, as in ExecuTorch's program",
     )
-    add("--rocm", action="store_true", help="has no effect, as in ExecuTorch's own program")
+    add("--rocm", action="store_true", help="has no effect, as in ExecuTorch's program")
     add(
         "--strict",
         action="store_true",
-        help="write right files where ExecuTorch's own program writes wrong ones or leaves something out, and make "
+        help="write right files where ExecuTorch's program writes wrong ones or leaves something out, and make "
         "errors of the warnings about it where that is not possible",
     )
     add_drop_in_arguments(parser)
@@ -101,7 +101,7 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _identity(arguments: argparse.Namespace) -> RunIdentity:
-    """The identity of the run. Its state is with the output folder, or with the list if it makes only that."""
+    """Identity of the run. Its state is with the output folder, or with the list if it makes only that."""
     path = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
     home = os.path.dirname(path) if arguments.dry_run and path else arguments.install_dir
     kind = {"list": path or None, "dry run": arguments.dry_run}
@@ -128,7 +128,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _files(arguments: argparse.Namespace, sink: Diagnostics) -> ExecutorchFiles:
-    """The files of operators that are named and exist."""
+    """Files of operators that are named and exist."""
     from opwright.run.request import ExecutorchFiles
 
     functions, custom = arguments.functions_yaml_path, arguments.custom_ops_yaml_path
@@ -145,7 +145,7 @@ def _files(arguments: argparse.Namespace, sink: Diagnostics) -> ExecutorchFiles:
 
 
 def _read(path: str | None, arguments: argparse.Namespace, sink: Diagnostics) -> SourceFile | None:
-    """The file at a path; None if there is none, which is reported unless no path is given."""
+    """File at a path; None if there is none, which is reported unless no path is given."""
     from opwright.source.text import SourceFile
 
     if not path:
@@ -177,7 +177,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
 
 
 def _further_files(arguments: argparse.Namespace) -> list[str]:
-    """The files that the run reads besides PyTorch's inputs."""
+    """Files that the run reads besides PyTorch's inputs."""
     paths = [arguments.functions_yaml_path, arguments.custom_ops_yaml_path, arguments.op_selection_yaml_path]
     return [*filter(None, paths), *template_paths(_template_folder(arguments))]
 

@@ -56,7 +56,7 @@ def _output_path(path: str) -> str:
 
 
 def _selection_text(kernel_keys: Mapping[str, Iterable[str]], source: str | None, arguments: argparse.Namespace) -> str:
-    """The text of the selection; its operators name their source, which is `None` if the command line lists them."""
+    """Text of the selection; its operators name their source, which is `None` if the command line lists them."""
     operators = {name: SelectedOperator(name, all_overloads=False, debug_info=(str(source),)) for name in kernel_keys}
     return write_selection(
         Selection(
@@ -68,7 +68,7 @@ def _selection_text(kernel_keys: Mapping[str, Iterable[str]], source: str | None
 
 
 def _root_names(listed: str) -> list[str]:
-    """The names of a list: separated by commas, or by blanks where there is no comma."""
+    """Names of a list: separated by commas, or by blanks where there is no comma."""
     return [name.strip() for name in listed.split("," if "," in listed else " ") if name.strip()]
 
 
@@ -99,7 +99,7 @@ def _add_model(kernel_keys: dict[str, set[str]], path: str, files: Files) -> Non
 
 
 def _declared_names(path: str, files: Files) -> list[str]:
-    """The qualified names of the operators that a file declares."""
+    """Qualified names of the operators that a file declares."""
     entries = files.value(path, OPERATOR_ENTRIES, "a file of operators")
     assert isinstance(entries, list)
     names = []

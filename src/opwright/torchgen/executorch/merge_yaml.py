@@ -43,13 +43,13 @@ def _work(arguments: argparse.Namespace, files: Files) -> Result:
 
 
 def _text_of(entries: list[dict[str, Any]]) -> str:
-    """The text of entries with a blank line between them; keys stay in their order, lines are long."""
+    """Text of entries with a blank line between them; keys stay in their order, lines are long."""
     lines = yaml.safe_dump(entries, default_flow_style=False, sort_keys=False, width=1000).split("\n")
     return "\n".join([f"\n{line}" if line.startswith("- ") and number else line for number, line in enumerate(lines)])
 
 
 def _entries(path: str, files: Files) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entries of a file by qualified name; of two with one name the later one counts."""
+    """Entries of a file by qualified name; of two with one name the later one counts."""
     entries = files.value(path, OPERATOR_ENTRIES, "a file of operators")
     assert isinstance(entries, list)
     for entry in entries:

@@ -37,7 +37,7 @@ _DTYPE_NAMES: Final = {str(number): name for name, number in DTYPES.items()}
 
 @record("arg_name dtype dim_order")
 class ETKernelKeyOpArgMeta(Record):
-    """The dtype and the dim order of an argument."""
+    """Dtype and the dim order of an argument."""
 
     dim_order: tuple[int, ...]
     dtype: str
@@ -62,7 +62,7 @@ class ETKernelKey(Record):
         type_alias_map: Mapping[str, Sequence[str]],
         dim_order_alias_map: Mapping[str, Sequence[int]],
     ) -> list[ETKernelKey]:
-        """The keys of the aliases of arguments, the last alias varying fastest.
+        """Keys of the aliases of arguments, the last alias varying fastest.
 
         Raises AssertionError for an alias that is not there, and KeyError for a dtype that keys do not have.
         """
@@ -74,14 +74,14 @@ class ETKernelKey(Record):
         return [key_of(text, tuple(args)) for text in kernel_keys(specs, type_alias_map)]
 
     def to_native_string(self) -> str:
-        """The key in a registration, such as `v1/6;0,1` or `default`."""
+        """Key in a registration, such as `v1/6;0,1` or `default`."""
         if self.default:
             return DEFAULT_KEY
         return f"v{self.version}/{'|'.join([meta.to_native_string() for meta in self.arg_meta])}"
 
 
 def key_of(text: str, arguments: tuple[str, ...]) -> ETKernelKey:
-    """The record of a key of Opwright's kernels, and of the arguments that it has."""
+    """Record of a key of Opwright's kernels, and of the arguments that it has."""
     if text == DEFAULT_KEY:
         return ETKernelKey(default=True)
     tensors = [tensor.partition(";") for tensor in text.partition("/")[2].split("|") if tensor]
@@ -102,7 +102,7 @@ _Kernels = dict[OperatorName, dict[ETKernelKey, BackendMetadata]]
 
 @record()
 class ETKernelIndex(Record):
-    """The kernels of operators by their keys."""
+    """Kernels of operators by their keys."""
 
     index: _Kernels
 
@@ -111,7 +111,7 @@ class ETKernelIndex(Record):
         return bool(self.get_kernels(g))
 
     def get_kernels(self, g: NativeFunction | NativeFunctionsGroup) -> dict[ETKernelKey, BackendMetadata]:
-        """The kernels of a function, or of the functional one of a group."""
+        """Kernels of a function, or of the functional one of a group."""
         function = g.functional if isinstance(g, NativeFunctionsGroup) else g
         return self.index.get(function.func.name, {})
 
@@ -126,7 +126,7 @@ class ETKernelIndex(Record):
     def from_backend_indices(
         backend_indices: _ByDispatchKey,
     ) -> ETKernelIndex:
-        """The kernels under dispatch keys as default ones."""
+        """Kernels under dispatch keys as default ones."""
         return ETKernelIndex({}).grow(backend_indices)
 
     def grow(self, backend_indices: _ByDispatchKey) -> ETKernelIndex:
@@ -135,7 +135,7 @@ class ETKernelIndex(Record):
         return self
 
     def _to_backend_index(self) -> BackendIndex:
-        """The default kernels under the key of the CPU. Raises AssertionError if an operator has another kernel."""
+        """Default kernels under the key of the CPU. Raises AssertionError if an operator has another kernel."""
         index: dict[OperatorName, BackendMetadata] = {}
         for name, kernels in self.index.items():
             if list(kernels) != [ETKernelKey(default=True)]:
@@ -147,7 +147,7 @@ class ETKernelIndex(Record):
 
     @staticmethod
     def merge_indices(index_a: ETKernelIndex, index_b: ETKernelIndex) -> ETKernelIndex:
-        """The kernels of two indices; one of the second takes the place of one of the first with the same key."""
+        """Kernels of two indices; one of the second takes the place of one of the first with the same key."""
         merged = {name: dict(kernels) for name, kernels in index_a.index.items()}
         for name, kernels in index_b.index.items():
             merged.setdefault(name, {}).update(kernels)
@@ -155,14 +155,14 @@ class ETKernelIndex(Record):
 
 
 class ETParsedYaml(NamedTuple):
-    """The functions of a file, and their kernels."""
+    """Functions of a file, and their kernels."""
 
     native_functions: list[NativeFunction]
     kernel_index: ETKernelIndex
 
 
 def index_of_operators(operators: list[ExecutorchOperator]) -> ETKernelIndex:
-    """The kernels of Opwright's operators."""
+    """Kernels of Opwright's operators."""
     return ETKernelIndex(
         {
             name_of(operator.function.name): {

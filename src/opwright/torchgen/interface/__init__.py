@@ -1,4 +1,4 @@
-"""What the Python interface of PyTorch's generator consists of, as values over Opwright's own model.
+"""What the Python interface of PyTorch's generator consists of, as values over Opwright's model.
 
 The modules that importers name (`opwright.torchgen.model`, `opwright.torchgen.api`) give these values out.
 """

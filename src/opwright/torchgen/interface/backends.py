@@ -1,4 +1,4 @@
-"""The names of `torchgen.gen_backend_stubs` for importers; the program is `opwright.torchgen.gen_backend_stubs`."""
+"""Names of `torchgen.gen_backend_stubs` for importers; the program is `opwright.torchgen.gen_backend_stubs`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def parse_backend_yaml(
     grouped_native_functions: Units,
     backend_indices: dict[DispatchKey, BackendIndex],
 ) -> ParsedExternalYaml:
-    """The kernels of a backend file for operators, which are added to those of other dispatch keys.
+    """Kernels of a backend file for operators, which are added to those of other dispatch keys.
 
     Raises AssertionError with all mistakes.
     """
@@ -88,7 +88,7 @@ def parse_backend_yaml(
 
 
 def _catalog(units: Units) -> Catalog:
-    """The catalog of operators in their groups."""
+    """Catalog of operators in their groups."""
     groups: list[ModelFunction | ModelGroup] = []
     functions: list[ModelFunction] = []
     for unit in units:
@@ -102,7 +102,7 @@ def _catalog(units: Units) -> Catalog:
 
 
 def index_of_section(section: BackendSection, backend: ExternalBackend) -> BackendIndex:
-    """The kernels of one of a backend's dispatch keys."""
+    """Kernels of one of a backend's dispatch keys."""
     return BackendIndex(
         dispatch_key=DispatchKey[section.key.name],
         external=True,
@@ -113,7 +113,7 @@ def index_of_section(section: BackendSection, backend: ExternalBackend) -> Backe
 
 
 def _head(file: SourceFile) -> dict[str, str]:
-    """The fields of a backend file whose values are texts."""
+    """Fields of a backend file whose values are texts."""
     root = load_yaml(file)
     assert isinstance(root, Mapping), "the loader refuses other files"
     return {key.value: value.value for key, value in root.entries if isinstance(value, Scalar)}

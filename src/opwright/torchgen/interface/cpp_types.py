@@ -22,7 +22,7 @@ from opwright.torchgen.interface.types import BaseTy
 
 
 class SpecialArgName(enum.Enum):
-    """The role of a value that no argument has by name."""
+    """Role of a value that no argument has by name."""
 
     possibly_redundant_memory_format = 1
 
@@ -48,18 +48,18 @@ class CType(Record, ABC):
         return c_types.base(self.cpp_type())
 
     def cpp_type(self, *, strip_ref: bool = False) -> str:
-        """The type as C++ spells it, without the outermost reference if `strip_ref`."""
+        """Type as C++ spells it, without the outermost reference if `strip_ref`."""
         ctype = model_ctype(self)
         return ctype.bare if strip_ref else ctype.text
 
     def remove_const_ref(self) -> CType:
-        """The type without references, also inside."""
+        """Type without references, also inside."""
         return ctype_of(model_ctype(self).value)
 
 
 @cache
 def ctype_of(origin: c_types.CType) -> CType:
-    """The record of one of Opwright's C++ types; the same one each time."""
+    """Record of one of Opwright's C++ types; the same one each time."""
     return _CLASSES.get(origin.kind, BaseCType)._of(origin)
 
 
@@ -187,7 +187,7 @@ _CLASSES.update(base=BaseCType, array=ArrayCType, tuple=TupleCType)
 
 
 def cpp_type_of(text: str) -> BaseCppType:
-    """The named type of a text: its namespace is what precedes the last `::` outside of parameters."""
+    """Named type of a text: its namespace is what precedes the last `::` outside of parameters."""
     name, bracket, parameters = text.partition("<")
     namespace, _, name = name.rpartition("::")
     return BaseCppType(namespace, name + bracket + parameters)
@@ -206,15 +206,15 @@ class NamedCType(Record):
     type: CType
 
     def with_name(self, name: str) -> NamedCType:
-        """The type with another role."""
+        """Type with another role."""
         return dataclasses.replace(self, name=name)
 
     def remove_const_ref(self) -> NamedCType:
-        """The type without references, with the same role."""
+        """Type without references, with the same role."""
         return dataclasses.replace(self, type=self.type.remove_const_ref())
 
     def cpp_type(self, *, strip_ref: bool = False) -> str:
-        """The type as C++ spells it."""
+        """Type as C++ spells it."""
         return self.type.cpp_type(strip_ref=strip_ref)
 
 
@@ -232,28 +232,28 @@ class Binding(Record):
 
     @property
     def type(self) -> str:
-        """The type as C++ spells it."""
+        """Type as C++ spells it."""
         return self.nctype.cpp_type()
 
     def rename(self, name: str) -> Binding:
-        """The parameter under another name, with the same role."""
+        """Parameter under another name, with the same role."""
         return dataclasses.replace(self, name=name)
 
     def with_name(self, name: str) -> Binding:
-        """The parameter under another name, with the same role."""
+        """Parameter under another name, with the same role."""
         return self.rename(name)
 
     def no_default(self) -> Binding:
-        """The parameter without its default."""
+        """Parameter without its default."""
         return dataclasses.replace(self, default=None)
 
     def decl(self, *, func_ptr_cast: bool = False) -> str:
-        """The parameter in a declaration, or its type alone for the type of a pointer."""
+        """Parameter in a declaration, or its type alone for the type of a pointer."""
         default = "" if self.default is None else f"={self.default}"
         return self.type if func_ptr_cast else f"{self.defn()}{default}"
 
     def defn(self) -> str:
-        """The parameter in a definition."""
+        """Parameter in a definition."""
         return f"{self.type} {self.name}"
 
 
@@ -269,14 +269,14 @@ _NO_ARGUMENT: Final = Argument.parse("Tensor self")
 
 
 def binding_of(origin: ModelBinding, part: Part | None = None) -> Binding:
-    """The record of one of Opwright's parameters; `part` is its argument if Opwright's parameter does not know it."""
+    """Record of one of Opwright's parameters; `part` is its argument if Opwright's parameter does not know it."""
     if part is None:
         part = argument_of(origin.argument) if isinstance(origin.argument, ModelArgument) else _NO_ARGUMENT
     return Binding(origin.name, NamedCType(_role(origin.role), ctype_of(origin.type)), part, origin.default)
 
 
 def bindings_of(origins: Iterable[ModelBinding], options: Part | None = None) -> list[Binding]:
-    """The records of parameters; `options` is the argument of those that stand for tensor options."""
+    """Records of parameters; `options` is the argument of those that stand for tensor options."""
     return [binding_of(origin, None if isinstance(origin.argument, ModelArgument) else options) for origin in origins]
 
 
@@ -285,12 +285,12 @@ def _role(role: str) -> ArgName:
 
 
 def role_of(named: NamedCType) -> str:
-    """The role of a value as Opwright has it."""
+    """Role of a value as Opwright has it."""
     return named.name.name if isinstance(named.name, SpecialArgName) else named.name
 
 
 def current_style() -> TypeStyle:
-    """The choices of `torchgen.local`; the plain ones outside of its blocks."""
+    """Choices of `torchgen.local`; the plain ones outside of its blocks."""
     try:
         style = TypeStyle.CONST_REF_MUTABLES if local.use_const_ref_for_mutable_tensors() else TypeStyle.PLAIN
         return style | TypeStyle.ILIST_REF if local.use_ilistref_for_tensor_lists() else style

@@ -36,7 +36,7 @@ class SavedAttribute(Record):
 
 @record("formula original_formula var_names saved_inputs saved_outputs named_gradients")
 class Derivative(Record):
-    """The gradient of some arguments."""
+    """Gradient of some arguments."""
 
     var_names: tuple[str, ...]
     formula: str
@@ -51,7 +51,7 @@ class Derivative(Record):
     " is_reusing_outplace_formula"
 )
 class ForwardDerivative(Record):
-    """The forward gradient of some results."""
+    """Forward gradient of some results."""
 
     is_reusing_outplace_formula: bool
     required_original_self_value: bool
@@ -63,7 +63,7 @@ class ForwardDerivative(Record):
 
 
 def saved_records(attributes: Iterable[ModelSaved], info: ModelInfo) -> list[SavedAttribute]:
-    """The records of what formulas save."""
+    """Records of what formulas save."""
     return [
         SavedAttribute(nctype=NamedCType(saved.name, ctype_of(saved_type(saved, info))), expr=saved.expression)
         for saved in attributes
@@ -82,7 +82,7 @@ def _derivative(origin: ModelDerivative, info: ModelInfo) -> Derivative:
 
 
 def forward_records(origins: Iterable[ModelForward]) -> list[ForwardDerivative]:
-    """The records of forward formulas."""
+    """Records of forward formulas."""
     return [
         ForwardDerivative(
             formula=origin.formula,

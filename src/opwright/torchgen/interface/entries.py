@@ -40,7 +40,7 @@ from opwright.torchgen.interface.schema import model_schema
 
 
 class ParsedYaml(NamedTuple):
-    """The functions of a file, and their kernels by dispatch key."""
+    """Functions of a file, and their kernels by dispatch key."""
 
     native_functions: list[NativeFunction]
     backend_indices: dict[DispatchKey, BackendIndex]
@@ -59,7 +59,7 @@ def _no_kernels() -> BackendIndex:
 
 
 def _indices(functions: Iterable[UnlinkedFunction]) -> dict[DispatchKey, BackendIndex]:
-    """The kernels of functions; a key without kernels has an empty index."""
+    """Kernels of functions; a key without kernels has an empty index."""
     by_key: dict[ModelKey, list[UnlinkedFunction]] = {}
     for function in functions:
         for key in function.kernels:
@@ -74,13 +74,13 @@ def _indices(functions: Iterable[UnlinkedFunction]) -> dict[DispatchKey, Backend
 
 
 def read_text(path: str) -> SourceFile:
-    """The text of a file."""
+    """Text of a file."""
     with open(path, encoding="utf-8") as file:
         return SourceFile(path, file.read())
 
 
 def tags_of(file: SourceFile) -> set[str]:
-    """The tags of a `tags.yaml`. Raises AssertionError with all mistakes."""
+    """Tags of a `tags.yaml`. Raises AssertionError with all mistakes."""
     sink = Diagnostics()
     tags = set(load_tags(file, sink, of_tree=True))
     stop_at_errors(sink)
@@ -95,7 +95,7 @@ def tags_of_values(es: object, path: str) -> set[str]:
 
 
 class EntryOptions(NamedTuple):
-    """The tags that entries may have, the dispatch keys to ignore, and whether to leave out synthesized overloads."""
+    """Tags that entries may have, the dispatch keys to ignore, and whether to leave out synthesized overloads."""
 
     tags: frozenset[str]
     ignored_keys: frozenset[ModelKey]
@@ -152,7 +152,7 @@ def _linked_functions(file: SourceFile, options: EntryOptions, sink: Diagnostics
 
 
 def parsed_file(file: SourceFile, options: EntryOptions) -> ParsedYaml:
-    """The functions of a file with their kernels. Raises AssertionError with all mistakes."""
+    """Functions of a file with their kernels. Raises AssertionError with all mistakes."""
     functions = load_functions(file, options)
     return ParsedYaml([function_of(function) for function in functions], _indices(functions))
 
@@ -172,7 +172,7 @@ def parsed_values(es: object, path: str, options: EntryOptions) -> ParsedYaml:
 
 
 def _lines_in_file(es: Iterable[dict[str, object]]) -> list[int]:
-    """The line on which each entry stands in its file: the line that its loader gave it, if that is free."""
+    """Line on which each entry stands in its file: the line that its loader gave it, if that is free."""
     lines = [1]
     for entry in es:
         wanted = entry.get("__line__")
@@ -199,7 +199,7 @@ def _without_lines(value: object) -> object:
 def function_of_entry(
     entry: dict[str, object], place: Location, tags: set[str], ignored: set[DispatchKey] | None
 ) -> tuple[NativeFunction, dict[DispatchKey, dict[OperatorName, BackendMetadata]]]:
-    """The function of one entry, and its kernels."""
+    """Function of one entry, and its kernels."""
     options = entry_options(tags, ignored, only_written=True)
     (function,) = load_functions(_as_file([entry], file_of(place)), options)
     kernels = {DispatchKey[key.name]: kernels_of([function], key) for key in function.kernels}

@@ -1,4 +1,4 @@
-"""The exceptions that callers of PyTorch's generator catch, with Opwright's messages."""
+"""Exceptions that callers of PyTorch's generator catch, with Opwright's messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def faults_as_assertions() -> Iterator[None]:
 
 
 def raised(fault: SchemaFault, text: str) -> Exception:
-    """The exception for a mistake in the text of a schema."""
+    """Exception for a mistake in the text of a schema."""
     end = max(fault.end, fault.start + 1)
     message = f"{fault.message} [{fault.code}]\n{text}\n{' ' * fault.start}{'^' * (end - fault.start)}"
     if fault.code in _NO_ASSERTION:

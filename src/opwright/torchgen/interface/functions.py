@@ -43,7 +43,7 @@ from opwright.torchgen.utils import OrderedSet
 
 @record("file line")
 class Location(Record):
-    """The line of a file where an entry starts."""
+    """Line of a file where an entry starts."""
 
     line: int
     file: str
@@ -53,7 +53,7 @@ class Location(Record):
 
 
 def file_of(place: object) -> str:
-    """The file of a place; programs also give a mere text for it."""
+    """File of a place; programs also give a mere text for it."""
     return place.file if isinstance(place, Location) else str(place)
 
 
@@ -64,7 +64,7 @@ def location_of(origin: model.UnlinkedFunction) -> Location:
 
 @record("replace add")
 class Precompute(Record):
-    """The values that a structured kernel's shape function computes for its computation."""
+    """Values that a structured kernel's shape function computes for its computation."""
 
     add: list[Argument]
     replace: dict[str, list[Argument]]
@@ -78,7 +78,7 @@ class Precompute(Record):
 
     @staticmethod
     def parse(src: object) -> Precompute:
-        """The values of a list of lines `argument -> type name, ...`. Raises AssertionError if it is not one."""
+        """Values of a list of lines `argument -> type name, ...`. Raises AssertionError if it is not one."""
         if not isinstance(src, list):
             raise Invalid(f"`precomputed` is a list of lines, not {type(src).__name__}")
         lines = [line.partition(" -> ") for line in src]
@@ -90,7 +90,7 @@ class Precompute(Record):
         )
 
     def to_list(self) -> list[str]:
-        """The lines of the replaced arguments."""
+        """Lines of the replaced arguments."""
         return [f"{name} -> {', '.join(map(str, listed))}" for name, listed in self.replace.items()]
 
 
@@ -207,7 +207,7 @@ class NativeFunction(Record):
     def from_yaml(
         ei: dict[str, object], loc: Location, valid_tags: set[str], ignore_keys: set[DispatchKey] | None = None
     ) -> tuple[NativeFunction, dict[DispatchKey, dict[OperatorName, BackendMetadata]]]:
-        """The function of an entry, and its kernels. Raises AssertionError if the entry has a mistake."""
+        """Function of an entry, and its kernels. Raises AssertionError if the entry has a mistake."""
         # Loading needs this module, and few callers load single entries.
         entries = import_module("opwright.torchgen.interface.entries")
         function: NativeFunction
@@ -246,7 +246,7 @@ class NativeFunction(Record):
 
 
 def function_of(origin: model.UnlinkedFunction, **fields: object) -> NativeFunction:
-    """The record of one of Opwright's functions."""
+    """Record of one of Opwright's functions."""
     return NativeFunction._of(origin, **fields)
 
 
@@ -330,7 +330,7 @@ def _present(*functions: NativeFunction | None) -> list[NativeFunction]:
 
 @record("functional inplace mutable out")
 class NativeFunctionsGroup(Record):
-    """The overloads of one operation."""
+    """Overloads of one operation."""
 
     out: NativeFunction
     functional: NativeFunction
@@ -355,20 +355,20 @@ class NativeFunctionsGroup(Record):
 
     @property
     def root_name(self) -> str:
-        """The base name of the functional overload."""
+        """Base name of the functional overload."""
         return self.functional.root_name
 
     def signature(self) -> FunctionSchema:
-        """The schema that all members share."""
+        """Schema that all members share."""
         return self.out.func.signature()
 
     def functions(self) -> Iterator[NativeFunction]:
-        """The members: functional, out, in-place, mutable."""
+        """Members: functional, out, in-place, mutable."""
         return iter(_present(self.functional, self.out, self.inplace, self.mutable))
 
     @staticmethod
     def from_dict(d: dict[SchemaKind, NativeFunction]) -> NativeFunctionsGroup | None:
-        """The group of functions by their kinds; None if there is no functional or no out overload."""
+        """Group of functions by their kinds; None if there is no functional or no out overload."""
         functional, out = d.get(SchemaKind.functional), d.get(SchemaKind.out)
         if len(d) > 1 and SchemaKind.scratch in d:
             raise Invalid(f"`{d[SchemaKind.scratch].func.name}` belongs to no group")
@@ -426,7 +426,7 @@ class NativeFunctionsViewGroup(Record):
         return self.view.has_composite_implicit_autograd_kernel
 
     def functions(self, *, include_copy: bool = True) -> Iterator[NativeFunction]:
-        """The members: view, in-place, copy."""
+        """Members: view, in-place, copy."""
         copying = self.view_copy if include_copy else None
         return iter(_present(self.view, self.view_inplace, copying))
 
@@ -442,7 +442,7 @@ def gets_generated_view_copy(f: NativeFunction) -> bool:
 
 
 def get_view_copy_name(f: NativeFunction) -> OperatorName:
-    """The name of the copying form of a view. Raises AssertionError if it has none."""
+    """Name of the copying form of a view. Raises AssertionError if it has none."""
     if not gets_generated_view_copy(f) and str(f.func.name) not in _COPIED_BY_HAND:
         raise Invalid(f"`{f.func.name}` has no copying form")
     name = model_name(f.func.name)
@@ -463,7 +463,7 @@ class BackendMetadata(Record):
 
 
 def metadata_of(kernel: model.Kernel, *, structured: bool = False) -> BackendMetadata:
-    """The record of one of Opwright's kernels, which may be structured though Opwright has no such for its key."""
+    """Record of one of Opwright's kernels, which may be structured though Opwright has no such for its key."""
     structured = structured or kernel.structured
     return BackendMetadata(cpp_namespace=kernel.namespace, structured=structured, kernel=kernel.name)
 
@@ -474,7 +474,7 @@ def model_kernel(metadata: BackendMetadata, key: ModelKey) -> model.Kernel:
 
 
 def kernels_of(functions: list[model.UnlinkedFunction], key: ModelKey) -> dict[OperatorName, BackendMetadata]:
-    """The kernels under a key of the functions that have one."""
+    """Kernels under a key of the functions that have one."""
     may_be_structured = is_structured_dispatch_key(DispatchKey[key.name])
     return {
         name_of(function.name): metadata_of(function.kernels[key], structured=may_be_structured and function.structured)
@@ -484,7 +484,7 @@ def kernels_of(functions: list[model.UnlinkedFunction], key: ModelKey) -> dict[O
 
 @record("dispatch_key use_out_as_primary device_guard external index")
 class BackendIndex(Record):
-    """The kernels under one dispatch key by operator."""
+    """Kernels under one dispatch key by operator."""
 
     index: dict[OperatorName, BackendMetadata]
     dispatch_key: DispatchKey
@@ -508,7 +508,7 @@ class BackendIndex(Record):
                 known_kernels[name] = metadata
 
     def primary(self, g: NativeFunctionsGroup) -> NativeFunction:
-        """The member of a group whose kernel serves the others."""
+        """Member of a group whose kernel serves the others."""
         return g.out if self.use_out_as_primary else g.functional
 
     def has_kernel(self, g: NativeFunction | NativeFunctionsGroup) -> bool:
@@ -516,17 +516,17 @@ class BackendIndex(Record):
         return self.get_kernel(g) is not None
 
     def get_kernel(self, g: NativeFunction | NativeFunctionsGroup) -> BackendMetadata | None:
-        """The kernel of a function, or of the primary member of a group."""
+        """Kernel of a function, or of the primary member of a group."""
         function = self.primary(g) if isinstance(g, NativeFunctionsGroup) else g
         return self.index.get(function.func.name)
 
     def native_function_class_name(self) -> str | None:
-        """The class of the kernels of a backend outside PyTorch."""
+        """Class of the kernels of a backend outside PyTorch."""
         return f"{self.dispatch_key}NativeFunctions" if self.external else None
 
 
 def index_of(key: DispatchKey, functions: list[model.UnlinkedFunction]) -> BackendIndex:
-    """The kernels of PyTorch's own functions under a key."""
+    """Kernels of PyTorch's functions under a key."""
     row = model_key(key)
     return BackendIndex._of(
         (functions, row), dispatch_key=key, external=False, device_guard=row.device_guard, use_out_as_primary=True

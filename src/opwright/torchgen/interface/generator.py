@@ -1,4 +1,4 @@
-"""The names of `torchgen.gen` that importers use; the program itself is `opwright.torchgen.gen`."""
+"""Names of `torchgen.gen` that importers use; the program itself is `opwright.torchgen.gen`."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ class LineLoader(YamlLoader):
     """A loader for PyYAML that adds the line of each mapping to it as `__line__`."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        """The dictionary that a mapping stands for, with its line."""
+        """Dictionary that a mapping stands for, with its line."""
         values: dict[Hashable, object] = super().construct_mapping(node, deep=deep)
         return {**values, "__line__": node.start_mark.line + 1}
 
 
 def parse_tags_yaml(path: str) -> set[str]:
-    """The tags of a file. Raises AssertionError with all mistakes."""
+    """Tags of a file. Raises AssertionError with all mistakes."""
     if path not in _GLOBAL_PARSE_TAGS_YAML_CACHE:
         _GLOBAL_PARSE_TAGS_YAML_CACHE[path] = tags_of(read_text(path))
     return _GLOBAL_PARSE_TAGS_YAML_CACHE[path]
 
 
 def parse_tags_yaml_struct(es: object, path: str = "<stdin>") -> set[str]:
-    """The tags in the values that a YAML loader gave. Raises AssertionError with all mistakes."""
+    """Tags in the values that a YAML loader gave. Raises AssertionError with all mistakes."""
     return tags_of_values(es, path)
 
 
@@ -80,7 +80,7 @@ def parse_native_yaml(
     skip_native_fns_gen: bool = False,
     loaded_yaml: object | None = None,
 ) -> ParsedYaml:
-    """The functions of a file with their kernels, and those made from them. Raises AssertionError with all mistakes."""
+    """Functions of a file with their kernels, and those made from them. Raises AssertionError with all mistakes."""
     if path not in _GLOBAL_PARSE_NATIVE_YAML_CACHE:
         options = entry_options(parse_tags_yaml(tags_yaml_path), ignore_keys, skip_native_fns_gen)
         with without_collections(values_stay=True):
@@ -135,7 +135,7 @@ def error_check_native_functions(funcs: Sequence[NativeFunction]) -> None:
 def get_custom_build_selector(
     provided_op_registration_allowlist: list[str] | None, op_selection_yaml_path: str | None
 ) -> SelectiveBuilder:
-    """The selection of a list of operators or of a file; all operators without either."""
+    """Selection of a list of operators or of a file; all operators without either."""
     if provided_op_registration_allowlist is not None and op_selection_yaml_path is not None:
         raise Invalid("a list of operators and a file of them are both given")
     if op_selection_yaml_path is not None:

@@ -49,7 +49,7 @@ def get_native_function_declarations(
     backend_indices: dict[DispatchKey, BackendIndex],
     native_function_decl_gen: Callable[[Unit, BackendIndex], list[str]] = compute_native_function_declaration,
 ) -> list[str]:
-    """The lines that declare all kernels in their namespaces; a function makes those of a unit for a dispatch key.
+    """Lines that declare all kernels in their namespaces; a function makes those of a unit for a dispatch key.
 
     Raises AssertionError for a unit with kernels in several namespaces.
     """
@@ -62,7 +62,7 @@ def get_native_function_declarations(
 
 
 def _namespace(unit: Unit, indices: Iterable[BackendIndex]) -> str:
-    """The namespace of the kernels of a unit."""
+    """Namespace of the kernels of a unit."""
     kernels = [index.get_kernel(unit) for index in indices]
     namespaces = {kernel.cpp_namespace for kernel in kernels if kernel is not None}
     if len(namespaces) > 1:
@@ -73,7 +73,7 @@ def _namespace(unit: Unit, indices: Iterable[BackendIndex]) -> str:
 
 
 def get_native_function_declarations_from_ns_grouped_kernels(*, ns_grouped_kernels: dict[str, list[str]]) -> list[str]:
-    """The lines of declarations inside their namespaces, each declaration once.
+    """Lines of declarations inside their namespaces, each declaration once.
 
     >>> lines = get_native_function_declarations_from_ns_grouped_kernels(ns_grouped_kernels={"at": ["f();", "f();"]})
     >>> lines[:-1]
@@ -88,14 +88,14 @@ def get_native_function_declarations_from_ns_grouped_kernels(*, ns_grouped_kerne
 
 
 def compute_meta_function_declaration(g: NativeFunctionsGroup) -> str | None:
-    """The class with the shape function of a structured group; None for another group."""
+    """Class with the shape function of a structured group; None for another group."""
     return meta_class(model_group(g)) if g.structured else None
 
 
 def get_native_function_schema_registrations(
     *, native_functions: Sequence[NativeFunction], schema_selector: SelectiveBuilder
 ) -> tuple[list[str], str]:
-    """The statements that register the selected operators of PyTorch, and the libraries of other namespaces."""
+    """Statements that register the selected operators of PyTorch, and the libraries of other namespaces."""
     namespaces: dict[str, list[ModelFunction]] = {}
     for function in native_functions:
         chosen = namespaces.setdefault(function.namespace, [])
@@ -106,7 +106,7 @@ def get_native_function_schema_registrations(
 
 
 def static_dispatch(sig: Signature, f: NativeFunction, backend_indices: list[BackendIndex]) -> str:
-    """The body of a function with this signature: a call of the kernel, or a switch if several keys have one."""
+    """Body of a function with this signature: a call of the kernel, or a switch if several keys have one."""
     if not backend_indices:
         return ""
     backends, kernels = _static_backends(f, backend_indices)
@@ -114,7 +114,7 @@ def static_dispatch(sig: Signature, f: NativeFunction, backend_indices: list[Bac
 
 
 def generate_static_dispatch_backend_call(sig: Signature, f: NativeFunction, backend_index: BackendIndex) -> str:
-    """The call of the function of a dispatch key."""
+    """Call of the function of a dispatch key."""
     [key], kernels = _static_backends(f, [backend_index])
     return kernel_call(model_function(f), key, kernels.get(key), _caller(sig, f))
 
@@ -122,19 +122,19 @@ def generate_static_dispatch_backend_call(sig: Signature, f: NativeFunction, bac
 def generate_static_dispatch_fallback_call(
     sig: Signature, f: NativeFunction, backend_indices: list[BackendIndex]
 ) -> str:
-    """The call of the kernel that serves all keys; without one, a statement that raises an error."""
+    """Call of the kernel that serves all keys; without one, a statement that raises an error."""
     backends, _ = _static_backends(f, backend_indices)
     return fallback_call(model_function(f), backends, _caller(sig, f))
 
 
 def translate_args(sig: Signature, cpp_sig: CppSignature) -> str:
-    """The arguments of a call of a public function in the body of a function with a signature."""
+    """Arguments of a call of a public function in the body of a function with a signature."""
     wanted = [model_wanted(binding.nctype) for binding in cpp_sig.arguments()]
     return arguments(tuple(map(model_given, sig.arguments())), tuple(wanted))
 
 
 def _caller(sig: Signature, f: NativeFunction) -> Caller:
-    """The function that calls, whose parameters have the types of the operator even if another one is current."""
+    """Function that calls, whose parameters have the types of the operator even if another one is current."""
     with native_function_manager(f):
         return Caller(tuple(map(model_given, sig.arguments())), symint=sig.symint)
 
@@ -142,7 +142,7 @@ def _caller(sig: Signature, f: NativeFunction) -> Caller:
 def _static_backends(
     f: NativeFunction, indices: list[BackendIndex]
 ) -> tuple[list[ModelKey], Mapping[ModelKey, Kernel]]:
-    """The keys of backends, and the kernels that they have for a function."""
+    """Keys of backends, and the kernels that they have for a function."""
     keys = [model_key(index.dispatch_key) for index in indices]
     pairs = [(key, index.get_kernel(f)) for key, index in zip(keys, indices, strict=True)]
     return keys, {key: model_kernel(kernel, key) for key, kernel in pairs if kernel is not None}

@@ -1,4 +1,4 @@
-"""The release that the interface follows where its names take none."""
+"""Release that the interface follows where its names take none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opwright.source.diagnostic import Fault
 
 @cache
 def installed_rules() -> Rules:
-    """The rules of the installed PyTorch, else those of the newest release known."""
+    """Rules of the installed PyTorch, else those of the newest release known."""
     try:
         return rules_of(from_installed())
     except Fault:

@@ -1,4 +1,4 @@
-"""The enumerations of the interface: dispatch keys, dtypes with sets of them, kinds and choices."""
+"""Enumerations of the interface: dispatch keys, dtypes with sets of them, kinds and choices."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class ScalarType(enum.Enum):
 
     @staticmethod
     def maybe_parse(value: str) -> ScalarType | None:
-        """The dtype of a name; None if there is none."""
+        """Dtype of a name; None if there is none."""
         return ScalarType[value] if value in ScalarType.__members__ else None
 
     @staticmethod
     def parse(value: str) -> ScalarType:
-        """The dtype of a name. Raises AssertionError if there is none."""
+        """Dtype of a name. Raises AssertionError if there is none."""
         if value not in ScalarType.__members__:
             raise Invalid(f"no dtype is named `{value}`")
         return ScalarType[value]
 
     @staticmethod
     def parse_set(values: str) -> OrderedSet[ScalarType]:
-        """The dtypes of a list of names of dtypes and of classes of them."""
+        """Dtypes of a list of names of dtypes and of classes of them."""
         dtypes: OrderedSet[ScalarType] = OrderedSet()
         for word in values.split(", "):
             dtypes.update(DTYPE_CLASSES[word] if word in DTYPE_CLASSES else OrderedSet([ScalarType.parse(word)]))
@@ -61,7 +61,7 @@ class UfuncInnerLoop(Record):
 
     @staticmethod
     def parse(value: str, ufunc_key: UfuncKey) -> UfuncInnerLoop:
-        """The loop of a text `name (dtype, ...)`. Raises ValueError or AssertionError if it is not one."""
+        """Loop of a text `name (dtype, ...)`. Raises ValueError or AssertionError if it is not one."""
         name, rest = value.split(" ", 1)
         if not (rest.startswith("(") and rest.endswith(")")):
             raise Invalid(f"`{value}` is not a loop such as `add (AllAndComplex, Half)`")
@@ -73,7 +73,7 @@ _MOVED: Final = {"MTIA": "XLA", "Meta": "Lazy"}
 
 
 def _components() -> list[str]:
-    """The names of devices in the order of the enumeration."""
+    """Names of devices in the order of the enumeration."""
     devices = [device.name for device in key_table.DEVICES if device.is_generated and device.name not in _MOVED]
     for name, previous in _MOVED.items():
         devices.insert(devices.index(previous) + 1, name)
@@ -97,7 +97,7 @@ _PLACED_AFTER: Final = {
 
 
 def _numbered_keys() -> dict[str, int]:
-    """The number of each dispatch key by name; `CatchAll` is another name of the first one."""
+    """Number of each dispatch key by name; `CatchAll` is another name of the first one."""
     per_device = [family + component for family in FUNCTIONALITY_KEYS for component in BACKEND_COMPONENTS]
     placed = {name for names in _PLACED_AFTER.values() for name in names}
     names: list[str] = []
@@ -120,12 +120,12 @@ class DispatchKey(enum.Enum):
         return self.name
 
     def lower(self) -> str:
-        """The name in lower case."""
+        """Name in lower case."""
         return str(self).lower()
 
     @staticmethod
     def parse(value: str) -> DispatchKey:
-        """The key of a name. Raises AssertionError if there is none."""
+        """Key of a name. Raises AssertionError if there is none."""
         if value not in DispatchKey.__members__:
             raise Invalid(f"no dispatch key is named `{value}`")
         return DispatchKey[value]
@@ -142,23 +142,23 @@ UFUNC_DISPATCH_KEYS: Final = {DispatchKey[key.name] for key in (key_table.CPU, k
 
 
 def model_key(key: DispatchKey) -> key_table.DispatchKey:
-    """The row of a dispatch key in Opwright's table."""
+    """Row of a dispatch key in Opwright's table."""
     return key_table.key_named(key.name)
 
 
 def named_keys() -> dict[str, key_table.DispatchKey]:
-    """The keys that entries may name: those in `dispatch_keys`, by the names that callers give them."""
+    """Keys that entries may name: those in `dispatch_keys`, by the names that callers give them."""
     keys: list[DispatchKey] = current_value("dispatch_keys")
     return {name: model_key(key) for key in keys for name in (key.name, str(key))}
 
 
 def current_value(name: str) -> Any:  # noqa: ANN401
-    """The value of a constant of `torchgen.model`, which programs replace."""
+    """Value of a constant of `torchgen.model`, which programs replace."""
     return getattr(import_module("opwright.torchgen.model"), name)
 
 
 def codegen_per_backend_entries() -> str:
-    """The members of the enumeration that every device has, as lines of its Python source."""
+    """Members of the enumeration that every device has, as lines of its Python source."""
     return "\n".join(
         [f"    {family}{component} = auto()" for family in FUNCTIONALITY_KEYS for component in BACKEND_COMPONENTS]
     )
@@ -195,7 +195,7 @@ def is_ufunc_dispatch_key(dk: DispatchKey) -> bool:
 
 
 class _TorchDispatchModeKey(enum.Enum):
-    """The modes of `__torch_dispatch__` that PyTorch itself has."""
+    """Modes of `__torch_dispatch__` that PyTorch itself has."""
 
     FAKE, PROXY, FUNCTIONAL = 1, 2, 3
 
@@ -225,7 +225,7 @@ class SchemaKind(enum.Enum):
 
 
 class UfuncKey(enum.Enum):
-    """The loops that a ufunc entry may name."""
+    """Loops that a ufunc entry may name."""
 
     CUDAFunctor, CUDAFunctorOnOther, CUDAFunctorOnSelf, CPUScalar, CPUVector, ScalarOnly, Generic = 1, 2, 3, 4, 5, 6, 7
 
@@ -234,7 +234,7 @@ class UfuncKey(enum.Enum):
 
     @staticmethod
     def parse(value: str) -> UfuncKey:
-        """The loop of a name. Raises AssertionError if there is none."""
+        """Loop of a name. Raises AssertionError if there is none."""
         if value not in UfuncKey.__members__:
             raise Invalid(f"no loop of ufuncs is named `{value}`")
         return UfuncKey[value]

@@ -1,4 +1,4 @@
-"""The names of `torchgen.gen_lazy_tensor` for importers; the program is `opwright.torchgen.gen_lazy_tensor`."""
+"""Names of `torchgen.gen_lazy_tensor` for importers; the program is `opwright.torchgen.gen_lazy_tensor`."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class _Printer(NamedTuple):
     kernels: GenLazyNativeFuncDefinition
 
     def print_node(self, node: LazyNode, _: FragmentContext) -> str:
-        """The class of a node."""
+        """Class of a node."""
         return "".join(self.nodes.gen(schema_of_node(node)))
 
     def print_kernel(self, kernel: LazyKernel, _owner: str, _: FragmentContext) -> str:
-        """The definition of a kernel."""
+        """Definition of a kernel."""
         return "".join(self.kernels(function_of(kernel.function)))
 
 

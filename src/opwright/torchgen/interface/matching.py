@@ -1,4 +1,4 @@
-"""The derivatives of a file, and which function takes which: Opwright's own loading and matching for records."""
+"""Derivatives of a file, and which function takes which: Opwright's loading and matching for records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _catalog(functions: Iterable[ModelFunction]) -> Catalog:
 
 
 def read_derivatives(path: str, native_functions: Iterable[NativeFunction]) -> tuple[Infos, set[str]]:
-    """The derivatives of a file, and the dispatch keys that it names. Raises RuntimeError with all mistakes."""
+    """Derivatives of a file, and the dispatch keys that it names. Raises RuntimeError with all mistakes."""
     functions = {model_function(f): f for f in native_functions}
     sink = Diagnostics()
     loaded = load_derivatives(read_text(path), _catalog(functions), sink)
@@ -52,7 +52,7 @@ def read_derivatives(path: str, native_functions: Iterable[NativeFunction]) -> t
 def match_differentiability_info(
     native_functions: list[NativeFunction], differentiability_infos: Infos
 ) -> list[NativeFunctionWithDifferentiabilityInfo]:
-    """The functions with the derivatives that they use: their own, or those of another form of the operation.
+    """Functions with the derivatives that they use: their own, or those of another form of the operation.
 
     Functions over lists get infos that are made for them, which are added to the dictionary. Raises AssertionError with
     all mistakes in formulas.
@@ -80,7 +80,7 @@ def match_differentiability_info(
 
 
 def _new_record(info: ModelInfo, f: NativeFunction) -> DifferentiabilityInfo:
-    """The record of derivatives that were made, of which PyTorch's generator gives some fields as tuples."""
+    """Record of derivatives that were made, of which PyTorch's generator gives some fields as tuples."""
     saved = {"all_saved_inputs": info.saved_inputs, "all_saved_outputs": info.saved_outputs}
     fields = {name: tuple(saved_records(attributes, info)) for name, attributes in saved.items()}
     return DifferentiabilityInfo._of(info, func=f, available_named_gradients=(), **fields)

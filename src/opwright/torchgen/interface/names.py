@@ -19,7 +19,7 @@ AUGMENTED_ASSIGNMENT_NAMES: Final = list(AUGMENTED)
 
 @record("base inplace dunder_method functional_overload namespace")
 class BaseOperatorName(Record):
-    """The parts of an operator's name without its overload."""
+    """Parts of an operator's name without its overload."""
 
     dunder_method: bool
     inplace: bool
@@ -29,7 +29,7 @@ class BaseOperatorName(Record):
 
     @staticmethod
     def parse(op: str) -> BaseOperatorName:
-        """The parts of a name. Raises AssertionError if PyTorch's own operators cannot have it."""
+        """Parts of a name. Raises AssertionError if PyTorch's operators cannot have it."""
         return OperatorName.parse(op).name
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class OperatorName(Record):
 
     @staticmethod
     def parse(op_name: str) -> OperatorName:
-        """The parts of a name. Raises AssertionError if PyTorch's own operators cannot have it."""
+        """Parts of a name. Raises AssertionError if PyTorch's operators cannot have it."""
         try:
             namespace, start = read_namespace(op_name)
             return name_of(read_operator_name(op_name, start), namespace)
@@ -57,15 +57,15 @@ class OperatorName(Record):
         return f"{self.name}.{self.overload_name}" if self.overload_name else f"{self.name}"
 
     def unambiguous_name(self) -> str:
-        """The name as one identifier."""
+        """Name as one identifier."""
         return f"{self.name}_{self.overload_name}" if self.overload_name else f"{self.name}"
 
     def remove_inplace(self) -> OperatorName:
-        """The name of the overload that is not in-place."""
+        """Name of the overload that is not in-place."""
         return self.with_overload(self.overload_name)
 
     def with_overload(self, overload: str) -> OperatorName:
-        """The name of another overload, which is not in-place."""
+        """Name of another overload, which is not in-place."""
         base = BaseOperatorName(base=self.name.base, inplace=False, dunder_method=self.name.dunder_method)
         return OperatorName(name=base, overload_name=overload)
 
@@ -83,7 +83,7 @@ def _base_name(name: str, namespace: str) -> BaseOperatorName:
 
 
 def name_of(origin: ModelName, namespace: str = "") -> OperatorName:
-    """The record of one of Opwright's names."""
+    """Record of one of Opwright's names."""
     return OperatorName(name=_base_name(origin.name, namespace), overload_name=origin.overload)
 
 

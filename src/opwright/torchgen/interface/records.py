@@ -1,6 +1,6 @@
 """Records: the immutable values of the interface, which behave as the dataclasses of PyTorch's generator do.
 
-A record is a frozen dataclass. One that is made from Opwright's own model keeps what it was made from, and computes
+A record is a frozen dataclass. One that is made from Opwright's model keeps what it was made from, and computes
 each field when it is first read: few callers read more than a few fields of a few operators.
 """
 
@@ -71,7 +71,7 @@ class Record:
 
     @classmethod
     def _of(cls, origin: object, **fields: object) -> Self:
-        """The record made from an object, with some fields that are known already."""
+        """Record made from an object, with some fields that are known already."""
         made_record = object.__new__(cls)
         state = made_record.__dict__
         state[_ORIGIN] = origin
@@ -90,7 +90,7 @@ class Record:
             return value
 
     def _made_from(self, build: Callable[[], Origin]) -> Origin:
-        """The object that the record was made from; else one that is built from the fields now, and kept."""
+        """Object that the record was made from; else one that is built from the fields now, and kept."""
         state = self.__dict__
         if _ORIGIN not in state:
             state[_ORIGIN] = build()

@@ -41,7 +41,7 @@ class _Annotated(Record):
 
     @property
     def alias_info(self) -> Annotation | None:
-        """The annotation."""
+        """Annotation."""
         return self.annotation
 
     @property
@@ -68,7 +68,7 @@ class Argument(_Annotated):
 
     @staticmethod
     def parse(arg: str) -> Argument:
-        """The argument of a text. Raises AssertionError, or RuntimeError for an unknown type."""
+        """Argument of a text. Raises AssertionError, or RuntimeError for an unknown type."""
         try:
             return argument_of(read_argument(arg, 0, len(arg)))
         except SchemaFault as fault:
@@ -88,7 +88,7 @@ class Return(_Annotated):
 
     @staticmethod
     def parse(arg: str) -> Return:
-        """The return of a text. Raises AssertionError, or RuntimeError for a text without one type."""
+        """Return of a text. Raises AssertionError, or RuntimeError for a text without one type."""
         returns = parse_returns(arg)
         if len(returns) != 1:
             raise RuntimeError(f"`{arg}` is not one return")
@@ -100,7 +100,7 @@ class Return(_Annotated):
 
 @cache
 def argument_of(origin: schema_model.Argument) -> Argument:
-    """The record of one of Opwright's arguments; the same one each time."""
+    """Record of one of Opwright's arguments; the same one each time."""
     return Argument._of(origin)
 
 
@@ -113,7 +113,7 @@ def model_argument(a: Argument) -> schema_model.Argument:
 
 @cache
 def return_of(origin: schema_model.Return) -> Return:
-    """The record of one of Opwright's returns; the same one each time."""
+    """Record of one of Opwright's returns; the same one each time."""
     return Return(type=type_of(origin.type), annotation=_annotation(origin), name=origin.name)
 
 
@@ -123,20 +123,20 @@ def model_return(r: Return) -> schema_model.Return:
 
 
 def parse_returns(return_decl: str) -> tuple[Return, ...]:
-    """The returns of a text. Raises AssertionError, or RuntimeError for an unknown type."""
+    """Returns of a text. Raises AssertionError, or RuntimeError for an unknown type."""
     return tuple(map(return_of, _parsed_part(f"f() -> {return_decl}").returns))
 
 
 @record()
 class SelfArgument(Record):
-    """The argument `self` of a method."""
+    """Argument `self` of a method."""
 
     argument: Argument
 
 
 @record("dtype layout device pin_memory")
 class TensorOptionsArguments(Record):
-    """The four arguments that C++ packs into one `TensorOptions`."""
+    """Four arguments that C++ packs into one `TensorOptions`."""
 
     pin_memory: Argument
     device: Argument
@@ -144,7 +144,7 @@ class TensorOptionsArguments(Record):
     dtype: Argument
 
     def all(self) -> Sequence[Argument]:
-        """The four arguments in the order of the schema."""
+        """Four arguments in the order of the schema."""
         return [argument_of(option) for option in model_options(self).all]
 
 
@@ -174,7 +174,7 @@ _Part = Argument | SelfArgument | TensorOptionsArguments
     " post_tensor_options_kwarg_only out"
 )
 class Arguments(Record):
-    """The arguments of a schema in the groups that calling conventions need."""
+    """Arguments of a schema in the groups that calling conventions need."""
 
     self_arg: SelfArgument | None
     tensor_options: TensorOptionsArguments | None
@@ -200,12 +200,12 @@ class Arguments(Record):
 
     @staticmethod
     def parse(args: str) -> Arguments:
-        """The arguments of a text. Raises AssertionError, or RuntimeError for an unknown type."""
+        """Arguments of a text. Raises AssertionError, or RuntimeError for an unknown type."""
         return arguments_of(_parsed_part(f"f({args}) -> ()").arguments)
 
     @staticmethod
     def _preparse(args: str) -> tuple[list[Argument], list[Argument], list[Argument]]:
-        """The positional, keyword-only and out arguments of a text."""
+        """Positional, keyword-only and out arguments of a text."""
         origin = _parsed_part(f"f({args}) -> ()").arguments
         return list(_records(origin.positional)), list(_records(origin.keyword_only)), list(_records(origin.out))
 
@@ -216,12 +216,12 @@ class Arguments(Record):
 
     @property
     def flat_positional(self) -> Sequence[Argument]:
-        """The positional arguments."""
+        """Positional arguments."""
         return list(_records(model_arguments(self).positional))
 
     @property
     def flat_kwarg_only(self) -> Sequence[Argument]:
-        """The keyword-only arguments but out arguments."""
+        """Keyword-only arguments but out arguments."""
         return list(_records(model_arguments(self).keyword_only))
 
     @property
@@ -231,18 +231,18 @@ class Arguments(Record):
 
     @property
     def post_self_positional_mutable(self) -> Sequence[Argument]:
-        """The written arguments after `self`."""
+        """Written arguments after `self`."""
         return [argument for argument in self.post_self_positional if argument.is_write]
 
     @property
     def positional(self) -> Sequence[Argument | SelfArgument]:
-        """The positional arguments, `self` as such."""
+        """Positional arguments, `self` as such."""
         self_argument = [self.self_arg] if self.self_arg is not None else []
         return [*self.pre_self_positional, *self_argument, *self.post_self_positional]
 
     @property
     def kwarg_only(self) -> Sequence[Argument | TensorOptionsArguments]:
-        """The keyword-only arguments but out arguments, tensor options as one."""
+        """Keyword-only arguments but out arguments, tensor options as one."""
         options = [self.tensor_options] if self.tensor_options is not None else []
         return [*self.pre_tensor_options_kwarg_only, *options, *self.post_tensor_options_kwarg_only]
 
@@ -257,7 +257,7 @@ class Arguments(Record):
         return [*self.non_out, *self.out]
 
     def mutable_arg_names(self) -> list[str]:
-        """The names of the written arguments."""
+        """Names of the written arguments."""
         return [argument.name for argument in self.flat_all if argument.is_write]
 
     def has_tensor_arg(self) -> bool:
@@ -273,12 +273,12 @@ class Arguments(Record):
         return any(argument.type.is_generator_like for argument in model_arguments(self).non_out)
 
     def signature(self, *, strip_default: bool = False) -> Arguments:
-        """The arguments that all variants of an operation share."""
+        """Arguments that all variants of an operation share."""
         schema = schema_model.FunctionSchema(model_name(_NO_NAME), model_arguments(self), ())
         return arguments_of(model_signature(schema, strip_default=strip_default).arguments)
 
     def remove_self_annotation(self) -> Arguments:
-        """The arguments with a `self` that is not annotated. Raises AssertionError without a `self`."""
+        """Arguments with a `self` that is not annotated. Raises AssertionError without a `self`."""
         origin = model_arguments(self)
         if origin.self_arg is None:
             raise Invalid("there is no argument `self`")
@@ -287,7 +287,7 @@ class Arguments(Record):
         return arguments_of(schema_model.argument_list(positional, origin.keyword_only, origin.out))
 
     def with_out_args(self, outs: list[Argument]) -> Arguments:
-        """The arguments with other out arguments. Raises AssertionError if there are some already."""
+        """Arguments with other out arguments. Raises AssertionError if there are some already."""
         origin = model_arguments(self)
         if origin.out:
             raise Invalid("there are out arguments already")
@@ -303,7 +303,7 @@ _NO_NAME: Final = OperatorName(name=BaseOperatorName(base="", inplace=False, dun
 
 @cache
 def arguments_of(origin: schema_model.Arguments) -> Arguments:
-    """The record of one of Opwright's lists of arguments; the same one each time."""
+    """Record of one of Opwright's lists of arguments; the same one each time."""
     return Arguments._of(origin)
 
 
@@ -342,7 +342,7 @@ def _parsed_part(text: str) -> schema_model.FunctionSchema:
 
 @record("name arguments returns")
 class FunctionSchema(Record):
-    """The schema of an overload."""
+    """Schema of an overload."""
 
     returns: tuple[Return, ...]
     arguments: Arguments
@@ -364,7 +364,7 @@ class FunctionSchema(Record):
 
     @staticmethod
     def parse(func: str) -> FunctionSchema:
-        """The schema of a text. Raises AssertionError for a mistake, RuntimeError for an unknown type."""
+        """Schema of a text. Raises AssertionError for a mistake, RuntimeError for an unknown type."""
         try:
             namespace, start = read_namespace(func)
         except SchemaFault as fault:
@@ -385,7 +385,7 @@ class FunctionSchema(Record):
         return self.kind() in _WRITING
 
     def schema_order_arguments(self) -> Iterator[Argument]:
-        """The arguments in the order of the schema."""
+        """Arguments in the order of the schema."""
         return iter(self.arguments.flat_all)
 
     def returns_are_aliased(self) -> bool:
@@ -418,7 +418,7 @@ class FunctionSchema(Record):
     def signature(
         self, *, strip_default: bool = False, strip_view_copy_name: bool = False, keep_return_names: bool = False
     ) -> FunctionSchema:
-        """The schema that all variants of an operation share."""
+        """Schema that all variants of an operation share."""
         shared = model_signature(
             model_schema(self),
             strip_default=strip_default,
@@ -428,7 +428,7 @@ class FunctionSchema(Record):
         return FunctionSchema._of(shared)
 
     def view_signature(self) -> FunctionSchema:
-        """The signature under the name of the view to which the operator belongs."""
+        """Signature under the name of the view to which the operator belongs."""
         return self.signature(strip_view_copy_name=True)
 
     def with_name(self, name: OperatorName) -> FunctionSchema:
@@ -449,7 +449,7 @@ _WRITING: Final = (SchemaKind.inplace, SchemaKind.out, SchemaKind.mutable)
 
 
 def schema_of(origin: schema_model.FunctionSchema) -> FunctionSchema:
-    """The record of one of Opwright's schemas."""
+    """Record of one of Opwright's schemas."""
     return FunctionSchema._of(origin)
 
 

@@ -1,4 +1,4 @@
-"""The types of the schema language, as records over Opwright's interned types."""
+"""Types of the schema language, as records over Opwright's interned types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Type(Record):
 
     @staticmethod
     def parse(t: str) -> Type:
-        """The type of a text. Raises RuntimeError if it is not one."""
+        """Type of a text. Raises RuntimeError if it is not one."""
         try:
             parsed, _, end = read_type(t, 0, allow_annotation=False)
         except SchemaFault as fault:
@@ -71,7 +71,7 @@ class Type(Record):
         return self._origin_type().is_nullable
 
     def is_list_like(self) -> ListType | None:
-        """The type if it is a list, or the list of an optional one."""
+        """Type if it is a list, or the list of an optional one."""
         listed = self._origin_type().list_like
         if listed is None:
             return None
@@ -82,7 +82,7 @@ class Type(Record):
 
 @cache
 def type_of(origin: model_types.Type) -> Type:
-    """The record of one of Opwright's types; the same one each time."""
+    """Record of one of Opwright's types; the same one each time."""
     return _CLASSES[type(origin)]._of(origin)
 
 
@@ -157,7 +157,7 @@ class Annotation(Record):
 
     @staticmethod
     def parse(ann: str) -> Annotation:
-        """The annotation of a text without parentheses. Raises AssertionError if it is not one."""
+        """Annotation of a text without parentheses. Raises AssertionError if it is not one."""
         try:
             annotated, parsed, end = read_type(f"Tensor({ann})", 0, allow_annotation=True)
         except SchemaFault as fault:
@@ -177,7 +177,7 @@ WRITTEN: Final = model_annotation(("a",), True)
 
 @cache
 def annotation_of(origin: ModelAnnotation) -> Annotation:
-    """The record of one of Opwright's annotations; the same one each time."""
+    """Record of one of Opwright's annotations; the same one each time."""
     return Annotation(alias_set=origin.before, is_write=origin.is_write, alias_set_after=origin.after)
 
 

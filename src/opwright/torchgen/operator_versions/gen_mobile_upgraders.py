@@ -1,4 +1,4 @@
-"""The names of `torchgen.operator_versions.gen_mobile_upgraders`; as a program, it is `gen_mobile_upgraders`."""
+"""Names of `torchgen.operator_versions.gen_mobile_upgraders`; as a program, it is `gen_mobile_upgraders`."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The part of the interface that PyTorch has in its own `tools`."""
+"""Part of the interface that PyTorch has in its own `tools`."""
 
 from __future__ import annotations

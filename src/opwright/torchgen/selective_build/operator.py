@@ -34,7 +34,7 @@ class SelectiveBuildOperator:
     _debug_info: tuple[str, ...] | None
 
     def to_dict(self) -> dict[str, object]:
-        """The fields in a selection file."""
+        """Fields in a selection file."""
         info = {} if self._debug_info is None else {"debug_info": self._debug_info}
         return {
             "is_root_operator": self.is_root_operator,
@@ -45,17 +45,17 @@ class SelectiveBuildOperator:
 
     @staticmethod
     def from_yaml_dict(op_name: str, op_info: dict[str, object]) -> SelectiveBuildOperator:
-        """The operator that the fields of a selection file describe."""
+        """Operator that the fields of a selection file describe."""
         return operators_of(read_selection(json.dumps({"operators": {op_name: op_info}}, default=list)))[op_name]
 
     @staticmethod
     def from_legacy_operator_name_without_overload(name: str) -> SelectiveBuildOperator:
-        """The operator of a name in an old list: with all overloads, as a root, for training."""
+        """Operator of a name in an old list: with all overloads, as a root, for training."""
         return SelectiveBuildOperator(name, True, True, True, None)
 
 
 def merge_debug_info(lhs: tuple[str, ...] | None, rhs: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The sources of both, each once."""
+    """Sources of both, each once."""
     return merge(Selection(debug_info=lhs), Selection(debug_info=rhs)).debug_info
 
 
@@ -69,7 +69,7 @@ def combine_operators(lhs: SelectiveBuildOperator, rhs: SelectiveBuildOperator) 
 def merge_operator_dicts(
     lhs: dict[str, SelectiveBuildOperator], rhs: dict[str, SelectiveBuildOperator]
 ) -> dict[str, SelectiveBuildOperator]:
-    """The operators of both, by name."""
+    """Operators of both, by name."""
     merged = merge(Selection(operators=selected(lhs)), Selection(operators=selected(rhs)))
     return operators_of(merged)
 
@@ -84,7 +84,7 @@ def strip_operator_overload_name(op_name: str) -> str:
 
 
 def read_selection(text: str, path: str = "<selection>") -> Selection:
-    """The selection that a text of YAML describes; AssertionError has all mistakes with their places."""
+    """Selection that a text of YAML describes; AssertionError has all mistakes with their places."""
     sink = Diagnostics()
     try:
         selection = load_selection(SourceFile(path, text), sink)
@@ -109,7 +109,7 @@ def selected(operators: Mapping[str, SelectiveBuildOperator]) -> dict[str, Selec
 
 
 def operators_of(selection: Selection) -> dict[str, SelectiveBuildOperator]:
-    """The operators of a selection, by name."""
+    """Operators of a selection, by name."""
     return {
         name: SelectiveBuildOperator(
             operator.name, operator.is_root, operator.for_training, operator.all_overloads, operator.debug_info

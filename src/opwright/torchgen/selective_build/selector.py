@@ -70,29 +70,29 @@ class SelectiveBuilder:
 
     @staticmethod
     def from_yaml_dict(data: dict[str, object]) -> SelectiveBuilder:
-        """The selection that the fields of a selection file describe."""
+        """Selection that the fields of a selection file describe."""
         return _builder(read_selection(json.dumps(data, default=list)))
 
     @staticmethod
     def from_yaml_str(config_contents: str) -> SelectiveBuilder:
-        """The selection that the text of a selection file describes."""
+        """Selection that the text of a selection file describes."""
         return _builder(read_selection(config_contents))
 
     @staticmethod
     def from_yaml_path(config_path: str) -> SelectiveBuilder:
-        """The selection in a file."""
+        """Selection in a file."""
         return _builder(read_selection(Path(config_path).read_text(encoding="utf-8"), str(config_path)))
 
     @staticmethod
     def get_nop_selector() -> SelectiveBuilder:
-        """The selection that keeps all operators."""
+        """Selection that keeps all operators."""
         return _builder(Selection())
 
     @staticmethod
     def from_legacy_op_registration_allow_list(
         allow_list: set[str], is_root_operator: bool, is_used_for_training: bool
     ) -> SelectiveBuilder:
-        """The selection of the operators of an old list, with all overloads."""
+        """Selection of the operators of an old list, with all overloads."""
         operators = {
             name: SelectiveBuildOperator(name, is_root_operator, is_used_for_training, True, None)
             for name in sorted(allow_list)
@@ -139,7 +139,7 @@ class SelectiveBuilder:
         return keeps_all or dtype in self.kernel_metadata.get(kernel_tag, ())
 
     def et_get_selected_kernels(self, op_name: str, kernel_key: list[str]) -> list[str]:
-        """The keys of an operator's ExecuTorch kernels that models need, with the default one if others are missing.
+        """Keys of an operator's ExecuTorch kernels that models need, with the default one if others are missing.
 
         Raises LookupError if the models need another kernel.
         """
@@ -154,7 +154,7 @@ class SelectiveBuilder:
         raise LookupError(f"no kernel of `{op_name}` serves what the models need (Missing kernel for the model)")
 
     def to_dict(self) -> dict[str, object]:
-        """The fields of a selection file."""
+        """Fields of a selection file."""
         fields: dict[str, object] = {
             "include_all_non_op_selectives": self.include_all_non_op_selectives,
             "include_all_operators": self.include_all_operators,
@@ -172,12 +172,12 @@ class SelectiveBuilder:
 
 
 def merge_kernel_metadata(lhs: _TextsByName, rhs: _TextsByName) -> _TextsByName:
-    """The dtypes of both, for each kernel."""
+    """Dtypes of both, for each kernel."""
     return _lists(merge(Selection(kernel_dtypes=_tuples(lhs)), Selection(kernel_dtypes=_tuples(rhs))).kernel_dtypes)
 
 
 def merge_et_kernel_metadata(lhs: _TextsByName, rhs: _TextsByName) -> _TextsByName:
-    """The kernel keys of both, for each operator."""
+    """Kernel keys of both, for each operator."""
     return merge_kernel_metadata(lhs, rhs)
 
 
@@ -187,7 +187,7 @@ def combine_selective_builders(lhs: SelectiveBuilder, rhs: SelectiveBuilder) -> 
 
 
 def op_name_from_native_function(f: _Operator) -> str:
-    """The name by which a selection knows an operator: `aten::add.Tensor`."""
+    """Name by which a selection knows an operator: `aten::add.Tensor`."""
     return f"{f.namespace}::{f.func.name}"
 
 

@@ -25,7 +25,7 @@ std::optional<Device> common_device = std::nullopt;
 
 
 def device_check(function: NativeFunction, wrapper: str, backend: Backend) -> str:
-    """The check that all written tensors and all positional tensors are on one device."""
+    """Check that all written tensors and all positional tensors are on one device."""
     return _check_text(function, wrapper) if backend.device_handling(function).check else NO_CHECK
 
 
@@ -35,7 +35,7 @@ def _check_text(function: NativeFunction, wrapper: str) -> str:
 
 
 def check_of(arguments: Iterable[Argument], wrapper: str) -> str:
-    """The check that arguments are on one device, in a wrapper of that name."""
+    """Check that arguments are on one device, in a wrapper of that name."""
     lines = [_COMMON_DEVICE]
     for argument in arguments:
         checked = f'common_device, {argument.name}, "{wrapper}", "{argument.name}"'
@@ -52,7 +52,7 @@ def _has_device(argument: Argument, function: NativeFunction) -> bool:
 
 
 def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> str:
-    """The check, the initialization of the device, and the guard of a wrapper that calls a kernel."""
+    """Check, the initialization of the device, and the guard of a wrapper that calls a kernel."""
     if not backend.device_guard and backend.choices is NO_CHOICES:
         return _NO_DEVICE_LINES
     handling = backend.device_handling(function)
@@ -62,13 +62,13 @@ def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> st
 
 
 def _initialization(function: NativeFunction, backend: Backend) -> str:
-    """The statement of the backend's file that initializes the device in functions that make tensors."""
+    """Statement of the backend's file that initializes the device in functions that make tensors."""
     statement = backend.choices.head.lazy_init
     return f"  {statement}\n" if statement and function.arguments.options is not None else ""
 
 
 def _guard(function: NativeFunction, backend: Backend) -> str:
-    """The guard of the device of the tensor options, otherwise of `self`, of an out, or of the first tensor."""
+    """Guard of the device of the tensor options, otherwise of `self`, of an out, or of the first tensor."""
     arguments = function.arguments
     declared = backend.choices.head.guard
     if arguments.options is not None:
@@ -109,13 +109,13 @@ _MASQUERADING: Final = {
 
 
 def structured_guard(backend: Backend, *, rocm: bool, rules: Rules) -> str:
-    """The type of the guard that a structured kernel's class has as a field; empty if it has none."""
+    """Type of the guard that a structured kernel's class has as a field; empty if it has none."""
     guard = backend.structured_guard
     return _MASQUERADING.get(guard, guard) if rocm and not rules.plain_hip_guards else guard
 
 
 def guard_headers(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
-    """The includes for device guards."""
+    """Includes for device guards."""
     paths: Iterable[str] = key.guard_headers
     if rocm:
         masquerading = {} if rules.plain_hip_guards else _MASQUERADING
@@ -124,7 +124,7 @@ def guard_headers(key: DispatchKey, *, rocm: bool, rules: Rules) -> str:
 
 
 def hip_path(path: str) -> str:
-    """The header that replaces a CUDA header in ROCm builds.
+    """Header that replaces a CUDA header in ROCm builds.
 
     >>> hip_path("ATen/cuda/CUDAContext.h"), hip_path("ATen/mps/EmptyTensor.h")
     ('ATen/hip/HIPContext.h', 'ATen/mps/EmptyTensor.h')

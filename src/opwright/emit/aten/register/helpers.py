@@ -1,4 +1,4 @@
-"""The file slots of `Register{Key}.cpp`: includes, and the functions that allocate and check outputs."""
+"""File slots of `Register{Key}.cpp`: includes, and the functions that allocate and check outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def allocation_of(backend: Backend) -> Allocation | None:
 def registration_headers(
     backend: Backend, *, per_operator_headers: bool, rocm: bool, rules: Rules, native_aot: bool = False
 ) -> list[str]:
-    """The includes of the helpers, and of the stubs of kernels compiled ahead of time."""
+    """Includes of the helpers, and of the stubs of kernels compiled ahead of time."""
     headers = [
         "#include <ATen/ops/as_strided_native.h>" if per_operator_headers else "#include <ATen/NativeFunctions.h>"
     ]
@@ -49,7 +49,7 @@ def registration_headers(
 
 
 def operator_headers(functions: Iterable[NativeFunction], backend: Backend, context: FragmentContext) -> list[str]:
-    """The includes that declare the kernels of functions, their operators, and their dispatch-key functions."""
+    """Includes that declare the kernels of functions, their operators, and their dispatch-key functions."""
     key = backend.key
     has_functions = has_functions_header(key, context)
     non_functional = key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL
@@ -66,14 +66,14 @@ def operator_headers(functions: Iterable[NativeFunction], backend: Backend, cont
 
 
 def wrapped_functions(backend: Backend, job: Job) -> Iterator[NativeFunction]:
-    """The functions with a wrapper in the files of the backend, at least one of each operator."""
+    """Functions with a wrapper in the files of the backend, at least one of each operator."""
     yield from backend.kernels
     if backend.key.generated_suffix:
         yield from [group.out for group in job.catalog.structured_groups]
 
 
 def registration_helpers(backend: Backend, rules: Rules) -> list[str]:
-    """The functions that allocate and check outputs of structured kernels, if the key can use them."""
+    """Functions that allocate and check outputs of structured kernels, if the key can use them."""
     if backend.key is COMPOSITE_IMPLICIT_NESTED:
         return []
     create_out, create_proxy = allocation_helpers(backend)
@@ -90,23 +90,23 @@ def registration_helpers(backend: Backend, rules: Rules) -> list[str]:
 
 
 def helpers_of_unit(backend: Backend, rules: Rules) -> list[str]:
-    """The lines of these functions that each unit has in older releases, which leave out blank ones."""
+    """Lines of these functions that each unit has in older releases, which leave out blank ones."""
     return [] if rules.registrations_are_sharded else without_blank_lines(registration_helpers(backend, rules))
 
 
 def without_blank_lines(texts: Iterable[str]) -> list[str]:
-    """The lines of texts that are not blank."""
+    """Lines of texts that are not blank."""
     return [line for text in texts for line in text.splitlines() if line]
 
 
 def allocation_helpers(backend: Backend) -> tuple[str, str]:
-    """The functions that allocate an output, and what replaces one; empty if the key cannot allocate."""
+    """Functions that allocate an output, and what replaces one; empty if the key cannot allocate."""
     allocation = allocation_of(backend)
     return ("", "") if allocation is None else (create_out_function(allocation), _maybe_create_proxy(allocation))
 
 
 def create_out_function(allocation: Allocation) -> str:
-    """The function that allocates an output."""
+    """Function that allocates an output."""
     empty, options = allocation.function, allocation.options
     return f"""
 Tensor create_out(IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {{

@@ -1,4 +1,4 @@
-"""The statements around the call of a kernel: hooks of backend files and plug-ins, and the CPU's kernel if it fails.
+"""Statements around the call of a kernel: hooks of backend files and plug-ins, and the CPU's kernel if it fails.
 
 Statements in place of a call run as the body of a function object if something else is around them, so hooks nest: the
 first hook of the file is the outermost one.
@@ -28,7 +28,7 @@ _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
 
 
 def first_statements(wrapper: KernelWrapper, backend: Backend) -> str:
-    """The lines of a wrapper before the device check; empty if no hook has any, and no check of arguments."""
+    """Lines of a wrapper before the device check; empty if no hook has any, and no check of arguments."""
     check = backend.checks.get(wrapper.function, "")
     checks = f"{indent(check)}\n" if check else ""
     if backend.choices is NO_CHOICES:
@@ -41,14 +41,14 @@ def first_statements(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def hooked_call(wrapper: KernelWrapper, backend: Backend, call: str) -> str:
-    """The statements of a wrapper from a call of its kernel, which is an expression."""
+    """Statements of a wrapper from a call of its kernel, which is an expression."""
     if not _is_surrounded(wrapper, backend):
         return f"  return {call};"
     return _statements(wrapper, backend, f"return {call};", call)
 
 
 def hooked_body(wrapper: KernelWrapper, backend: Backend, body: str) -> str:
-    """The statements of a wrapper from those that compute and return its result; without hooks, these alone."""
+    """Statements of a wrapper from those that compute and return its result; without hooks, these alone."""
     if not _is_surrounded(wrapper, backend):
         return body
     return _statements(wrapper, backend, body, _closure_call(body, wrapper))
@@ -81,7 +81,7 @@ def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) 
 
 
 def _hooks(wrapper: KernelWrapper, backend: Backend) -> list[Hook]:
-    """The hooks of a wrapper: those of the file, in its order, and then those of plug-ins."""
+    """Hooks of a wrapper: those of the file, in its order, and then those of plug-ins."""
     all_hooks = backend.choices.head.hooks
     hooks = [hook for hook in all_hooks if _applies(hook, wrapper, backend)] if all_hooks else []
     return hooks if wrapper.additions is None else [*hooks, *wrapper.additions.hooks]
@@ -120,7 +120,7 @@ def _has_result(wrapper: KernelWrapper) -> bool:
 
 
 def _hook_text(hook: Hook, values: Mapping[str, str]) -> str:
-    """The statements of a hook."""
+    """Statements of a hook."""
     if not hook.call:
         return filled_text(hook.text, values).rstrip("\n")
     is_around = hook.position is HookPosition.around
@@ -136,12 +136,12 @@ def filled_text(text: str, values: Mapping[str, str]) -> str:
 
 
 def _call_arguments(names: Iterable[str], values: Mapping[str, str]) -> list[str]:
-    """The arguments of a hook's function."""
+    """Arguments of a hook's function."""
     return [values[name] if name in _EXPRESSIONS else f'"{values[name]}"' for name in names]
 
 
 def _with_fallback(wrapper: KernelWrapper, backend: Backend, call: str) -> str:
-    """The statements that run the CPU's kernel if a call throws one of PyTorch's errors."""
+    """Statements that run the CPU's kernel if a call throws one of PyTorch's errors."""
     function = wrapper.function
     name = f"{function.namespace}::{function.name.text}"
     symint = "_symint" if wrapper.signature is dispatcher.signature(function) else ""
@@ -164,7 +164,7 @@ def operator_class(function: NativeFunction) -> str:
 
 
 def operator_class_definition(function: NativeFunction) -> str:
-    """The definition of that class in a source, for an operator for which PyTorch has none; empty for others."""
+    """Definition of that class in a source, for an operator for which PyTorch has none; empty for others."""
     if function.namespace == PYTORCH.namespace:
         return ""
     signature = dispatcher.signature(function)

@@ -24,12 +24,12 @@ class KernelResult(NamedTuple):
 
 
 def written_arguments(type: CType, names: Sequence[str]) -> str:
-    """The expression that returns written arguments, by their names, as a result of this type."""
+    """Expression that returns written arguments, by their names, as a result of this type."""
     return names[0] if len(names) == 1 else f"{type.text}({', '.join(names)})"
 
 
 def chosen_kernel_body(wrapper: KernelWrapper, backend: Backend, additions: WrapperAdditions) -> str:
-    """The statements that call the kernel, or one of them, and return its result."""
+    """Statements that call the kernel, or one of them, and return its result."""
     type = wrapper.signature.returns
     result = KernelResult(type, written_arguments(type, public_api.return_names(wrapper.function) or ("",)))
     return indent(_statements(wrapper, backend, additions, wrapper.signature.bindings, result))
@@ -62,7 +62,7 @@ def _statements(
 
 
 def _call_statements(callee: KernelCallee, given: tuple[AvailableValue, ...], result: KernelResult) -> str:
-    """The statements that call a kernel, and return its result with the type of the wrapper's."""
+    """Statements that call a kernel, and return its result with the type of the wrapper's."""
     arguments = ", ".join(translate_with(callee.conversions, given, callee.signature.bindings))
     call = f"{callee.function}({arguments})"
     if callee.signature.returns is result.type:

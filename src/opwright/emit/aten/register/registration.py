@@ -1,4 +1,4 @@
-"""The files `Register{Key}.cpp`, with the text of each unit: wrappers, registrations, dispatch-key functions.
+"""Files `Register{Key}.cpp`, with the text of each unit: wrappers, registrations, dispatch-key functions.
 
 A template of PyTorch's, `RegisterDispatchDefinitions.ini`, is filled for each unit.
 """
@@ -59,7 +59,7 @@ REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
 
 
 def definitions(units: WrappedUnits, backend: Backend, context: FragmentContext) -> str:
-    """The text of units, in the namespace of their kernels."""
+    """Text of units, in the namespace of their kernels."""
     namespace = _kernel_namespace(units[0], backend)
     bodies: list[str] = []
     registrations: dict[str, list[str]] = {}
@@ -85,14 +85,14 @@ def definitions(units: WrappedUnits, backend: Backend, context: FragmentContext)
 
 
 def wrapper_of(function: NativeFunction, kind: WrapperKind, backend: Backend) -> KernelWrapper:
-    """The wrapper of an overload."""
+    """Wrapper of an overload."""
     if kind is WrapperKind.structured:
         return structured_kernels.structured_wrapper(function, backend)
     return plain.plain_wrapper(function, kind, backend)
 
 
 def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backend, context: FragmentContext) -> str:
-    """The definition of a wrapper, with the class of its outputs if its kernel is structured."""
+    """Definition of a wrapper, with the class of its outputs if its kernel is structured."""
     if wrapper.kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
         return structured_kernels.definition(wrapper, unit, backend, context)
     if wrapper.kind is WrapperKind.out:
@@ -106,7 +106,7 @@ def _kernel_namespace(wrapped: WrappedUnit, backend: Backend) -> str:
 
 
 def _libraries(registrations: Mapping[str, list[str]], backend: Backend, context: FragmentContext) -> str:
-    """The registration of wrappers with the dispatcher, by the namespaces of their operators."""
+    """Registration of wrappers with the dispatcher, by the namespaces of their operators."""
     if context.options.skip_dispatcher_registration:
         return ""
     end = end_of_registrations(context.rules)
@@ -118,14 +118,14 @@ def _libraries(registrations: Mapping[str, list[str]], backend: Backend, context
 
 
 def registration(wrapper: KernelWrapper) -> str:
-    """The call that registers a wrapper for its overload."""
+    """Call that registers a wrapper for its overload."""
     gap = " " if wrapper.kind is WrapperKind.structured else "\n"
     kernel = kernel_argument(wrapper.name, wrapper.function.library)
     return f'm.impl("{wrapper.function.name.text}",{gap}{kernel});'
 
 
 def dispatch_key_definitions(wrapper: KernelWrapper, backend: Backend) -> str:
-    """The definitions of the dispatch-key functions, which call the wrapper."""
+    """Definitions of the dispatch-key functions, which call the wrapper."""
     return "\n".join(
         [
             f"{signature.definition(name)} {{\nreturn {wrapper.name}({arguments});\n}}"
@@ -184,7 +184,7 @@ def _file_slots(backend: Backend, job: Job) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the registrations of each backend of the run."""
+    """Emitters of the registrations of each backend of the run."""
     return [
         Emitter(
             name=f"register_{backend.key.lower}_source",

@@ -33,7 +33,7 @@ from opwright.source.record_fields import NamedTuple
 
 
 class OutputClass(NamedTuple):
-    """The class that provides the outputs of one overload.
+    """Class that provides the outputs of one overload.
 
     `inherits`: a parent class keeps track of outputs too, so the class calls the parent's methods. `guard` is the type
     of the class's device guard, or empty; `moves_guard`: outputs move the guard to their device. `names`: outputs may
@@ -52,7 +52,7 @@ class OutputClass(NamedTuple):
 
 
 def structured_wrapper(function: NativeFunction, backend: Backend) -> KernelWrapper:
-    """The wrapper of an overload with a structured kernel."""
+    """Wrapper of an overload with a structured kernel."""
     signature = _signature(function, backend)
     return KernelWrapper(
         function, WrapperKind.structured, f"wrapper_{backend.display_name}_{signature.name}", signature
@@ -68,7 +68,7 @@ def _signature(function: NativeFunction, backend: Backend) -> Signature:
 def output_class(
     function: NativeFunction, group: NativeFunctionsGroup, backend: Backend, context: FragmentContext
 ) -> OutputClass:
-    """The class of one overload under one backend."""
+    """Class of one overload under one backend."""
     name, parent = _class_names(group, backend)
     is_unguarded = backend.entry_options(function).device_guard is False
     return OutputClass(
@@ -95,7 +95,7 @@ def _passes_proxies(function: NativeFunction, backend: Backend) -> bool:
 
 
 def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, str]:
-    """The name of the group's classes without the kind, and the name of their parent."""
+    """Name of the group's classes without the kind, and the name of their parent."""
     suffix = backend.key.generated_suffix
     if suffix:
         name = f"structured_{structured.meta_name(group)}"
@@ -104,7 +104,7 @@ def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, st
 
 
 def structured_parent(group: NativeFunctionsGroup, backend: Backend) -> str:
-    """The class of a group's structured kernel."""
+    """Class of a group's structured kernel."""
     kernel = _group_kernel(group, backend)
     return backend.callees.get(group.out) or f"{backend.owner(kernel)}::structured_{kernel.name}"
 
@@ -180,7 +180,7 @@ def class_with(output: OutputClass, constructor: str, setters: str) -> str:
 
 
 def constructor(output: OutputClass) -> str:
-    """The constructor of the class, with its line break; nothing if there is nothing to construct from."""
+    """Constructor of the class, with its line break; nothing if there is nothing to construct from."""
     if output.kind is SchemaKind.functional:
         return ""
     if output.kind is SchemaKind.inplace:
@@ -192,13 +192,13 @@ def constructor(output: OutputClass) -> str:
 
 
 def provision(output: OutputClass, *, replaces: bool) -> str:
-    """The statements that provide an output; with `replaces`, a proxy replaces one whose strides do not fit."""
+    """Statements that provide an output; with `replaces`, a proxy replaces one whose strides do not fit."""
     proxy = _PROXY if replaces and output.kind is not SchemaKind.functional else ""
     return f"{_MOVE_GUARD if output.moves_guard else ''}{_PROVIDES[output.kind]}{proxy}"
 
 
 def setters(output: OutputClass, strided: str, raw_strided: str) -> str:
-    """The methods that `meta` calls with the sizes and options of an output, with the statements that provide it."""
+    """Methods that `meta` calls with the sizes and options of an output, with the statements that provide it."""
     return f"{_setter(output, 'strided', strided)}{_setter(output, 'raw_strided', raw_strided)}"
 
 
@@ -235,7 +235,7 @@ def definition(
     context: FragmentContext,
     print_output: Callable[[OutputClass], str] = print_class,
 ) -> str:
-    """The class of the overload and the wrapper that uses it."""
+    """Class of the overload and the wrapper that uses it."""
     output = output_class(wrapper.function, group, backend, context)
     checks = backend.device_guard or backend.device_handling(wrapper.function).check
     check = f"{device_check(wrapper.function, wrapper.name, backend)}\n" if checks else ""
@@ -251,7 +251,7 @@ def definition(
 def structured_body(
     wrapper: KernelWrapper, output: OutputClass, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext
 ) -> str:
-    """The statements of a wrapper: an object of the class of its outputs, the calls, and the result."""
+    """Statements of a wrapper: an object of the class of its outputs, the calls, and the result."""
     return (
         f"{output.name} op{_constructed_from(wrapper.function)};\n"
         f"{_run(wrapper, output, group, key, context)}"
@@ -272,7 +272,7 @@ def _names(arguments: Sequence[Argument]) -> str:
 
 
 class _Calls(NamedTuple):
-    """The arguments that one overload passes on to `meta`, to `impl`, and to the public out function."""
+    """Arguments that one overload passes on to `meta`, to `impl`, and to the public out function."""
 
     meta: str
     impl: str
@@ -294,7 +294,7 @@ def _calls(function: NativeFunction, signature: Signature, *, passes_proxies: bo
 
 
 def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
-    """The values that `meta` precomputes for `impl`."""
+    """Values that `meta` precomputes for `impl`."""
     precomputed = group.out.precomputed
     if precomputed is None:
         return ()
@@ -304,7 +304,7 @@ def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
 
 
 def _outputs(group: NativeFunctionsGroup, *, passes_proxies: bool) -> tuple[Expression, ...]:
-    """The outputs after `meta`, or the proxies of those whose strides the kernel does not support."""
+    """Outputs after `meta`, or the proxies of those whose strides the kernel does not support."""
     form = "op.maybe_get_output({})" if passes_proxies else "op.outputs_[{}]"
     outs = structured.out_arguments(group)
     check_tensor_outputs(group)
@@ -346,7 +346,7 @@ def _reaches_meta(argument: Argument, style: TypeStyle) -> bool:
 def _run(
     wrapper: KernelWrapper, output: OutputClass, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext
 ) -> str:
-    """The calls of `meta` and `impl`, and the copies of proxies into the outputs that they replace."""
+    """Calls of `meta` and `impl`, and the copies of proxies into the outputs that they replace."""
     function = wrapper.function
     calls = _calls(function, wrapper.signature, passes_proxies=output.passes_proxies)
     lines = [f"op.meta({calls.meta});"]

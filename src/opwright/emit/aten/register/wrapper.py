@@ -35,7 +35,7 @@ def can_call_out_kernel(function: NativeFunction, group: NativeFunctionsGroup) -
 
 
 def _like_outputs(function: NativeFunction) -> str | None:
-    """The tensor argument whose dtype and device new outputs have: `self`, or the first one."""
+    """Tensor argument whose dtype and device new outputs have: `self`, or the first one."""
     tensors = [argument.name for argument in function.arguments.positional if argument.type is TENSOR]
     return "self" if "self" in tensors else next(iter(tensors), None)
 
@@ -80,7 +80,7 @@ def passed_outs(function: NativeFunction, group: NativeFunctionsGroup, backend: 
 
 
 def _allocations(function: NativeFunction, group: NativeFunctionsGroup, backend: Backend) -> list[str]:
-    """The statements that make new outputs, each without elements."""
+    """Statements that make new outputs, each without elements."""
     if function.kind is not SchemaKind.functional:
         return []
     allocation = allocation_of(backend)
@@ -99,7 +99,7 @@ def _result_expression(function: NativeFunction, group: NativeFunctionsGroup) ->
 
 
 def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> KernelWrapper:
-    """The wrapper of an overload that has no structured kernel."""
+    """Wrapper of an overload that has no structured kernel."""
     return KernelWrapper(function, kind, wrapper_name(function, backend), wrapper_signature(function, backend))
 
 
@@ -136,7 +136,7 @@ def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def _kernel_statements(wrapper: KernelWrapper, backend: Backend) -> str:
-    """The statements that call the kernel and return its result, with what is around the call."""
+    """Statements that call the kernel and return its result, with what is around the call."""
     function, additions = wrapper.function, wrapper.additions
     if additions is not None and additions.callees:
         # Few wrappers need this module.
@@ -150,7 +150,7 @@ def _kernel_statements(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def _refusing(wrapper: KernelWrapper) -> str:
-    """The wrapper of an in-place function without a meta kernel, which accepts meta tensors and does nothing."""
+    """Wrapper of an in-place function without a meta kernel, which accepts meta tensors and does nothing."""
     written = wrapper.function.arguments.self_arg
     name = written.name if written is not None else "self"
     return (
@@ -184,7 +184,7 @@ def _copying(wrapper: KernelWrapper, backend: Backend) -> str:
 
 
 def _copied_results(wrapper: KernelWrapper, result: str) -> tuple[str, str]:
-    """The statements that copy all results, and the expression that the wrapper returns."""
+    """Statements that copy all results, and the expression that the wrapper returns."""
     function = wrapper.function
     copy = _COPIES[function.kind]
     names = public_api.return_names(function)

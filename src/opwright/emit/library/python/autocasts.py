@@ -1,4 +1,4 @@
-"""The module `_autocast.py` of a library: the policies of its operators under autocast, where C++ has none."""
+"""Module `_autocast.py` of a library: the policies of its operators under autocast, where C++ has none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PYTHON_POLICIES: Final = {
 
 
 def functions_with_autocast(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """The functions of a library that get their policies in Python."""
+    """Functions of a library that get their policies in Python."""
     if not library.is_stable:
         return ()
     return tuple([function for function in library.catalog.functions if autocast_policies(function)])
@@ -64,7 +64,7 @@ def _kernels(function: NativeFunction) -> Iterator[str]:
 
 
 def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
-    """The kernel of an operator for a device, and its registration."""
+    """Kernel of an operator for a device, and its registration."""
     device, name = policy.device.lower(), f"_{function.name.unambiguous}_{policy.device.lower()}"
     dtype = PYTHON_POLICIES[policy.policy].format(device=device, tensors=", ".join(tensor_variables(function)))
     parameters, renaming = parameters_of(function)
@@ -91,5 +91,5 @@ def _cast(argument: Argument, device: str) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [functions_emitter("autocast", _OPENING, functions_with_autocast, _kernels)]

@@ -1,4 +1,4 @@
-"""The module `_vmap.py` of a library: the batching rules of its operators, where C++ cannot register them.
+"""Module `_vmap.py` of a library: the batching rules of its operators, where C++ cannot register them.
 
 A rule is a C++ function of the author's. The binary has it as a composite operator, so it runs at each level of
 `torch.func`, and this module tells `vmap` to call that.
@@ -19,7 +19,7 @@ from opwright.syntax.python import variable_name
 
 
 def functions_with_rules(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """The functions of a library whose rules Python registers."""
+    """Functions of a library whose rules Python registers."""
     if not library.is_stable:
         return ()
     return tuple([function for function in library.catalog.functions if function.library_fields.batch_rule])
@@ -54,7 +54,7 @@ _library = _torch.library.Library("{namespace}", "IMPL")
 
 
 def _rules(function: NativeFunction) -> tuple[str]:
-    """The function that PyTorch calls with plain tensors, and its registration."""
+    """Function that PyTorch calls with plain tensors, and its registration."""
     parameters, renaming = parameters_of(function)
     arguments = function.arguments.all
     passed = []
@@ -88,5 +88,5 @@ def _returned(function: NativeFunction) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [functions_emitter("vmap", _OPENING, functions_with_rules, _rules)]

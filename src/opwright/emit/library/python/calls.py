@@ -1,4 +1,4 @@
-"""The ways to call an operator from Python, their parameters, and the names that a module of functions uses itself."""
+"""Ways to call an operator from Python, their parameters, and the names that a module of functions uses itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _INTEGERS: Final = "_int | _SymInt"
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """The name, with an underscore before it for as long as it is taken.
+    """Name, with an underscore before it for as long as it is taken.
 
     >>> free_name("int", {"int"})
     '_int'
@@ -50,7 +50,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 class ModuleNames:
-    """The names that a module uses, and the imports and definitions that they need.
+    """Names that a module uses, and the imports and definitions that they need.
 
     A name that is `taken`, because a function of the module or an argument has it, gets an underscore: otherwise the
     function `int` would hide the type.
@@ -92,7 +92,7 @@ class ModuleNames:
         return _ALIAS.sub(lambda alias: self.of(alias[1]), aliases.replace(_INTEGERS, "_IntLike"))
 
     def opening(self) -> list[str]:
-        """The lines that import and define the names that were asked for."""
+        """Lines that import and define the names that were asked for."""
         lines = []
         if self._numbers:
             numbers = " | ".join(map(self.of, _NUMBERS))
@@ -109,7 +109,7 @@ class ModuleNames:
         return self._imports.setdefault(module, {}).setdefault(name, free_name(name, self._taken))
 
     def _import_lines(self) -> list[str]:
-        """The import statements: those of the standard library first."""
+        """Import statements: those of the standard library first."""
         standard: list[str] = []
         others: list[str] = []
         for module, names in sorted(self._imports.items()):
@@ -134,19 +134,19 @@ class OperatorCall(NamedTuple):
 
     @property
     def overload(self) -> NativeFunction:
-        """The overload whose arguments and results the call has."""
+        """Overload whose arguments and results the call has."""
         overload = self.plain or self.out
         assert overload is not None
         return overload
 
     @property
     def overloads(self) -> list[NativeFunction]:
-        """The overloads that it may call."""
+        """Overloads that it may call."""
         return [overload for overload in self if overload is not None]
 
 
 def calls_of(overloads: Sequence[NativeFunction]) -> list[OperatorCall]:
-    """The ways to call an operator, in the order of its overloads. An out overload joins the one that it belongs to."""
+    """Ways to call an operator, in the order of its overloads. An out overload joins the one that it belongs to."""
     calls = [OperatorCall(overload, None) for overload in overloads if not overload.arguments.out]
     without_out: dict[_CallKey, list[int]] = {}
     for index in reversed(range(len(calls))):
@@ -176,7 +176,7 @@ _NO_FIELDS: Final = frozenset((*keyword.kwlist, *dir(tuple)))
 
 
 def field_names(calls: Sequence[OperatorCall]) -> tuple[str, ...]:
-    """The names of an operator's results, if all ways to call it give the same ones; otherwise nothing."""
+    """Names of an operator's results, if all ways to call it give the same ones; otherwise nothing."""
     results = {(_types(call.overload.schema.returns), _fields(call.overload)) for call in calls}
     names = results.pop()[1] if len(results) == 1 else ()
     fit = len(set(names)) == len(names) and not any(name in _NO_FIELDS or name.startswith("_") for name in names)
@@ -191,7 +191,7 @@ def _fields(function: NativeFunction) -> tuple[str, ...]:
 
 
 def out_names(calls: Sequence[OperatorCall]) -> tuple[str, ...]:
-    """The names of the outputs that `out=` stands for; nothing where out overloads differ in them."""
+    """Names of the outputs that `out=` stands for; nothing where out overloads differ in them."""
     names = {tuple([output.name for output in call.out.arguments.out]) for call in calls if call.out is not None}
     return names.pop() if len(names) == 1 else ()
 

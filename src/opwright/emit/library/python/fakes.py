@@ -1,4 +1,4 @@
-"""The module `_fakes.py` of a library: what operators return while PyTorch traces, where C++ cannot say it.
+"""Module `_fakes.py` of a library: what operators return while PyTorch traces, where C++ cannot say it.
 
 The stable API has no symbolic sizes, and no C++ API makes sizes that depend on values, so shapes are registered from
 Python.
@@ -23,7 +23,7 @@ def has_fake(function: NativeFunction) -> bool:
 
 
 def functions_with_fakes(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """The functions of a library that have fakes in Python."""
+    """Functions of a library that have fakes in Python."""
     functions = [function for function in library.catalog.functions if has_fake(function)]
     if library.is_stable:
         return tuple(functions)
@@ -46,7 +46,7 @@ _KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND
 
 
 def _fakes(function: NativeFunction) -> tuple[str]:
-    """The registration of one function's fake. PyTorch leaves out arguments that have their default value."""
+    """Registration of one function's fake. PyTorch leaves out arguments that have their default value."""
     parameters, lines = parameters_of(function)
     head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
     name = f"_fake_{function.name.unambiguous}"
@@ -65,5 +65,5 @@ def _results(function: NativeFunction) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [functions_emitter("fakes", _OPENING + HELPERS, functions_with_fakes, _fakes)]

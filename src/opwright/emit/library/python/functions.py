@@ -1,4 +1,4 @@
-"""The functions of a module: one for each operator, which chooses among its overloads."""
+"""Functions of a module: one for each operator, which chooses among its overloads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from opwright.syntax.python import docstring_text, string_literal
 
 
 def docstring(calls: Sequence[OperatorCall]) -> list[str]:
-    """The lines of the docstring of a function: the texts of its entries, each once, then what it takes and gives."""
+    """Lines of the docstring of a function: the texts of its entries, each once, then what it takes and gives."""
     overloads = [overload for call in calls for overload in call.overloads]
     texts = dict.fromkeys([text for overload in overloads if (text := dedent(overload.library_fields.doc).strip())])
     paragraphs = list(texts) or [_default_text(overloads[0])]
@@ -72,7 +72,7 @@ def _default_text(overload: NativeFunction) -> str:
 
 
 class FunctionNames(NamedTuple):
-    """The names that functions use besides their own: those of types, and of the variable with the operators."""
+    """Names that functions use besides their own: those of types, and of the variable with the operators."""
 
     module: ModuleNames
     namespace: str
@@ -95,7 +95,7 @@ class OperatorFunction(NamedTuple):
 
 
 def function_name(operator: str, operators: Collection[str]) -> str:
-    """The name of an operator's function, which no other one of the operators has.
+    """Name of an operator's function, which no other one of the operators has.
 
     >>> function_name("scale_", ["scale_"]), function_name("del", ["del", "del_"])
     ('scale_', 'del__')
@@ -111,7 +111,7 @@ def function_name(operator: str, operators: Collection[str]) -> str:
 def operator_function(
     name: str, operator: str, overloads: Sequence[NativeFunction], taken: Collection[str]
 ) -> OperatorFunction:
-    """The function of an operator, whose class of results has none of the names that are taken."""
+    """Function of an operator, whose class of results has none of the names that are taken."""
     calls = calls_of(overloads)
     fields = field_names(calls)
     words = "".join([word.capitalize() for word in operator.split("_")])
@@ -120,7 +120,7 @@ def operator_function(
 
 
 def function_text(function: OperatorFunction, names: FunctionNames) -> str:
-    """The class of the results, if they have names, and the function."""
+    """Class of the results, if they have names, and the function."""
     lines = _result_class(function, names) if function.result else []
     calls = function.calls
     if len(calls) == 1:
@@ -136,7 +136,7 @@ def function_text(function: OperatorFunction, names: FunctionNames) -> str:
 
 
 def _result_class(function: OperatorFunction, names: FunctionNames) -> list[str]:
-    """The class of the results of an operator."""
+    """Class of the results of an operator."""
     returns = function.calls[0].overload.schema.returns
     fields = [
         f"    {name}: {names.module.annotation(return_type((result,)))}"
@@ -173,7 +173,7 @@ def _parameter(argument: Argument, names: ModuleNames) -> str:
 
 
 def _out_parameters(call: OperatorCall, function: OperatorFunction, names: FunctionNames) -> list[str]:
-    """The parameters for outputs: `out`, which is optional if the operator may be called without."""
+    """Parameters for outputs: `out`, which is optional if the operator may be called without."""
     assert call.out is not None
     outs = call.out.arguments.out
     optional = "" if call.plain is None else " | None = None"
@@ -185,7 +185,7 @@ def _out_parameters(call: OperatorCall, function: OperatorFunction, names: Funct
 
 
 def _direct_body(call: OperatorCall, function: OperatorFunction, names: FunctionNames) -> list[str]:
-    """The statements of a function with one way to be called: it calls the overload itself."""
+    """Statements of a function with one way to be called: it calls the overload itself."""
     if call.out is None or call.plain is None:
         scripted = []
         if is_scriptable(call.overload):
@@ -202,7 +202,7 @@ def _direct_body(call: OperatorCall, function: OperatorFunction, names: Function
 
 
 def _passed(overload: NativeFunction) -> list[str]:
-    """The arguments of a call that passes the parameters on, without outputs."""
+    """Arguments of a call that passes the parameters on, without outputs."""
     arguments = overload.arguments
     passed = [argument.name for argument in arguments.positional]
     return passed + [f"{argument.name}={argument.name}" for argument in arguments.keyword_only]
@@ -228,7 +228,7 @@ def is_scriptable(overload: NativeFunction) -> bool:
 
 
 def _overload_call(overload: NativeFunction, function: OperatorFunction, names: FunctionNames) -> str:
-    """The call of an overload with the parameters of the function."""
+    """Call of an overload with the parameters of the function."""
     arguments = overload.arguments
     passed = _passed(overload)
     for index, out in enumerate(arguments.out):
@@ -240,7 +240,7 @@ def _overload_call(overload: NativeFunction, function: OperatorFunction, names: 
 
 
 def _attribute(owner: str, name: str, names: FunctionNames) -> str:
-    """The expression of an attribute, whose name may be a keyword or begin with a digit."""
+    """Expression of an attribute, whose name may be a keyword or begin with a digit."""
     if name.isidentifier() and not keyword.iskeyword(name):
         return f"{owner}.{name}"
     return f"{names.module.of('getattr')}({owner}, {string_literal(name)})"
@@ -254,7 +254,7 @@ _PASS_OUT: Final = """\
 
 
 def _choosing_body(function: OperatorFunction, names: FunctionNames) -> list[str]:
-    """The statements of a function with several ways to be called: the dispatcher chooses by the arguments."""
+    """Statements of a function with several ways to be called: the dispatcher chooses by the arguments."""
     lines = []
     if function.outs:
         stored = ", ".join([f'kwargs["{name}"]' for name in function.outs])

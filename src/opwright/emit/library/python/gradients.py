@@ -1,4 +1,4 @@
-"""The module `_autograd.py` of a library: the gradients of its operators, where C++ cannot register them.
+"""Module `_autograd.py` of a library: the gradients of its operators, where C++ cannot register them.
 
 Kernels for Autograd record a node for each call, as generated C++ does for libraries with the native interface.
 """
@@ -36,7 +36,7 @@ from opwright.syntax.python import string_literal, variable_name
 
 
 class _Gradients(NamedTuple):
-    """The gradients of a package."""
+    """Gradients of a package."""
 
     package: str
     namespace: str
@@ -245,7 +245,7 @@ def _module(unit: _Gradients, context: FragmentContext) -> Slots:
 
 
 def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: PythonGradient | None) -> str:
-    """The function that records an operator, its kernels, and their registrations.
+    """Function that records an operator, its kernels, and their registrations.
 
     `functional` is the form whose result can be copied to the argument that the operator writes; `copied` is its
     gradient, if it has one.
@@ -266,7 +266,7 @@ def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: P
 
 
 def _kernel_body(gradient: PythonGradient, copied: PythonGradient | None) -> Iterator[str]:
-    """The statements of the kernel. An in-place operator is recorded as a copy of what the functional form gives."""
+    """Statements of the kernel. An in-place operator is recorded as a copy of what the functional form gives."""
     function = gradient.function
     if gradient.formulas:
         yield f"    if _is_recorded({_tensors_of(function)}):"
@@ -301,7 +301,7 @@ def _tensors_of(function: NativeFunction) -> str:
 
 
 def _unknown_history(function: NativeFunction, written: Sequence[str], copied: PythonGradient | None) -> Iterator[str]:
-    """The statements for a call that would record a gradient, of an operator that has no formula itself."""
+    """Statements for a call that would record a gradient, of an operator that has no formula itself."""
     tensors = _tensors_of(function)
     if function.arguments.out:
         message = (
@@ -328,14 +328,14 @@ def _redispatch(function: NativeFunction, arguments: Sequence[str]) -> str:
 
 
 def _divided(function: NativeFunction) -> tuple[list[Argument], list[Argument]]:
-    """The arguments that are no lists of tensors, and those that are. The items of these are recorded one by one."""
+    """Arguments that are no lists of tensors, and those that are. The items of these are recorded one by one."""
     arguments = function.arguments.all
     plain = [argument for argument in arguments if not is_tensor_list(argument)]
     return plain, [argument for argument in arguments if is_tensor_list(argument)]
 
 
 def _as_list(argument: Argument) -> str:
-    """The variable of an argument as the operator takes it."""
+    """Variable of an argument as the operator takes it."""
     value = variable_name(argument.name)
     return f"list({value})" if is_tensor_list(argument) else value
 
@@ -359,7 +359,7 @@ class _Recorded:
         self._undefined: Final = sorted(used) if is_ready and not gives_list(self._function) else []
 
     def lines(self) -> Iterator[str]:
-        """The class, and the function that records calls with it."""
+        """Class, and the function that records calls with it."""
         name = self._function.name
         title = node_prefix(name.name).removesuffix("Backward") or "Operator"
         node = f"{title}_{name.overload}" if name.overload else title
@@ -409,17 +409,17 @@ class _Recorded:
         yield f"        return {_returned(function)}"
 
     def _passed(self) -> list[str]:
-        """The arguments of the call; lists have become tuples."""
+        """Arguments of the call; lists have become tuples."""
         return passed_arguments(self._function, _as_list)
 
     def _unpacked(self, names: Sequence[str], items: str, counts: str) -> Iterator[str]:
-        """The statements that give each of several lists its items."""
+        """Statements that give each of several lists its items."""
         for index, name in enumerate(names if len(names) > 1 else ()):
             start = " + ".join([f"{counts}[{earlier}]" for earlier in range(index)]) or "0"
             yield f"        {name} = {items}[{start}:{start} + {counts}[{index}]]"
 
     def _saving(self) -> Iterator[str]:
-        """The statements that keep what the formulas read."""
+        """Statements that keep what the formulas read."""
         tensors = [value for value in self._saved if value.form is not SavedForm.FACT]
         facts = [value.expression for value in self._saved if value.form is SavedForm.FACT]
         facts += [f"len({expression})" for expression in self._counted().values()]
@@ -432,7 +432,7 @@ class _Recorded:
             yield f"        _ctx.facts = ({', '.join(facts)},)"
 
     def _counted(self) -> dict[str, str]:
-        """The lists whose lengths are kept, by name, each with its expression."""
+        """Lists whose lengths are kept, by name, each with its expression."""
         counted = {argument.name: variable_name(argument.name) for argument in self._lists}
         counted.update({value.name: value.expression for value in self._saved if value.form is SavedForm.TENSORS})
         return counted
@@ -478,11 +478,11 @@ class _Recorded:
         yield f"        return {', '.join(['None', *self._returned_gradients()])}"
 
     def _variables(self) -> list[str]:
-        """The variables with all arguments."""
+        """Variables with all arguments."""
         return [variable_name(argument.name) for argument in self._function.arguments.all]
 
     def _jvp(self) -> Iterator[str]:
-        """The function that gives the tangents of the results."""
+        """Function that gives the tangents of the results."""
         yield "    def jvp(_ctx, *_tangents):"
         yield f"        ({', '.join([*self._variables(), '_results'])}) = _ctx.primals"
         yield "        del _ctx.primals"
@@ -509,7 +509,7 @@ class _Recorded:
         yield f"        return {', '.join(returned)}"
 
     def _restored(self) -> Iterator[str]:
-        """The statements that read what is kept."""
+        """Statements that read what is kept."""
         lists = [value.name for value in self._saved if value.form is SavedForm.TENSORS]
         facts = [value.name for value in self._saved if value.form is SavedForm.FACT]
         facts += [f"_{name}_count" for name in self._counted()]
@@ -534,7 +534,7 @@ class _Recorded:
 
 
 def _copied_form(function: NativeFunction, operation: Sequence[NativeFunction]) -> NativeFunction | None:
-    """The functional form whose result can be copied to the argument that a function writes and returns.
+    """Functional form whose result can be copied to the argument that a function writes and returns.
 
     `operation` has the functions with the same root name.
     """
@@ -546,7 +546,7 @@ def _copied_form(function: NativeFunction, operation: Sequence[NativeFunction]) 
 
 
 def _copy_of(function: NativeFunction, functional: NativeFunction, cloned: Container[str] = ()) -> str:
-    """The expression that copies what the functional form gives to the argument.
+    """Expression that copies what the functional form gives to the argument.
 
     Of the variables in `cloned` the form gets clones: the backward call reads them, and the operator overwrites them.
     """
@@ -562,7 +562,7 @@ def _copy_of(function: NativeFunction, functional: NativeFunction, cloned: Conta
 
 
 def _functionalized(function: NativeFunction, functional: NativeFunction) -> Iterator[str]:
-    """The kernel that `torch.compile` calls. PyTorch itself functionalizes what returns none of its arguments."""
+    """Kernel that `torch.compile` calls. PyTorch itself functionalizes what returns none of its arguments."""
     name = function.name.unambiguous
     parameters, renaming = parameters_of(function)
     yield f"def _{name}_functional({parameters}):"
@@ -581,5 +581,5 @@ def _returned(function: NativeFunction) -> str:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [module_emitter("autograd", _packages, _module)]

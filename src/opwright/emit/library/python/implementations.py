@@ -1,4 +1,4 @@
-"""The module `_implementations.py` of a library: the context manager that forces one of several kernels."""
+"""Module `_implementations.py` of a library: the context manager that forces one of several kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IMPLEMENTATION: Final = "implementation"
 
 
 class _Choices(NamedTuple):
-    """The names of the kernels of a package by operator, and by overload and key."""
+    """Names of the kernels of a package by operator, and by overload and key."""
 
     package: str
     namespace: str
@@ -109,5 +109,5 @@ def _module(unit: _Choices, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [module_emitter("implementations", _packages, _module)]

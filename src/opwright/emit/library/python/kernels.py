@@ -1,4 +1,4 @@
-"""The module `_kernels.py` of a library: kernels that are Python functions, which are imported when first called."""
+"""Module `_kernels.py` of a library: kernels that are Python functions, which are imported when first called."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from opwright.model.operator_library import OperatorLibrary
 
 
 def functions_with_python_kernels(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """The functions of a library that have kernels in Python."""
+    """Functions of a library that have kernels in Python."""
     return tuple([function for function in library.catalog.functions if any(True for _ in _choices(function))])
 
 
 def _choices(function: NativeFunction) -> Iterator[tuple[Kernel, KernelChoice]]:
-    """The kernels in Python, each with the one that is registered for its key."""
+    """Kernels in Python, each with the one that is registered for its key."""
     for kernel in function.kernels.values():
         for choice in kernel.implementations:
             if choice.python:
@@ -71,5 +71,5 @@ def _registration(function: NativeFunction, kernel: Kernel, choice: KernelChoice
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [functions_emitter("kernels", _OPENING, functions_with_python_kernels, _registrations)]

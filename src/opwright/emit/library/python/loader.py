@@ -1,4 +1,4 @@
-"""The module `_load.py` of a library's package: it loads the shared object, if that is for the PyTorch that runs."""
+"""Module `_load.py` of a library's package: it loads the shared object, if that is for the PyTorch that runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Binary(NamedTuple):
 
 @per_job
 def _binaries(job: Job) -> Sequence[_Binary]:
-    """The shared object of each library of the run."""
+    """Shared object of each library of the run."""
     return [
         _Binary(
             library.python_package,
@@ -35,7 +35,7 @@ def _binaries(job: Job) -> Sequence[_Binary]:
 
 
 def _module(binary: _Binary, context: FragmentContext) -> Slots:
-    """The text of the module."""
+    """Text of the module."""
     package, number = binary.package, ".".join(map(str, binary.release))
     if binary.is_for_later_ones:
         needs = f"`{package}` needs PyTorch {number} or newer"
@@ -51,7 +51,7 @@ def _module(binary: _Binary, context: FragmentContext) -> Slots:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [
         Emitter(
             name="library_load_modules",

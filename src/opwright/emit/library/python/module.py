@@ -1,4 +1,4 @@
-"""The module `_ops.py` of a library's package: a typed function for each operator."""
+"""Module `_ops.py` of a library's package: a typed function for each operator."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class LibraryPackage(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder of the package, below the one of all packages."""
+        """Folder of the package, below the one of all packages."""
         return self.package.replace(".", "/")
 
 
 @per_job
 def packages(job: Job) -> Sequence[LibraryPackage]:
-    """The package of each library of the run."""
+    """Package of each library of the run."""
     units = []
     for library in job.libraries:
         operators: dict[str, list[NativeFunction]] = {}
@@ -98,7 +98,7 @@ from __future__ import annotations
 
 
 def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
-    """The text of the module."""
+    """Text of the module."""
     operators = {name: overloads for name, overloads in package.operators if is_function(name)}
     functions = [function_name(name, operators) for name in operators]
     parameters = [
@@ -131,7 +131,7 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
 
 
 def _builtins(operators: dict[str, str], namespace: str, names: FunctionNames) -> str:
-    """The statements that tell TorchScript which operators the functions are.
+    """Statements that tell TorchScript which operators the functions are.
 
     Functions that it cannot compile, because of their types or because they choose among overloads, can then be called
     in code that it compiles.
@@ -152,14 +152,14 @@ def _builtins(operators: dict[str, str], namespace: str, names: FunctionNames) -
 
 
 def _imports(package: LibraryPackage, forces: bool) -> list[str]:
-    """The imports of the modules that register something, and of the context manager that forces a kernel."""
+    """Imports of the modules that register something, and of the context manager that forces a kernel."""
     lines = [f"from . import {module} as {module}" for module in package.registering]
     lines += [f"from ._implementations import {IMPLEMENTATION} as {IMPLEMENTATION}"] if forces else []
     return ["", *lines] if lines else []
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitters of the module, and of the mark of packages with types."""
+    """Emitters of the module, and of the mark of packages with types."""
     return [
         Emitter(
             name="library_python_modules",

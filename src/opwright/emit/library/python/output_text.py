@@ -85,7 +85,7 @@ _WORDS: Final = {"true": "True", "false": "False"}
 
 
 def allocation(output: DeclaredOutput) -> str:
-    """The expression that makes a result."""
+    """Expression that makes a result."""
     options = f"dtype={_text(output.dtype)}, device={_text(output.device)}"
     if output.like is not None:
         return f"_torch.empty_like({_text(output.like)}, {options})"
@@ -93,7 +93,7 @@ def allocation(output: DeclaredOutput) -> str:
 
 
 def wanted_output(output: DeclaredOutput, written: str) -> str:
-    """The arguments of a check that a tensor can hold a result: its variable, and the size, dtype and device."""
+    """Arguments of a check that a tensor can hold a result: its variable, and the size, dtype and device."""
     return f"{written}, {_text(output.size)}, {_text(output.dtype)}, {_text(output.device)}"
 
 
@@ -148,7 +148,7 @@ def _print_operator(word: str) -> Callable[[OutputExpression], str]:
 
 
 def _print_folded(function: str) -> Callable[[OutputExpression], str]:
-    """The printer of calls of a function of two operands, one in the other."""
+    """Printer of calls of a function of two operands, one in the other."""
 
     def print_calls(expression: OutputExpression) -> str:
         first, *others = _texts(expression)

@@ -1,4 +1,4 @@
-"""The module `_overlap.py` of a library: checks of operators that write, while PyTorch traces programs that call them.
+"""Module `_overlap.py` of a library: checks of operators that write, while PyTorch traces programs that call them.
 
 C++ checks the tensors of eager calls (`emit/library/overlap.py`). A program is checked before PyTorch makes it
 functional, because afterwards it reads everything before it writes. Inductor then lets operators write in place again,
@@ -19,7 +19,7 @@ from opwright.syntax.python import string_literal
 
 
 def functions_with_overlap_checks(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """The functions of a library whose written arguments are checked."""
+    """Functions of a library whose written arguments are checked."""
     return tuple([function for function in library.catalog.functions if checks_overlap(function)])
 
 
@@ -259,5 +259,5 @@ def _registrations(function: NativeFunction) -> tuple[str]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [functions_emitter("overlap", _OPENING, functions_with_overlap_checks, _registrations)]

@@ -1,4 +1,4 @@
-"""The module `_overloads.py` of a library: overloads that call another form of their operator, where C++ has none.
+"""Module `_overloads.py` of a library: overloads that call another form of their operator, where C++ has none.
 
 They are those that contracts make of an operator that writes its results, those that are synthesized, and operators
 that return a part of what the one with the kernel returns. Python defines them too, because the stable API has no name
@@ -28,7 +28,7 @@ from opwright.syntax.python import string_literal, variable_name
 
 
 class _Overloads(NamedTuple):
-    """The overloads of a package that call another form, each with this form."""
+    """Overloads of a package that call another form, each with this form."""
 
     package: str
     namespace: str
@@ -41,7 +41,7 @@ def calls_another_form(function: NativeFunction) -> bool:
 
 
 def functions_of_other_forms(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """The functions of a library that call another form of their operator, in Python."""
+    """Functions of a library that call another form of their operator, in Python."""
     if not library.is_stable:
         return ()
     return tuple([function for function in library.catalog.functions if calls_another_form(function)])
@@ -64,7 +64,7 @@ def _packages(job: Job) -> Sequence[_Overloads]:
 
 
 def _called(function: NativeFunction) -> NativeFunction:
-    """The form that a synthesized one calls: the functional one, or one that writes to its arguments."""
+    """Form that a synthesized one calls: the functional one, or one that writes to its arguments."""
     group = function.group
     assert isinstance(group, NativeFunctionsGroup)
     forms = (group.functional,) if function is group.out else (group.inplace, group.mutable)
@@ -142,7 +142,7 @@ def _module(unit: _Overloads, context: FragmentContext) -> Slots:
 
 
 def _overload(function: NativeFunction, called: NativeFunction) -> str:
-    """The definition of an overload, its kernel, and the registration."""
+    """Definition of an overload, its kernel, and the registration."""
     name = f"_{function.name.unambiguous}"
     keys, has_gradient = ["CompositeExplicitAutograd"], False
     if function.library_fields.returned_from is not None:
@@ -179,7 +179,7 @@ def _result(values: Sequence[str]) -> str:
 
 
 def _contract(function: NativeFunction, called: NativeFunction, operator: str) -> Iterator[str]:
-    """The statements of an overload for a contract: it prepares what the operator writes to."""
+    """Statements of an overload for a contract: it prepares what the operator writes to."""
     written = [argument.name for argument in called.arguments.all if argument.is_write]
     outputs = function.declared_outputs
     if function.kind is SchemaKind.functional:
@@ -204,13 +204,13 @@ def _contract(function: NativeFunction, called: NativeFunction, operator: str) -
 
 
 def _returning(function: NativeFunction, called: NativeFunction, operator: str) -> Iterator[str]:
-    """The statements of an operator that returns some of the results of another one."""
+    """Statements of an operator that returns some of the results of another one."""
     yield f"_results = {operator}({', '.join(passed_arguments(called))})"
     yield _result([f"_results[{place}]" for place in function.library_fields.returned])
 
 
 def _cloning(called: NativeFunction, operator: str) -> Iterator[str]:
-    """The statements of a functional overload that calls one that writes to copies of its arguments."""
+    """Statements of a functional overload that calls one that writes to copies of its arguments."""
     written = [variable_name(argument.name) for argument in called.arguments.all if argument.is_write]
     yield from [f"{name} = _clone({name})" for name in written]
     returned = returned_arguments(called.schema)
@@ -220,7 +220,7 @@ def _cloning(called: NativeFunction, operator: str) -> Iterator[str]:
 
 
 def _copying(function: NativeFunction, called: NativeFunction, operator: str) -> Iterator[str]:
-    """The statements of an out overload that copies what the functional one returns."""
+    """Statements of an out overload that copies what the functional one returns."""
     yield f"_results = {operator}({', '.join(passed_arguments(called))})"
     count = len(called.schema.returns)
     results = ["_results"] if count == 1 else [f"_results[{index}]" for index in range(count)]
@@ -233,5 +233,5 @@ def _copying(function: NativeFunction, called: NativeFunction, operator: str) ->
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """The emitter of the module."""
+    """Emitter of the module."""
     return [module_emitter("overloads", _packages, _module)]

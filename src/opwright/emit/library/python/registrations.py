@@ -30,7 +30,7 @@ _Unit = TypeVar("_Unit", bound=_InPackage)
 def module_emitter(
     name: str, units: Callable[[Job], Sequence[_Unit]], fragment: Callable[[_Unit, FragmentContext], Slots]
 ) -> Emitter[_Unit]:
-    """The emitter of the module of that name, with an underscore before it, in each package."""
+    """Emitter of the module of that name, with an underscore before it, in each package."""
 
     def with_build_namespace(unit: _Unit, context: FragmentContext) -> Slots:
         return {slot: python_text(str(text)) for slot, text in fragment(unit, context).items()}
@@ -60,7 +60,7 @@ def functions_emitter(
     functions: Callable[[OperatorLibrary], tuple[NativeFunction, ...]],
     texts: Callable[[NativeFunction], Iterable[str]],
 ) -> Emitter[_PackageFunctions]:
-    """The emitter of a module with texts for some functions, in the package of each library that has such functions.
+    """Emitter of a module with texts for some functions, in the package of each library that has such functions.
 
     In the opening, `{namespace}` stands for that of the library.
     """
@@ -80,7 +80,7 @@ def functions_emitter(
 
 
 def where_defined(function: NativeFunction, text: str) -> str:
-    """The registration of something of a function, for builds that have the operator."""
+    """Registration of something of a function, for builds that have the operator."""
     if not function.library_fields.condition:
         return text
     operators = f"getattr(_torch.ops.{function.namespace}, {function.name.name!r}, None)"
@@ -88,13 +88,13 @@ def where_defined(function: NativeFunction, text: str) -> str:
 
 
 def operator_expression(function: NativeFunction) -> str:
-    """The expression of an overload: `_torch.ops.acme.scale.default`."""
+    """Expression of an overload: `_torch.ops.acme.scale.default`."""
     overload = function.name.overload or "default"
     return f"getattr(_torch.ops.{function.namespace}.{function.name.name}, {string_literal(overload)})"
 
 
 def parameters_of(function: NativeFunction) -> tuple[str, list[str]]:
-    """The parameters of a Python kernel, and the statements that read those whose names are keywords.
+    """Parameters of a Python kernel, and the statements that read those whose names are keywords.
 
     PyTorch leaves out arguments that have their default value.
     """
@@ -114,7 +114,7 @@ def parameters_of(function: NativeFunction) -> tuple[str, list[str]]:
 def passed_arguments(
     function: NativeFunction, value_of: Callable[[Argument], str] | None = None, only: Container[str] | None = None
 ) -> list[str]:
-    """The arguments of a call that passes the parameters on; `value_of` says what it passes instead of a variable.
+    """Arguments of a call that passes the parameters on; `value_of` says what it passes instead of a variable.
 
     `only` names those that it passes, None stands for all.
     """
@@ -128,7 +128,7 @@ def passed_arguments(
 
 
 def tensor_variables(function: NativeFunction) -> list[str]:
-    """The variables with tensors and lists of tensors."""
+    """Variables with tensors and lists of tensors."""
     return [_variable(argument) for argument in function.arguments.all if argument.type.is_tensor_like]
 
 

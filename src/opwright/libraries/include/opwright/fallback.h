@@ -1,4 +1,4 @@
-// What the fallback of a backend needs besides PyTorch's own function for it.
+// What the fallback of a backend needs besides PyTorch's function for it.
 #pragma once
 
 #include <ATen/TensorOperators.h>

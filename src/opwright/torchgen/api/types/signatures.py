@@ -57,7 +57,7 @@ class CppSignature(Record):
     fallback_binding: bool = False
 
     def arguments(self) -> Sequence[Binding]:
-        """The parameters."""
+        """Parameters."""
         return cpp.arguments(
             self.func.arguments,
             method=self.method,
@@ -67,7 +67,7 @@ class CppSignature(Record):
         )
 
     def name(self, *, suppress_symint_suffix: bool = False) -> str:
-        """The name, with the prefix of those whose public form is written by hand."""
+        """Name, with the prefix of those whose public form is written by hand."""
         has_suffix = self.symint and not suppress_symint_suffix
         name = cpp.name(self.func, symint_overload=has_suffix, faithful_name_for_out_overloads=self.faithful)
         return f"__dispatch_{name}" if self.fallback_binding else name
@@ -80,13 +80,13 @@ class CppSignature(Record):
         is_redispatching_fn: bool = False,
         suppress_symint_suffix: bool = False,
     ) -> str:
-        """The declaration without its semicolon."""
+        """Declaration without its semicolon."""
         symbol = self.name(suppress_symint_suffix=suppress_symint_suffix) if name is None else name
         parameters = _declared(self.arguments())
         return _function(self._returns(), prefix + symbol, parameters, redispatches=is_redispatching_fn)
 
     def defn(self, *, name: str | None = None, prefix: str = "", is_redispatching_fn: bool = False) -> str:
-        """The definition without its body."""
+        """Definition without its body."""
         symbol = self.name() if name is None else name
         return _function(self._returns(), prefix + symbol, _defined(self.arguments()), redispatches=is_redispatching_fn)
 
@@ -94,17 +94,17 @@ class CppSignature(Record):
         return cpp.returns_type(self.func.returns, symint=self.symint)
 
     def ptr_type(self) -> str:
-        """The type of a pointer to the function."""
+        """Type of a pointer to the function."""
         return _function_type(self._returns(), self.arguments(), "(*)")
 
     def type(self) -> str:
-        """The type of the function."""
+        """Type of the function."""
         return _function_type(self._returns(), self.arguments())
 
 
 @record("func signature faithful_signature symint_signature symint_faithful_signature")
 class CppSignatureGroup(Record):
-    """The signatures of one overload as a function or as a method."""
+    """Signatures of one overload as a function or as a method."""
 
     signature: CppSignature
     symint_signature: CppSignature | None
@@ -124,7 +124,7 @@ class CppSignatureGroup(Record):
 
     @staticmethod
     def from_native_function(f: NativeFunction, *, method: bool, fallback_binding: bool = False) -> CppSignatureGroup:
-        """The signatures of a function."""
+        """Signatures of a function."""
 
         def signature(faithful: bool, symint: bool) -> CppSignature:
             return CppSignature(
@@ -157,73 +157,73 @@ class DispatcherSignature(Record):
 
     @staticmethod
     def from_schema(func: FunctionSchema, *, prefix: str = "", symint: bool = True) -> DispatcherSignature:
-        """The signature of a schema."""
+        """Signature of a schema."""
         return DispatcherSignature(func=func, symint=symint, prefix=prefix)
 
     def arguments(self) -> list[Binding]:
-        """The parameters."""
+        """Parameters."""
         return dispatcher.arguments(self.func, symint=self.symint)
 
     def name(self) -> str:
-        """The name with its prefix."""
+        """Name with its prefix."""
         return self.prefix + dispatcher_name(self.func)
 
     def decl(self, name: str | None = None) -> str:
-        """The declaration without its semicolon."""
+        """Declaration without its semicolon."""
         return _function(self.returns_type(), self.name() if name is None else name, _declared(self.arguments()))
 
     def defn(self, name: str | None = None, *, is_redispatching_fn: bool = False) -> str:
-        """The definition without its body."""
+        """Definition without its body."""
         symbol = self.name() if name is None else name
         return _function(self.returns_type(), symbol, _defined(self.arguments()), redispatches=is_redispatching_fn)
 
     def exprs(self) -> list[Expr]:
-        """The parameters as expressions."""
+        """Parameters as expressions."""
         return [Expr(binding.name, binding.nctype) for binding in self.arguments()]
 
     def returns_type(self) -> CType:
-        """The type that the function returns."""
+        """Type that the function returns."""
         return dispatcher_returns(self.func.returns, symint=self.symint)
 
     def ptr_type(self) -> str:
-        """The type of a pointer to the function."""
+        """Type of a pointer to the function."""
         return _function_type(self.returns_type(), self.arguments(), "(*)")
 
     def type(self) -> str:
-        """The type of the function."""
+        """Type of the function."""
         return _function_type(self.returns_type(), self.arguments())
 
 
 @record("func symint prefix")
 class NativeSignature(Record):
-    """The signature of a kernel."""
+    """Signature of a kernel."""
 
     symint: bool
     func: FunctionSchema
     prefix: str = ""
 
     def name(self) -> str:
-        """The name with its prefix."""
+        """Name with its prefix."""
         return self.prefix + native_name(self.func)
 
     def decl(self, name: str | None = None) -> str:
-        """The declaration without its semicolon."""
+        """Declaration without its semicolon."""
         return _function(self.returns_type(), self.name() if name is None else name, _declared(self.arguments()))
 
     def defn(self, name: str | None = None) -> str:
-        """The definition without its body."""
+        """Definition without its body."""
         return _function(self.returns_type(), self.name() if name is None else name, _defined(self.arguments()))
 
     def ptr_type(self) -> str:
-        """The type of a pointer to the function, with the names of its parameters."""
+        """Type of a pointer to the function, with the names of its parameters."""
         return _function(self.returns_type(), "(*)", _defined(self.arguments()))
 
     def arguments(self) -> list[Binding]:
-        """The parameters."""
+        """Parameters."""
         return native_arguments(self.func, symint=self.symint)
 
     def returns_type(self) -> CType:
-        """The type that the function returns."""
+        """Type that the function returns."""
         return cpp.returns_type(self.func.returns, symint=self.symint)
 
     def dispatcher_exprs(self) -> list[Expr]:
@@ -233,16 +233,16 @@ class NativeSignature(Record):
 
 @record()
 class ViewInverseSignature(Record):
-    """The signature of the function that writes a view back into its base."""
+    """Signature of the function that writes a view back into its base."""
 
     g: NativeFunctionsViewGroup
 
     def name(self) -> str:
-        """The name without its namespace."""
+        """Name without its namespace."""
         return reverse_name(self.g.view, include_namespace=False)
 
     def decl(self) -> str:
-        """The declaration in the class of such functions."""
+        """Declaration in the class of such functions."""
         schema = self.g.view.func
         return (
             f"static {_function(view_returns(schema), self.name(), _declared(op_arguments(schema, is_reverse=True)))};"
@@ -251,24 +251,24 @@ class ViewInverseSignature(Record):
 
 @record("g name")
 class StructuredImplSignature(Record):
-    """The signature of the computation of a structured kernel."""
+    """Signature of the computation of a structured kernel."""
 
     name: str
     g: NativeFunctionsGroup
 
     def defn(self, name: str | None = None) -> str:
-        """The definition without its body."""
+        """Definition without its body."""
         return f"TORCH_IMPL_FUNC({self.name if name is None else name})({', '.join(_defined(self.arguments()))})"
 
     def arguments(self) -> list[Binding]:
-        """The parameters."""
+        """Parameters."""
         return impl_arguments(self.g)
 
 
 def kernel_signature(
     f: NativeFunction, backend_index: BackendIndex, *, prefix: str = ""
 ) -> NativeSignature | DispatcherSignature:
-    """The signature of a function's kernel: that of the dispatcher for backends outside PyTorch."""
+    """Signature of a function's kernel: that of the dispatcher for backends outside PyTorch."""
     kernel = backend_index.get_kernel(f)
     symint = kernel is not None and kernel.supports_symint()
     if backend_index.external:

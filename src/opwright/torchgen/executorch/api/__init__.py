@@ -1,3 +1,3 @@
-"""The conventions of ExecuTorch under the names of `torchgen.executorch.api`."""
+"""Conventions of ExecuTorch under the names of `torchgen.executorch.api`."""
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ from opwright.torchgen.selective_build.selector import SelectiveBuilder
 
 @record()
 class ComputeNativeFunctionStub(Record):
-    """The kernel of an operator that computes nothing, for programs that only export models."""
+    """Kernel of an operator that computes nothing, for programs that only export models."""
 
     def __call__(self, f: NativeFunction) -> str | None:
-        """The definition; None for a function that is only a method. Raises AssertionError if no stub can return."""
+        """Definition; None for a function that is only a method. Raises AssertionError if no stub can return."""
         if Variant.function in f.variants and stub_result(model_schema(f.func)) is None:
             raise Invalid(f"no stub can return what `{f.func.name}` returns")
         job = job_of([model_operator(f, {}, is_custom=True)], SelectiveBuilder.get_nop_selector())

@@ -1,4 +1,4 @@
-"""The convention of ExecuTorch's kernels: the names of `torchgen.executorch.api.et_cpp`."""
+"""Convention of ExecuTorch's kernels: the names of `torchgen.executorch.api.et_cpp`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 @refusals()
 def valuetype_type(t: Type, *, binds: ArgName, remove_non_owning_ref_types: bool = False) -> NamedCType | None:
-    """The type of a value that is passed by value; None for other types. Raises NoType."""
+    """Type of a value that is passed by value; None for other types. Raises NoType."""
     ctype = executorch.value_type(model_type(t))
     return None if ctype is None else NamedCType(binds, ctype_of(ctype))
 
@@ -43,37 +43,37 @@ def valuetype_type(t: Type, *, binds: ArgName, remove_non_owning_ref_types: bool
 def argumenttype_type(
     t: Type, *, mutable: bool, binds: ArgName, remove_non_owning_ref_types: bool = False
 ) -> NamedCType:
-    """The type of an argument of a type. Raises NoType if ExecuTorch has none."""
+    """Type of an argument of a type. Raises NoType if ExecuTorch has none."""
     ctype = executorch.argument_type(model_type(t), mutable=mutable, style=current_style())
     return NamedCType(binds, ctype_of(ctype))
 
 
 def argument_type(a: Argument, *, binds: ArgName) -> NamedCType:
-    """The type of an argument. Raises NoType if ExecuTorch has none."""
+    """Type of an argument. Raises NoType if ExecuTorch has none."""
     return argumenttype_type(a.type, mutable=a.is_write, binds=binds)
 
 
 @refusals()
 def returntype_type(t: Type, *, mutable: bool) -> CType:
-    """The type of a return of a type. Raises NoType if ExecuTorch has none."""
+    """Type of a return of a type. Raises NoType if ExecuTorch has none."""
     return ctype_of(executorch.return_type(model_type(t), mutable=mutable, style=current_style()))
 
 
 def return_type(r: Return) -> CType:
-    """The type of a return. Raises NoType if ExecuTorch has none."""
+    """Type of a return. Raises NoType if ExecuTorch has none."""
     return returntype_type(r.type, mutable=r.is_write)
 
 
 @refusals()
 def returns_type(rs: Sequence[Return]) -> CType:
-    """The type of all returns. Raises NoType if ExecuTorch has none."""
+    """Type of all returns. Raises NoType if ExecuTorch has none."""
     return ctype_of(executorch.returns_type(tuple(map(model_return, rs)), current_style()))
 
 
 def argument(
     a: Part, *, cpp_no_default_args: set[str], method: bool, faithful: bool, has_tensor_options: bool
 ) -> list[Binding]:
-    """The parameter for an argument, without a default; none for `self` of a method.
+    """Parameter for an argument, without a default; none for `self` of a method.
 
     Raises NotImplementedError for tensor options.
     """
@@ -86,7 +86,7 @@ def argument(
 
 
 def arguments(arguments: Arguments, *, faithful: bool, method: bool, cpp_no_default_args: set[str]) -> list[Binding]:
-    """The parameters for all arguments; the outs come first unless `faithful`."""
+    """Parameters for all arguments; the outs come first unless `faithful`."""
     options = arguments.tensor_options is not None
     parts: list[Part] = [*arguments.non_out, *arguments.out] if faithful else [*arguments.out, *arguments.non_out]
     return [

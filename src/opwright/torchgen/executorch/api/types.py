@@ -24,7 +24,7 @@ __all__ += NAMED_VALUES
 
 @record("func cpp_no_default_args prefix")
 class ExecutorchCppSignature(Record):
-    """The signature of an operator's function in `Functions.h`, and of its kernels."""
+    """Signature of an operator's function in `Functions.h`, and of its kernels."""
 
     cpp_no_default_args: set[str]
     func: FunctionSchema
@@ -32,28 +32,28 @@ class ExecutorchCppSignature(Record):
 
     @staticmethod
     def from_native_function(f: NativeFunction, *, prefix: str = "") -> ExecutorchCppSignature:
-        """The signature of a function."""
+        """Signature of a function."""
         return ExecutorchCppSignature(func=f.func, prefix=prefix, cpp_no_default_args=f.cpp_no_default_args)
 
     def arguments(self, *, include_context: bool = True) -> list[Binding]:
-        """The parameters, the context first if it is included."""
+        """Parameters, the context first if it is included."""
         choices = {"faithful": True, "method": False}
         arguments = et_cpp.arguments(self.func.arguments, cpp_no_default_args=self.cpp_no_default_args, **choices)
         return [CONTEXT_ARGUMENT, *arguments] if include_context else arguments
 
     def name(self) -> str:
-        """The name with its prefix."""
+        """Name with its prefix."""
         return self.prefix + public_api.name(model_schema(self.func), faithful=True)
 
     def decl(self, name: str | None = None, *, include_context: bool = True) -> str:
-        """The declaration without its semicolon."""
+        """Declaration without its semicolon."""
         parameters = ", ".join([binding.decl() for binding in self.arguments(include_context=include_context)])
         return f"{self.returns_type().cpp_type()} {self.name() if name is None else name}({parameters})"
 
     def defn(self, name: str | None = None) -> str:
-        """The definition without its body, with the context."""
+        """Definition without its body, with the context."""
         return self.decl(name)
 
     def returns_type(self) -> CType:
-        """The type that the function returns."""
+        """Type that the function returns."""
         return et_cpp.returns_type(self.func.returns)

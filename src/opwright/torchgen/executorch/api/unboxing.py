@@ -1,4 +1,4 @@
-"""The convention of ExecuTorch's boxed kernels: the names of `torchgen.executorch.api.unboxing`."""
+"""Convention of ExecuTorch's boxed kernels: the names of `torchgen.executorch.api.unboxing`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opwright.torchgen.interface.types import WRITTEN, Type, model_type
 
 
 def name(f: NativeFunction) -> str:
-    """The name of the function that unboxes."""
+    """Name of the function that unboxes."""
     return f.func.name.unambiguous_name()
 
 
@@ -25,13 +25,13 @@ def name(f: NativeFunction) -> str:
 class Unboxing(Record):
     """Conversions of values of the type `EValue` to the types that `argument_type_gen` gives arguments.
 
-    It is `et_cpp.argumenttype_type`, or `cpp.argumenttype_type` for PyTorch's own types.
+    It is `et_cpp.argumenttype_type`, or `cpp.argumenttype_type` for PyTorch's types.
     """
 
     argument_type_gen: Callable[..., NamedCType]
 
     def convert_arguments(self, args: Sequence[Binding]) -> tuple[list[Binding], list[str]]:
-        """The converted arguments, and the statements that take them from a stack and convert them.
+        """Converted arguments, and the statements that take them from a stack and convert them.
 
         Raises AssertionError for a parameter that is not one argument of a schema.
         """

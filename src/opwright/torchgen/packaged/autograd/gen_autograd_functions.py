@@ -60,13 +60,13 @@ class _NodeSlots(dict[str, "str | list[str]"]):
 
 
 def process_function(info: DifferentiabilityInfo, template: CodeTemplate) -> str:
-    """The text of one of the templates for a node. Raises AssertionError for what no node can save."""
+    """Text of one of the templates for a node. Raises AssertionError for what no node can save."""
     with faults_as_assertions():
         return template.substitute(_NodeSlots(node(model_info(info), installed_rules())))
 
 
 def get_infos_with_derivatives_list(differentiability_infos: Infos) -> list[DifferentiabilityInfo]:
-    """The derivatives that have a gradient, of all functions and dispatch keys."""
+    """Derivatives that have a gradient, of all functions and dispatch keys."""
     listed = [info for by_key in differentiability_infos.values() for info in by_key.values()]
     return [info for info in listed if info.args_with_derivatives]
 

@@ -54,14 +54,14 @@ def use_derived(fn: NativeFunctionWithDifferentiabilityInfo) -> bool:
 
 @with_native_function
 def extract_bindings(f: NativeFunction) -> list[Binding]:
-    """The parameters of an operator's kernels for autograd, with defaults."""
+    """Parameters of an operator's kernels for autograd, with defaults."""
     choices = {"method": False, "faithful": True, "symint": True, "has_tensor_options": False}
     arguments = f.func.arguments.flat_all
     return [item for argument in arguments for item in cpp.argument(argument, cpp_no_default_args=set(), **choices)]
 
 
 def gen_formals(f: NativeFunction) -> str:
-    """The parameters of an operator's kernels for autograd in their definitions, after the set of dispatch keys."""
+    """Parameters of an operator's kernels for autograd in their definitions, after the set of dispatch keys."""
     parameters = [binding.defn() for binding in extract_bindings(f)]
     return ", ".join([f"c10::DispatchKeySet {key_set(model_function(f))}", *parameters])
 
@@ -73,7 +73,7 @@ def is_tensor_list_type(t: Type) -> bool:
 
 
 def unpack_args(f: NativeFunction) -> tuple[list[str], list[Binding]]:
-    """The statements that check tensors of a call, and the parameters with the variables of checked tensors."""
+    """Statements that check tensors of a call, and the parameters with the variables of checked tensors."""
     unpacked = unpack_all(model_function(f))
     bindings = [
         dataclasses.replace(binding, name=parameter.name)

@@ -30,11 +30,11 @@ GRADIENT_IMPLEMENTED_FOR_COMPLEX: Final = set(installed_rules().complex_gradient
 
 
 class _RulesOfCallers(Rules):
-    """The rules of the installed release, with the set that callers may change."""
+    """Rules of the installed release, with the set that callers may change."""
 
     @property
     def complex_gradients(self) -> frozenset[str]:
-        """The operators whose derivatives hold for complex tensors, by name without overload."""
+        """Operators whose derivatives hold for complex tensors, by name without overload."""
         return frozenset(GRADIENT_IMPLEMENTED_FOR_COMPLEX)
 
 
@@ -44,7 +44,7 @@ _CONTEXT: Final = FragmentContext(
 
 
 def emit_body(fn: NativeFunctionWithDifferentiabilityInfo, key: str = DEFAULT_KEY) -> list[str]:
-    """The lines of the kernel of a function under a dispatch key, for the body of a `METHOD_DEFINITION`.
+    """Lines of the kernel of a function under a dispatch key, for the body of a `METHOD_DEFINITION`.
 
     Raises AssertionError for a function that autograd has no kernel for, or if its derivatives do not fit it.
     """
@@ -57,7 +57,7 @@ def emit_body(fn: NativeFunctionWithDifferentiabilityInfo, key: str = DEFAULT_KE
 
 
 def _unpacked(f: NativeFunction) -> UnpackedArguments:
-    """The parameters of a function's kernel, unpacked as callers want them."""
+    """Parameters of a function's kernel, unpacked as callers want them."""
     statements, bindings = gen_inplace_or_view_type.unpack_args(f)
     parameters = unpack_all(model_function(f)).parameters
     named = [parameter._replace(name=binding.name) for parameter, binding in zip(parameters, bindings, strict=True)]
@@ -65,6 +65,6 @@ def _unpacked(f: NativeFunction) -> UnpackedArguments:
 
 
 def gen_wrapper_registration(f: NativeFunction, key: str = DEFAULT_KEY) -> str:
-    """The statement that registers the kernel of a function under a dispatch key."""
+    """Statement that registers the kernel of a function under a dispatch key."""
     function = model_function(f)
     return registration(function, NAMESPACE, wrapper_name(function, key))

@@ -14,7 +14,7 @@ DerivativeRet = tuple[Infos, set[str]]
 
 @cache
 def load_derivatives(derivatives_yaml_path: str, native_yaml_path: str, tags_yaml_path: str) -> DerivativeRet:
-    """The derivatives of a file, and the dispatch keys that it names; the same ones for the same paths.
+    """Derivatives of a file, and the dispatch keys that it names; the same ones for the same paths.
 
     Raises RuntimeError with all mistakes.
     """
