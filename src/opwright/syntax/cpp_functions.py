@@ -191,7 +191,7 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
     return CppFunction(
         "::".join([*scope, named]),
         text_of(typed),
-        tuple(map(_type_of, parameters)),
+        tuple(map(type_of, parameters)),
         path,
         "" in statement.scope or "static" in texts,
         forwarded_to(statement.body, parameters),
@@ -229,7 +229,7 @@ def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:
     return [head[first:last] for first, last in places]
 
 
-def _type_of(parameter: Sequence[Token]) -> str:
+def type_of(parameter: Sequence[Token]) -> str:
     """Type of a parameter, without its name and its default."""
     texts = [token.text for token in parameter]
     if "=" in texts:

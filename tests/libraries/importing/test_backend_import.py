@@ -117,6 +117,7 @@ PROJECT = {
     "project/base/impl.h": """\
 #include "project/base/key.h"
 #define ACME_IMPL(m) TORCH_LIBRARY_IMPL(aten, ACME_KEY, m)
+namespace acme::native { at::Tensor relu(const at::Tensor& self); }
 """,
     "project/aten/kernels.cpp": """\
 #include "project/base/impl.h"

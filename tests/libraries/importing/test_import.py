@@ -350,3 +350,95 @@ def test_types_of_stable_kernels_are_told() -> None:
     ]
     assert told == ["a converts", "b converts", "c converts", "e compile", "g compile", "h compile"]
     assert [*type_notes(schema, other[:2])] == ["the kernel takes 2 arguments, and does not compile: the schema has 8"]
+
+
+KERNELS = """
+#include <torch/library.h>
+at::Tensor plain(const at::Tensor& x);
+at::Tensor plain(const at::Tensor& x, int64_t n);
+at::Tensor only(const at::Tensor& x, int64_t n = 3);
+static at::Tensor padded(const at::Tensor& x) { return only(x, 3); }
+static at::Tensor shape(const at::Tensor& x) { return at::empty_like(x); }
+static at::Tensor same(const at::Tensor& x, int64_t n) { return only(x, n); }
+template <int n> at::Tensor cast(const at::Tensor& x);
+TORCH_LIBRARY(acme, m) {
+  m.def("f(Tensor x) -> Tensor");
+  m.impl("f", c10::DispatchKey::CPU, KERNEL);
+  m.impl("f", c10::DispatchKey::AutocastCPU, &cast<2>);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dispatch"),
+    [
+        ("&plain", None),
+        ("static_cast<at::Tensor (*)(const at::Tensor&)>(&plain)", None),
+        ("static_cast<at::Tensor (*)(const at::Tensor&)>(&at::relu)", None),
+        ("[](const at::Tensor& x) { return at::relu(x); }", None),
+        ("[](const at::Tensor& x) { return only(x); }", None),
+        ("&padded", {"CPU": "padded"}),
+        ("&shape", {"CPU": "shape"}),
+        ("&same", {"CPU": "only"}),
+        ("[](const at::Tensor& x, int64_t n) { return only(x, n); }", {"CPU": "only"}),
+        ("[](const at::Tensor& x, int n) { return only(x, n); }", None),
+    ],
+)
+def test_kernels_that_a_name_says(
+    library: Path, capsys: pytest.CaptureFixture[str], kernel: str, dispatch: dict[str, str] | None
+) -> None:
+    """An entry names a kernel only if the name means one function with the types of the kernel.
+
+    The kernel for autocast has no name, and stays beside those that have one.
+    """
+    Path("k.cpp").write_text(KERNELS.replace("KERNEL", kernel))
+    assert imported("k.cpp") == 0
+    (entry,) = yaml.safe_load(Path("acme.yaml").read_text())["operators"]
+    assert entry.get("dispatch") == dispatch
+    assert entry.get("manual_kernel_registration", False) is (dispatch is None)
+    printed = capsys.readouterr().out
+    assert "stays: k.cpp:13: the kernel of `f` is registered by hand" in printed
+    assert ("stays: k.cpp:12:" in printed) is (dispatch is None)
+    main(["check", "acme.yaml"])
+    assert "error" not in capsys.readouterr().err
+
+
+def test_kernels_of_one_name_in_several_files(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Functions of one name that several files hide get names of their own, also where a file serves two operators."""
+    for folder in ("cpu", "cuda"):
+        Path(folder).mkdir()
+        Path(folder, "kernel.cpp").write_text(
+            "namespace acme { namespace {\nat::Tensor run(const at::Tensor& x) { return x; }\n}\n"
+            f'TORCH_LIBRARY_IMPL(acme, {folder.upper()}, m) {{\n  m.impl("f", TORCH_FN(run));\n'
+            '  m.impl("g", TORCH_FN(run));\n}\n}\n'
+        )
+    Path("more.cpp").write_text(
+        "namespace acme { static at::Tensor run(const at::Tensor& x) { return x; }\n"
+        'TORCH_LIBRARY_FRAGMENT(acme, m) { m.def("h", torch::dispatch(c10::kCPU, run)); }\n}\n'
+    )
+    Path("def.cpp").write_text(
+        'TORCH_LIBRARY(acme, m) {\n  m.def("f(Tensor x) -> Tensor");\n  m.def("g(Tensor x) -> Tensor");\n}\n'
+    )
+    sources = ("def.cpp", "cpu", "cuda", "more.cpp")
+    assert imported(*sources) == 0
+    text = Path("acme.yaml").read_text()
+    assert [entry["dispatch"] for entry in yaml.safe_load(text)["operators"]] == [
+        {"CPU": "run_cpu", "CUDA": "run_cuda"},
+        {"CPU": "run_cpu", "CUDA": "run_cuda"},
+        {"CPU": "run_more"},
+    ]
+    assert "func: h(Tensor _0) -> Tensor _0" in text
+    assert "cuda/kernel.cpp:5: `acme::run` can only be named in its own file: move it out" in text
+    assert "and call it `run_cuda`, because other files have one of its name" in text
+    assert imported(*sources, "--check") == 0
+
+
+def test_the_python_module_of_operators_is_named(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A library file names no module with fakes, and the import says so where the sources do."""
+    Path("k.cpp").write_text(
+        'TORCH_LIBRARY(acme, m) {\n  m.set_python_module("fakes");\n  m.def("f(Tensor x) -> Tensor");\n}\n'
+    )
+    assert imported("k.cpp") == 0
+    printed = capsys.readouterr().out
+    assert 'stays: k.cpp:2: `set_python_module` names "fakes", which the library file cannot say' in printed
+    assert "can be deleted: k.cpp: 3\n" in printed

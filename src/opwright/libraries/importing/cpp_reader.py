@@ -25,7 +25,9 @@ from opwright.syntax.cpp_functions import (
     forwarded_to,
     function_of,
     inferred_schema,
+    parameters_of,
     statements,
+    type_of,
 )
 from opwright.syntax.cpp_source import (
     CppSource,
@@ -47,6 +49,8 @@ _BLOCK: Final = re.compile(
 #: The names of keys that libraries write as constants of devices, such as `torch::kCUDA`.
 _DEVICES: Final = {f"k{key.name}": key.name for key in runtime_keys()}
 _ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
+#: Methods that name the Python module with the fakes of the operators that follow.
+_PYTHON_MODULES: Final = ("set_python_module", "impl_abstract_pystub")
 #: What only wraps a name or a text.
 _WRAPPERS: Final = frozenset(
     ("TORCH_FN", "TORCH_BOX", "TORCH_SELECTIVE_NAME", "TORCH_SELECTIVE_SCHEMA", "TORCH_FN_TYPE", "static_cast")
@@ -163,6 +167,8 @@ class _Reader:
         self._functions: dict[str, list[CppFunction]] = {}
         self._headers: dict[str, None] = {}
         self._undeclared: dict[str, None] = {}
+        #: The names proposed for functions of one name that files hide, by the name and the file.
+        self._proposed: dict[tuple[str, str], str] = {}
         self._unread: list[tuple[SourcePlace, str]] = []
         self._fallbacks: dict[str, tuple[SourcePlace, str]] = {}
         self._unknown: dict[str, str] = {}
@@ -183,6 +189,8 @@ class _Reader:
     def _add_function(self, statement: Statement, source: CppSource) -> None:
         function = function_of(statement, source.path)
         if function is not None:
+            # Every file that includes a header can name what is static there.
+            function = function._replace(is_hidden=function.is_hidden and not source.path.endswith(CPP_HEADERS))
             overloads = self._functions.setdefault(function.name, [])
             if len(overloads) < _MOST_OVERLOADS:
                 overloads.append(function)
@@ -299,7 +307,11 @@ class _Reader:
         if call.method not in ("def", "impl") or not given:
             if call.method == "fallback" and block.namespace == "_" and not call.conditions:
                 self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
-            if call.method in ("fallback", "class_", "define"):
+            if call.method in _PYTHON_MODULES:
+                names = ", ".join(map(text_of, given))
+                told = "which the library file cannot say: operators that it defines have no such module"
+                self._unread.append((call.place, f"`{call.method}` names {names}, {told}"))
+            elif call.method in ("fallback", "class_", "define"):
                 self._unread.append((call.place, f"`{call.method}` stays in the source"))
             return
         text = _text_value(given[0], self._macros)
@@ -342,33 +354,65 @@ class _Reader:
     def _with_kernel(
         self, row: RegistrationStatement, keys: list[str], kernel: Sequence[Token], block: _Block
     ) -> RegistrationStatement:
-        name = self._whole_name(_function_name(kernel) or _forwarded_name(kernel))
         row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
+        path = row.place.path
+        name = self._whole_name(_function_name(kernel))
         if name is None:
-            return row._replace(by_hand=shorten(text_of(kernel)))
-        function = self._find(name, block.scope, row.place.path)
+            callee = self._forwarded(*_forwarded_name(kernel), block.scope, path)
+            if callee is None:
+                return row._replace(by_hand=shorten(text_of(kernel)))
+            name = f"::{callee.name}"
+        function = self._find(name, block.scope, path)
         if function is None:
+            if any(token.text == "static_cast" for token in kernel):
+                return row._replace(by_hand=shorten(text_of(kernel)))
             scope = [] if name.startswith("::") else [part for part in block.scope if part]
             return row._replace(kernel="::".join([*scope, name.removeprefix("::")]))
-        if function.is_hidden and function.forwards_to:
-            target = self._whole_name(function.forwards_to) or ""
-            callee = self._find(target, block.scope, row.place.path)
-            if callee is None:
-                return row._replace(kernel=target.removeprefix("::"), parameters=function.parameters)
-            function = callee
         if function.is_hidden:
-            note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
-            row = row._replace(notes=(note,))
+            function = self._forwarded(function.forwards_to, function.parameters, block.scope, path) or function
+        if self._is_overloaded(function, path):
+            told = f"`{function.name}`, of which the sources have several: name one function for this operator"
+            return row._replace(by_hand=shorten(text_of(kernel)), notes=(told,))
+        if function.is_hidden:
+            return self._with_hidden_kernel(row, function)
         header = self._header_of(function)
         if header is not None and header.parameters == function.parameters:
             self._headers[header.path] = None
-        elif header is None and not function.is_hidden:
+        elif header is None:
             self._undeclared[function.name] = None
-        elif header is not None:
-            where = os.path.relpath(header.path, os.path.dirname(row.place.path) or ".")
+        else:
+            where = os.path.relpath(header.path, os.path.dirname(path) or ".")
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
             row = row._replace(notes=(*row.notes, note))
         return row._replace(kernel=function.name, parameters=function.parameters)
+
+    def _with_hidden_kernel(self, row: RegistrationStatement, function: CppFunction) -> RegistrationStatement:
+        """A registration with a kernel that needs to move, and another name if files have several of its name."""
+        note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
+        name = function.name
+        if len({other.path for other in self._functions[name] if other.is_hidden}) > 1:
+            known = self._proposed.get((name, function.path))
+            stem = re.sub(r"\W", "_", os.path.splitext(os.path.basename(function.path))[0])
+            taken = set(self._proposed.values())
+            suffixes = (row.keys[0].lower(), stem.lower(), *[f"{row.keys[0].lower()}_{number}" for number in range(99)])
+            proposed = known or next(f"{name}_{suffix}" for suffix in suffixes if f"{name}_{suffix}" not in taken)
+            self._proposed[name, function.path] = name = proposed
+            note += f", and call it `{proposed.rpartition('::')[2]}`, because other files have one of its name"
+        return row._replace(kernel=name, parameters=function.parameters, notes=(*row.notes, note))
+
+    def _forwarded(self, name: str, parameters: Sequence[str], scope: Sequence[str], path: str) -> CppFunction | None:
+        """The one function of the sources to which another one with the same parameters only hands these."""
+        function = self._find(self._whole_name(name) or "", scope, path) if name else None
+        if function is None or function.parameters != tuple(parameters) or self._is_overloaded(function, path):
+            return None
+        return function
+
+    def _is_overloaded(self, function: CppFunction, path: str) -> bool:
+        """Whether a name alone does not say which function is meant. A wrong declaration of a header is no overload."""
+        self._header_of(function)
+        same = self._functions[function.name]
+        in_headers = {other.parameters for other in same if other.path.endswith(CPP_HEADERS)}
+        return max(len(in_headers), len({other.parameters for other in same if other.path == path})) > 1
 
     def _whole_name(self, name: str | None) -> str | None:
         """A name with the namespace that its first word is an alias of, in place of this."""
@@ -408,14 +452,18 @@ class _Reader:
         wanted = name.removeprefix("::")
         levels = [part for part in scope if part]
         for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
-            same = self._functions.get("::".join([*levels[:depth], wanted]), [])
+            named = self._functions.get("::".join([*levels[:depth], wanted]), [])
+            # Other files cannot name a function that its file hides.
+            same = [other for other in named if not other.is_hidden or other.path == path]
             if same:
                 return min(same, key=lambda names: (names.path != path, not names.path.endswith(CPP_HEADERS)))
         return None
 
     def _with_inferred_schema(self, row: RegistrationStatement) -> RegistrationStatement:
         """A registration without a schema, with the one that PyTorch infers from the kernel."""
-        function = self._find(f"::{row.kernel}", (), row.place.path) if row.kernel else None
+        hidden = {proposed: name for (name, path), proposed in self._proposed.items() if path == row.place.path}
+        name = hidden.get(row.kernel, row.kernel)
+        function = self._find(f"::{name}", (), row.place.path) if name else None
         schema = (
             None if function is None else inferred_schema(row.name, function.result, function.parameters, self._aliases)
         )
@@ -544,14 +592,13 @@ def _dispatch_parts(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str]
     return keys, tokens
 
 
-def _forwarded_name(tokens: Sequence[Token]) -> str | None:
-    """The name of the function to which a lambda only hands its arguments; None for anything else."""
+def _forwarded_name(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...]]:
+    """The function to which a lambda only hands its arguments, and their types; empty for anything else."""
     texts = [token.text for token in tokens]
     if texts[:2] != ["[", "]"] or "{" not in texts:
-        return None
-    opening = texts.index("{")
-    parameters = arguments(tokens, 2) if texts[2] == "(" else []
-    return forwarded_to(tokens[opening + 1 : -1], parameters) or None
+        return "", ()
+    parameters = parameters_of(tokens, 2) if texts[2] == "(" else []
+    return forwarded_to(tokens[texts.index("{") + 1 : -1], parameters), tuple(map(type_of, parameters))
 
 
 def _function_name(tokens: Sequence[Token]) -> str | None:

@@ -36,7 +36,7 @@ class ImportedKernel(NamedTuple):
 
 
 class ImportedOperator(NamedTuple):
-    """An operator. If kernels stay `by_hand`, all of its kernels do."""
+    """An operator. If it is `by_hand`, all of its kernels stay; if not, those that no entry can name still may."""
 
     namespace: str
     schema: FunctionSchema
@@ -150,24 +150,30 @@ class _Operator:
             if row.is_stable and row.parameters
             for note in type_notes(parsed, row.parameters)
         ]
-        by_hand = [row for row in statements if row.keys and (row.by_hand or not _KEYS.issuperset(row.keys))]
-        by_hand += [row for row in statements if any(map(condition_fault, row.conditions))]
-        by_hand += [row for row in statements if row.is_stable is not first.is_stable]
+        by_hand = {
+            row
+            for row in statements
+            if (row.keys and (row.by_hand or not _KEYS.issuperset(row.keys)))
+            or any(map(condition_fault, row.conditions))
+            or row.is_stable is not first.is_stable
+        }
         kernels: dict[str, list[RegistrationStatement]] = {}
         for row in statements:
             for key in row.keys:
                 kernels.setdefault(key, []).append(row)
-        several = [rows[1] for rows in kernels.values() if len({row.kernel for row in rows}) > 1]
-        is_by_hand = bool(by_hand or several)
+        by_hand.update(row for rows in kernels.values() if len({row.kernel for row in rows}) > 1 for row in rows)
+        named = [row for row in statements if row.keys and row not in by_hand]
+        is_by_hand = bool(by_hand) and not (named and all(_is_apart(key) for row in by_hand for key in row.keys))
         defining = set(definitions)
-        if is_by_hand:
-            row = (by_hand or several)[0]
-            what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {', '.join(row.keys)}"
+        for row in [row for row in statements if row in by_hand][: 1 if is_by_hand else None]:
+            keys = ", ".join(row.keys)
+            what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {keys}"
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
-            notes.append((row.place, f"the kernels stay by hand, because of {what}"))
+            kept = "kernels stay" if is_by_hand else f"kernel for {keys} stays"
+            notes.append((row.place, f"the {kept} by hand, because of {what}"))
         for row in statements:
             is_definition = row in defining
-            if not is_by_hand or (is_definition and not row.keys):
+            if (not is_by_hand and row not in by_hand) or (is_definition and not row.keys):
                 self.taken.append(row.place)
             elif not row.place.first:
                 # The statements of a process are not known.
@@ -188,6 +194,7 @@ class _Operator:
                 [
                     ImportedKernel(key, rows[0].kernel, _beyond(_either([row.conditions for row in rows]), conditions))
                     for key, rows in kernels.items()
+                    if by_hand.isdisjoint(rows)
                 ]
             ),
             is_by_hand,
@@ -199,6 +206,12 @@ def _parameter_refusal(schema: FunctionSchema) -> str:
     """Why an argument cannot be a parameter in generated C++; empty if all can."""
     words = [argument.name for argument in schema.arguments.all if argument.name in CPP_WORDS]
     return f"the argument name `{words[0]}` is a C++ keyword" if words else ""
+
+
+def _is_apart(key: str) -> bool:
+    """Whether a kernel for a key may be registered beside generated code, which has none that nobody asked for."""
+    known = LIBRARY_KEYS.get(key)
+    return known is None or key.startswith("Autocast") or (known.device is not None and not key.startswith("Autograd"))
 
 
 def _is_python(row: RegistrationStatement) -> bool:
