@@ -6,6 +6,7 @@ Most generators here are scripts of a few lines at the places of PyTorch's progr
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +70,22 @@ def test_same_files(make_tree: Callable[..., Path], capsys: pytest.CaptureFixtur
     assert compare(tree) == 0
     assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
     assert f"  {PROGRAM}: 1 files are identical\n" in capsys.readouterr().out
+
+
+def test_a_program_is_named_before_it_runs(make_tree: Callable[..., Path]) -> None:
+    """What runs of a tree, and with which Python, is printed before the code of the tree can do anything."""
+    tree = make_tree("said")
+    seen = tree / "seen.txt"
+    code = f"import pathlib; pathlib.Path({str(seen)!r}).write_text(pathlib.Path({str(tree / 'log')!r}).read_text())\n"
+    program = tree / f"tools/autograd/{PROGRAM}.py"
+    program.write_text(code + program.read_text())
+    with open(tree / "log", "w") as log:
+        command = [sys.executable, "-m", "opwright", "conformance", str(tree), "--only", PROGRAM]
+        assert subprocess.run(command, stdout=log, check=False).returncode == 0
+    assert seen.read_text().splitlines() == [
+        f"{tree}:",
+        f"  {PROGRAM}: runs `tools/autograd/{PROGRAM}.py` of the tree, with {sys.executable}",
+    ]
 
 
 def test_different_files(make_tree: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
+from contextlib import nullcontext
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from opwright.cli.main import main
+from opwright.files.plan import check_output_path
+from opwright.source.diagnostic import Fault
 from tests.engine.project import files_of
 
 _LIBRARY = "namespace: {}\noperators:\n- func: f(Tensor x) -> Tensor\n  dispatch:\n    Meta, CPU: f\n"
@@ -64,6 +67,35 @@ def test_names_that_systems_change(
     assert main(["generate", "--library", "l.y", "--out", "out"]) == 1
     assert "error[" in capsys.readouterr().err
     assert not Path("out/src").exists()
+
+
+@pytest.mark.filterwarnings("ignore:pathlib.PureWindowsPath.is_reserved")
+@pytest.mark.parametrize("name", ["con", "nul", "aux", "Prn", "com1", "LPT9", "console", "com10", "_con", "nul_"])
+@pytest.mark.parametrize("field", ["namespace", "python_package"])
+def test_no_output_is_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], field: str, name: str
+) -> None:
+    """No output or folder has a name that Windows reserves: a library with such a name is a diagnostic at the name."""
+    monkeypatch.chdir(tmp_path)
+    package = f"python_package: mine.{name}\n" if field == "python_package" else ""
+    Path("l.y").write_text(package + _LIBRARY.format("acme" if package else name))
+    status = main(["generate", "--library", "l.y", "--out", "out"])
+    written = [path.relative_to(tmp_path) for path in Path("out").absolute().rglob("*")]
+    assert not [path for path in written if any(PureWindowsPath(part).is_reserved() for part in path.parts)]
+    is_device = PureWindowsPath(name).is_reserved()
+    assert status == is_device
+    assert ("--> l.y:1:" in capsys.readouterr().err) == is_device
+
+
+@pytest.mark.filterwarnings("ignore:pathlib.PureWindowsPath.is_reserved")
+@pytest.mark.parametrize(
+    "path", ["ops/aux.h", "con/a.h", "a/Com1.tar.gz", "nul", "ops/auxiliary.h", "a/x.con", "lpt/a"]
+)
+def test_plans_have_no_devices(path: str) -> None:
+    """Neither do outputs of plug-ins, or headers of operators: a plan has no path that Windows reserves."""
+    is_device = any(PureWindowsPath(part).is_reserved() for part in path.split("/"))
+    with pytest.raises(Fault) if is_device else nullcontext():
+        check_output_path("headers", path)
 
 
 def test_an_untrusted_workspace_chooses_nothing() -> None:

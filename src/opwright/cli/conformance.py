@@ -5,8 +5,8 @@
   opwright conformance ~/pytorch --xpu --rocm  with flags of the main program, for both sides
   opwright conformance --bisect a b c d        the first of several trees, from old to new, whose files differ
 
-The command runs the Python code of the trees. The exit status is 0 if all files are identical, 1 if some differ, or if
-an input has errors, and 2 for wrong usage."""
+The command runs the Python code of the trees, and prints each program before it runs. The exit status is 0 if all files
+are identical, 1 if some differ, or if an input has errors, and 2 for wrong usage."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ from opwright.tools.diff.conformance import (
     Setting,
     Tree,
     compare_program,
+    generator_path,
     open_tree,
 )
 from opwright.tools.diff.outputs import file_counts, render_text
@@ -143,6 +144,8 @@ def _differs(spec: str, programs: Sequence[str], setting: Setting, *, in_full: b
     with tempfile.TemporaryDirectory(prefix="opwright-conformance-") as folder:
         tree = open_tree(spec, folder)
         for program in programs:
+            # A tree may be a stranger's, and this is its code.
+            tell(f"  {program}: runs `{generator_path(tree, program)}` of the tree, with {setting.python}", flush=True)
             result = compare_program(tree, program, setting)
             differs = differs or not result.is_identical
             tell(*_lines_of(result, in_full=in_full), flush=True)

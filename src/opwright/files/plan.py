@@ -18,6 +18,7 @@ from opwright.emit.emitter import AnyEmitter, FilePerUnit, OneFile
 from opwright.source.codes import DUPLICATE_OUTPUT, LEAVES_FOLDER, UNKNOWN_FOLDER
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.limits import lazy_pattern
+from opwright.source.project_file import has_windows_device
 from opwright.source.record_fields import NamedTuple
 
 EVERYTHING = "Everything"
@@ -188,10 +189,14 @@ _LEAVES = lazy_pattern(r"(?:^|/)\.{0,2}(?:/|$)|^(?i:\.opwright)(?:/|$)|[\\:\0\ud
 
 
 def check_output_path(emitter: str, path: str) -> None:
-    """Raises Fault (E0602) unless a path is relative and stays below the folder that it is relative to.
+    """Raises Fault (E0602) unless a path is relative and stays below the folder that it is relative to, on each system.
 
     >>> check_output_path("operators", "ops/add.h")
     """
     if _LEAVES.search(path):
         wanted = f"emitter `{emitter}` asks for output path {path!a}"
         raise Fault.at(LEAVES_FOLDER, f"{wanted}, which is no path below its folder")
+    if has_windows_device(path):
+        raise Fault.at(
+            LEAVES_FOLDER, f"emitter `{emitter}` asks for output path {path!a}, which has a device of Windows"
+        )

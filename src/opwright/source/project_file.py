@@ -1,4 +1,4 @@
-"""Folders of a project, and the file with its settings.
+"""Folders of a project, the file with its settings, and paths that mean something else on Windows.
 
 Programs look for this file before they know whether there is anything to do.
 """
@@ -9,7 +9,10 @@ import os
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from opwright.source.limits import lazy_pattern
+
 PROJECT_FILE: Final = "pyproject.toml"
+_DEVICE: Final = lazy_pattern(r"(?i:(?:^|/)(?:con|prn|aux|nul|(?:com|lpt)[0-9\xb9\xb2\xb3])\s*(?:\.[^/]*)?(?:/|$))")
 
 
 def folders_above(folder: str) -> Iterator[str]:
@@ -21,6 +24,15 @@ def folders_above(folder: str) -> Iterator[str]:
         if above == current:
             return
         current = above
+
+
+def has_windows_device(path: str) -> bool:
+    """Whether a part of a path is a device of Windows, such as `con` or `aux.h`, which no file or folder there can be.
+
+    >>> [has_windows_device(path) for path in ("src/con/ops.h", "Aux.h", "lpt1", "src/console.h", "first.aux")]
+    [True, True, True, False, False]
+    """
+    return _DEVICE.search(path) is not None
 
 
 def files_below(

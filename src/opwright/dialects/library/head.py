@@ -28,6 +28,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.project_file import has_windows_device
 from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
@@ -227,6 +228,8 @@ def check_namespace(name: str, at: Span, sink: Diagnostics) -> bool:
         help = "write a single name; `cpp_namespace` can be a nested one" if "::" in name else ""
     elif conflict := namespace_conflict(name, is_outermost=False):
         message, help = f"`{name}` is {conflict}", "choose another name"
+    elif has_windows_device(name):
+        message, help = f"`{name}` is a device of Windows, which can have no folder of that name", "choose another name"
     else:
         return True
     sink.error(codes.NAMESPACE_NAME, message, at, help=help)
@@ -271,6 +274,10 @@ def _check_kernel_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
 
 def _check_python_package(scalar: Scalar, sink: Diagnostics) -> bool:
     name = scalar.value
+    if has_windows_device(name.replace(".", "/")):
+        message = f"`{name}` has a device of Windows, which can have no folder of that name"
+        sink.error(codes.PYTHON_PACKAGE, message, scalar.span, help="choose another name")
+        return False
     if all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
         return True
     help = f"write `{name.replace('-', '_')}`" if name.replace("-", "_").isidentifier() else ""

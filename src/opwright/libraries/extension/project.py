@@ -20,6 +20,7 @@ from opwright.release.tables import operators
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Scalar
+from opwright.source.project_file import has_windows_device
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -54,7 +55,6 @@ reinforce saddmm save seed serialization shape shared solve special spmm storage
 type typename uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8 unique utils version vmap wait
 windows
 """
-_WINDOWS_DEVICE: Final = re.compile(r"con|prn|aux|nul|conin|conout|(?:com|lpt)[0-9]", re.IGNORECASE)
 _ATTRIBUTES: Final = frozenset(_ATTRIBUTE_WORDS.split())
 
 #: Devices of PyTorch without dispatch keys of their own.
@@ -113,7 +113,7 @@ def _use_in_languages(name: str) -> str:
         return "a word of Python"
     if name.lower() in sys.stdlib_module_names:
         return "a module of Python"
-    if _WINDOWS_DEVICE.fullmatch(name) is not None:
+    if has_windows_device(name):
         return "a device of Windows, which can have no folder of that name"
     value = load_yaml(SourceFile("NAME", name))
     if not isinstance(value, Scalar) or value.kind != "str":

@@ -160,6 +160,11 @@ def compare_program(tree: Tree, program: str, setting: Setting) -> ProgramResult
         return ProgramResult(program, identical, comparison, tuple(explanations), rest)
 
 
+def generator_path(tree: Tree, program: str) -> str:
+    """Path, from the top of a tree, of the generator's code that runs as one of the programs."""
+    return f"{PROGRAMS[program][0].format(autograd=tree.package).replace('.', '/')}.py"
+
+
 def _words(tree: Tree, program: str, setting: Setting) -> Iterator[str]:
     """Words that both sides get."""
     native, tags = (os.path.join(tree.aten, "native", name) for name in ("native_functions.yaml", "tags.yaml"))
