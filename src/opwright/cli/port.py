@@ -3,7 +3,7 @@
   opwright port csrc --diff                  show what would change
   opwright port csrc --out ported            write the ported files to another folder
   opwright port csrc                         change the files in place
-  opwright port csrc --check                 write nothing; exit status 1 if a line needs a change
+  opwright port csrc --check                 write nothing, and compile; exit status 1 if a line needs a change
 
 The program changes what needs no decision, and lists the rest: file, line, code, reason, and the first release whose
 stable headers help. Operators that the stable headers lack are called through the dispatcher, by functions of a header
@@ -21,6 +21,7 @@ from opwright.source.terminal import print_rendered, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from opwright.libraries.porting.compile_check import CompiledPort
     from opwright.libraries.porting.run import Ported
     from opwright.source.diagnostic import Diagnostics
 
@@ -51,7 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace files that exist below --out")
     parser.add_argument("--diff", action="store_true", help="write nothing; print the difference")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if a line needs a change")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; compile what would be written, and count lines without errors; "
+        "exit status 1 if a line needs a change",
+    )
     add_input_arguments(parser)
 
 
@@ -65,7 +71,7 @@ def _release(text: str) -> tuple[int, int]:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Port the sources, and tell what stays."""
     from opwright.cli import console
-    from opwright.libraries.porting.run import PortRequest, port_sources, write_port
+    from opwright.libraries.porting.run import PortRequest, compiled_port, port_sources, write_port
     from opwright.release.view import NATIVE_FUNCTIONS
 
     pytorch = open_named_inputs(arguments, sink).read_text(NATIVE_FUNCTIONS).text
@@ -75,20 +81,37 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         print_rendered(ported.difference())
     elif not arguments.check:
         write_port(ported, force=arguments.force)
-    _tell(ported)
+    translated = sum([len(file.done) for file in ported.files])
+    compiled = None
+    if arguments.check:
+        ported, compiled = compiled_port(ported, request)
+    _tell(ported, translated, compiled, arguments.target)
     needed = sum([len(file.needed) for file in ported.files])
     return console.FAULTS if arguments.check and needed else console.SUCCESS
 
 
-def _tell(ported: Ported) -> None:
-    """Print what stays, and how many lines are done."""
+def _tell(ported: Ported, translated: int, compiled: CompiledPort | None, target: tuple[int, int]) -> None:
+    """Print what stays, how many lines are translated and, if a compiler read them, how many of them compile."""
     for file in ported.files:
         for code in file.left:
             tell(f"stays: {os.path.normpath(file.path)}:{code.line}: {code}")
     for path in ported.unnamed:
         tell(f"needs the same: {os.path.normpath(path)}: the sources include it; name it too")
-    done = sum([len(file.done) for file in ported.files])
     needed = sum([len(file.needed) for file in ported.files])
-    share = f", {100 * done // needed}%" if needed else ""
+    share = f", {100 * translated // needed}%" if needed else ""
     files = "1 file" if len(ported.files) == 1 else f"{len(ported.files)} files"
-    tell(f"{files}: {done} of {needed} lines that need a change are changed{share}")
+    tell(f"{files}: {translated} of {needed} lines that need a change are translated{share}")
+    if compiled is None:
+        return
+    by_path = {file.path: file for file in ported.files}
+    staying = {(file.path, code.line) for file in ported.files for code in file.left}
+    for path, reason in compiled.unchecked.items():
+        tell(f"not compiled: {os.path.normpath(path)}: {reason}")
+    for error in compiled.errors:
+        line = next(by_path[error.path].source_lines(error.line), error.line)
+        if (error.path, line) not in staying:
+            tell(f"does not compile: {os.path.normpath(error.path)}:{line}: {error.message}")
+    if compiled.headers:
+        done = sum([len(file.done) for file in ported.files])
+        oldest = "{}.{}".format(*target)
+        tell(f"{done} of them compile with the stable headers of PyTorch {compiled.headers}, as those of {oldest}")

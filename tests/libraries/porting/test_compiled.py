@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ import pytest
 from opwright.cli.main import main
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import program, torch
+from tests.libraries.porting.cases import load_cases
 from tests.library.conftest import INCLUDE, generated_code
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["program", "torch"]
 
 SMALL = Path(__file__).parent / "small"
+#: Cases that are compiled in every test run; the others include headers that do not exist, or need another compiler.
+COMPILED = ("checks", "indexing", "kept_options", "options", "operators")
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 
 
@@ -100,8 +104,47 @@ def test_checks_have_their_messages(libraries: tuple[ModuleType, ModuleType], to
 
 
 def test_nothing_of_the_small_library_stays(capsys: pytest.CaptureFixture[str]) -> None:
-    """All lines that need a change are changed."""
-    assert main(["port", str(SMALL), "--check"]) == 1
+    """All lines that need a change are translated."""
+    assert main(["port", str(SMALL), "--diff"]) == 0
     printed = capsys.readouterr().out
     assert "stays" not in printed
     assert printed.endswith("100%\n")
+
+
+def test_what_is_translated_compiles(
+    program: str, torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--check` compiles the sources of cases with the stable headers: each line that is translated has no error."""
+    for case in load_cases():
+        if case.name in COMPILED:
+            (tmp_path / f"{case.name}.cpp").write_text(case.source, encoding="utf-8")
+    assert main(["port", str(tmp_path), "--check"]) == 1
+    printed = capsys.readouterr().out
+    assert "compiled:" not in printed
+    assert "not compile" not in printed
+    translated, compiled = re.findall(r"(\d+) of \d+ lines that|^(\d+) of them compile", printed, re.MULTILINE)
+    assert translated[0] == compiled[1] != "0"
+
+
+def test_lines_that_do_not_compile_are_not_counted(
+    program: str, torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Errors of the compiler are told at the lines of the source, also those in macros and in headers."""
+    (tmp_path / "own.h").write_text(
+        "#pragma once\n#include <torch/all.h>\nint bad(const at::Tensor& x) { return x; }\n"
+    )
+    (tmp_path / "a.cpp").write_text(
+        '#include "own.h"\n'
+        "#define TWICE(x) at::add(x, x)\n"
+        'at::Tensor f(const at::Tensor& x) { return at::mul(x, std::string("a")); }\n'
+        "at::Tensor g(const std::string& s) { return TWICE(s); }\n"
+        "at::Tensor h(const at::Tensor& x) { return x.contiguous(); }\n"
+    )
+    (tmp_path / "b.cpp").write_text('#include "absent.h"\nvoid f(at::Tensor x);\n')
+    assert main(["port", str(tmp_path), "--check"]) == 1
+    printed = capsys.readouterr().out
+    places = set(re.findall(r"does not compile: \S*?(\w+\.\w+:\d+)", printed))
+    assert {"own.h:3", "a.cpp:2", "a.cpp:3"} <= places
+    assert "not compiled: " in printed
+    assert "absent.h" in printed
+    assert "a.cpp:5" not in places

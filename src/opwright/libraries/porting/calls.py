@@ -14,7 +14,7 @@ from opwright.dialects.library.callable_operators import (
     plain_type,
 )
 from opwright.libraries.porting.stable_api import FUNCTIONS, HELPERS, StableFunction, StableName
-from opwright.libraries.porting.state import FileState
+from opwright.libraries.porting.state import NO_OPTIONS, FileState
 from opwright.libraries.porting.values import CppValue, OptionTexts, cpp_cost
 from opwright.libraries.porting.wrappers import NAMESPACE, argument_text
 from opwright.schema.function import Argument, FunctionSchema
@@ -55,6 +55,13 @@ class CallPorter:
         """Whether PyTorch has an operator of this name."""
         return bool(self._state.operators.named("aten", name))
 
+    def gives_tensor(self, name: str) -> bool:
+        """Whether an operator of this name gives one tensor."""
+        schemas = self._state.operators.named("aten", name)
+        return bool(schemas) and all(
+            [result.type.text for result in schema.returns] == ["Tensor"] for schema in schemas
+        )
+
     def operator(
         self, node: Node, name: str, values: Sequence[CppValue], *, is_method: bool = False, inner: str | None = None
     ) -> CppValue | None:
@@ -62,14 +69,10 @@ class CallPorter:
 
         `inner` is the text of the arguments as they are written; that of a method has no object.
         """
-        ported = self._operator(node, name, values, None if inner is None else (inner, is_method), is_method=is_method)
-        if ported is None:
-            self._state.kept.update([value.options.declared for value in values if value.options is not None])
-        return ported
-
-    def _operator(
-        self, node: Node, name: str, values: Sequence[CppValue], written: tuple[str, bool] | None, *, is_method: bool
-    ) -> CppValue | None:
+        if any(value.type == OPTIONS and value.options is None for value in values):
+            self._state.leave(node, NO_OPTIONS)
+            return None
+        written = None if inner is None else (inner, is_method)
         overloads = sorted(self._state.operators.named("aten", name), key=lambda schema: len(schema.arguments.all))
         if name in ("empty", "zeros") and not is_method:
             like_other = self._of_other(node, f"new_{name}", values)

@@ -115,6 +115,18 @@ Tensor full_like(
   return fill_(to<Tensor>(stack[0]), value);
 }
 
+//! assigned number
+// Writes the result of an operator that changes its tensor, which has to be able to hold numbers of that kind.
+inline Tensor assigned(Tensor self, const Tensor& result) {
+  STD_TORCH_CHECK(
+      number_category(result.scalar_type()) <= number_category(self.scalar_type()),
+      "result type ",
+      torch::headeronly::toString(result.scalar_type()),
+      " can't be cast to the desired output type ",
+      torch::headeronly::toString(self.scalar_type()));
+  return torch::stable::copy_(self, result);
+}
+
 //! add number
 // The sum of tensors. `aten::add` takes a number, so the dispatcher does not call it for stable code: `subtract` serves
 // real and complex tensors, and integers are added by the sum over a new dimension.
@@ -148,18 +160,16 @@ Tensor sub(const Tensor& self, const Other& other) {
   return add_tensors(self, number(self, other), true);
 }
 
-//! add_ add
+//! add_ add assigned
 template <typename Other>
 Tensor add_(const Tensor& self, const Other& other) {
-  Tensor target = self;
-  return torch::stable::copy_(target, add(self, other));
+  return assigned(self, add(self, other));
 }
 
-//! sub_ sub
+//! sub_ sub assigned
 template <typename Other>
 Tensor sub_(const Tensor& self, const Other& other) {
-  Tensor target = self;
-  return torch::stable::copy_(target, sub(self, other));
+  return assigned(self, sub(self, other));
 }
 
 //! arange
@@ -279,7 +289,16 @@ auto accessor(const Tensor& self) {
 }
 
 //! text
-// A list of numbers in a message.
+// A list of numbers, or a device, in a message.
+inline std::string text(const Device& device) {
+  static constexpr const char* names[] = {"cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+                                          "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
+                                          "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"};
+  const auto type = static_cast<size_t>(device.type());
+  const std::string name = type < std::size(names) ? names[type] : "device";
+  return device.has_index() ? name + ":" + std::to_string(device.index()) : name;
+}
+
 inline std::string text(Numbers numbers) {
   std::string result = "[";
   for (const int64_t number : numbers) {
@@ -289,10 +308,96 @@ inline std::string text(Numbers numbers) {
 }
 
 //! current_cuda_stream
-// The stream of CUDA in which work for a device is queued now. Needs `USE_CUDA`.
+#if __has_include(<cuda_runtime_api.h>)
+extern "C" AOTI_TORCH_EXPORT AOTITorchError aoti_torch_get_current_cuda_stream(int32_t device_index, void** ret_stream);
+
+// The stream of CUDA in which work for a device is queued now.
 inline cudaStream_t current_cuda_stream(int32_t device = -1) {
   void* stream = nullptr;
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(
       device < 0 ? torch::stable::accelerator::getCurrentDeviceIndex() : device, &stream));
   return static_cast<cudaStream_t>(stream);
+}
+#endif
+
+//! addmm
+// The sum of a tensor and a product of matrices. `aten::addmm` takes numbers, so the dispatcher does not call it for
+// stable code: `linear` of matrices is the same call.
+inline Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
+  return to<Tensor>(call("aten::linear", "", mat1, torch::stable::transpose(mat2, 0, 1), std::optional<Tensor>(self))[0]);
+}
+
+//! addmm_ addmm
+inline Tensor addmm_(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
+  Tensor target = self;
+  return torch::stable::copy_(target, addmm(self, mat1, mat2));
+}
+
+//! CheckedFrom
+using CheckedFrom = const char*;
+
+//! TensorArg
+// A tensor with its name and position among the arguments, for messages; position 0 has a name only.
+struct TensorArg {
+  Tensor tensor;
+  const char* name;
+  int pos;
+  const Tensor* operator->() const { return &tensor; }
+  const Tensor& operator*() const { return tensor; }
+  std::string text() const {
+    const std::string quoted = std::string("'") + name + "'";
+    return pos == 0 ? quoted : "argument #" + std::to_string(pos) + " " + quoted;
+  }
+};
+
+// Compares each defined tensor with the first one.
+template <typename Check>
+void check_all_same(CheckedFrom from, const std::vector<TensorArg>& tensors, Check check) {
+  const TensorArg* first = nullptr;
+  for (const TensorArg& other : tensors) {
+    if (!other->defined()) {
+      continue;
+    }
+    if (first != nullptr) {
+      check(from, *first, other);
+    } else {
+      first = &other;
+    }
+  }
+}
+
+//! checkSameType CheckedFrom TensorArg text
+inline void checkSameType(CheckedFrom from, const TensorArg& first, const TensorArg& second) {
+  const auto type = [](const Tensor& tensor) {
+    std::string device = text(Device(tensor.device().type()));
+    std::transform(device.begin(), device.end(), device.begin(), [](unsigned char letter) { return std::toupper(letter); });
+    return device + torch::headeronly::toString(tensor.scalar_type()) + "Type";
+  };
+  STD_TORCH_CHECK(
+      first->device().type() == second->device().type() && first->scalar_type() == second->scalar_type(),
+      "Expected tensor for ", first.text(), " to have the same type as tensor for ", second.text(), "; but type ",
+      type(*first), " does not equal ", type(*second), " (while checking arguments for ", from, ")");
+}
+
+//! checkAllSameType checkSameType
+inline void checkAllSameType(CheckedFrom from, const std::vector<TensorArg>& tensors) {
+  check_all_same(from, tensors, checkSameType);
+}
+
+//! checkSameGPU CheckedFrom TensorArg
+inline void checkSameGPU(CheckedFrom from, const TensorArg& first, const TensorArg& second) {
+  std::string on_cpu;
+  for (const TensorArg* argument : {&first, &second}) {
+    on_cpu += (*argument)->is_cpu() ? "Tensor for " + argument->text() + " is on CPU, " : "";
+  }
+  STD_TORCH_CHECK(on_cpu.empty(), on_cpu, "but expected it to be on GPU (while checking arguments for ", from, ")");
+  STD_TORCH_CHECK(
+      first->get_device() == second->get_device(),
+      "Expected tensor for ", first.text(), " to have the same device as tensor for ", second.text(), "; but device ",
+      first->get_device(), " does not equal ", second->get_device(), " (while checking arguments for ", from, ")");
+}
+
+//! checkAllSameGPU checkSameGPU
+inline void checkAllSameGPU(CheckedFrom from, const std::vector<TensorArg>& tensors) {
+  check_all_same(from, tensors, checkSameGPU);
 }

@@ -10,7 +10,7 @@ from opwright.dialects.library.callable_operators import OPTIONS
 from opwright.libraries.porting.calls import CallPorter
 from opwright.libraries.porting.names import name_within
 from opwright.libraries.porting.stable_api import FACTS, METHODS, NAMES, StableName
-from opwright.libraries.porting.state import FileState
+from opwright.libraries.porting.state import NO_OPTIONS, FileState
 from opwright.libraries.porting.values import UNKNOWN, CppValue, OptionTexts
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ _OF_TENSORS: Final = frozenset(
     )
 )  # fmt: skip
 _OF_LISTS: Final[Mapping[str, str]] = {"size": "int", "empty": "bool", "vec": "", "slice": "", "equals": "bool"}
+_OF_DEVICES: Final[Mapping[str, str]] = {
+    "type": "DeviceType", "index": "int", "set_index": "", "has_index": "bool", "is_cuda": "bool", "is_cpu": "bool"
+}  # fmt: skip
 _FIELDS: Final = ("dtype", "layout", "device", "pin_memory")
 _CPU: Final = "torch::stable::Device(torch::headeronly::DeviceType::{})"
 
@@ -82,6 +85,13 @@ class MethodPorter:
         value, name, inner = called.value, called.name, called.inner
         if value.options is not None:
             return self._of_options(called, value.options)
+        if value.type == OPTIONS:
+            self._state.leave(called.node, NO_OPTIONS)
+            return None
+        if value.type == "stream":
+            return self._of_stream(called)
+        if value.type == "Device":
+            return self._of_device(called)
         is_tensor = value.is_tensor or (value.type == "Tensor?" and called.operator == "->")
         if is_tensor or (
             value.type == UNKNOWN and called.base in _OF_TENSORS and (called.template or called.base != "data_ptr")
@@ -121,6 +131,21 @@ class MethodPorter:
             return self._calls.operator(called.node, called.base, values, is_method=True, inner=called.inner)
         self._state.leave(called.node, f"stable tensors have no `{called.base}`")
         return None
+
+    def _of_stream(self, called: MethodCall) -> CppValue | None:
+        """A method of a stream, which stable code has as CUDA's own."""
+        if called.base == "stream":
+            return called.value._replace(type="other")
+        self._state.leave(called.node, "the stable API has no such part of CUDA's")
+        return None
+
+    def _of_device(self, called: MethodCall) -> CppValue | None:
+        if called.base == "str":
+            return self._shown(called.value)
+        if called.base not in _OF_DEVICES:
+            self._state.leave(called.node, f"stable devices have no `{called.base}`")
+            return None
+        return CppValue(f"{called.owner()}{called.base}({called.inner})", _OF_DEVICES[called.base])
 
     def _data(self, called: MethodCall) -> CppValue:
         element = called.template
@@ -196,12 +221,17 @@ class MethodPorter:
         type = {"double": "float", "float": "float", "bool": "bool"}.get(called.template, "int")
         return CppValue(f"{name}<{called.template}>({own})", type if called.base == "item" else "other")
 
-    def message(self, value: CppValue) -> CppValue:
+    def message(self, node: Node, value: CppValue) -> CppValue:
         """A part of the message of a check, which the stable macro prints with a stream."""
-        if value.type != "int[]":
-            return value
+        if value.type in ("int[]", "Device", "DeviceType"):
+            return self._shown(value)
+        if value.type in ("Tensor", "Layout", "MemoryFormat", "stream", OPTIONS) or value.type.endswith(("[]", "?")):
+            self._state.leave(node, "the stable API prints no such value in a message")
+        return value
+
+    def _shown(self, value: CppValue) -> CppValue:
         self._state.need_helper("stable_ops::text")
-        return value._replace(text=f"stable_ops::text({value.text})", type="str")
+        return CppValue(f"stable_ops::text({value.text})", "str")
 
     def function(self, node: Node, name: str, values: Sequence[CppValue], inner: str) -> CppValue | None:
         """The call of a function of PyTorch; None if it is none, or stays."""
@@ -262,7 +292,7 @@ class MethodPorter:
 def _with_field(options: OptionTexts, field: str, text: str) -> OptionTexts:
     """OptionTexts with another text of one field, which are no longer all those of a tensor."""
     texts = {name: text if name == field else getattr(options, name) for name in _FIELDS}
-    return OptionTexts(declared=options.declared, **texts)
+    return OptionTexts(**texts)
 
 
 def _as_device(value: CppValue) -> str:

@@ -10,8 +10,9 @@ from typing import Final
 from opwright.dialects.library.callable_operators import CallableOperators
 from opwright.files.user_outputs import write_user_files
 from opwright.libraries.importing.cpp_reader import CPP_SUFFIXES
+from opwright.libraries.porting.compile_check import CompiledPort, compile_ported
 from opwright.libraries.porting.source import registrations, tree_of, trees_within
-from opwright.libraries.porting.stable_api import StableRelease
+from opwright.libraries.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.libraries.porting.state import FileState, LeftCode, ProjectFacts, facts_of
 from opwright.libraries.porting.translator import INCLUDES, KEPT_INCLUDE, Translator
 from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
@@ -55,6 +56,17 @@ class PortedFile(NamedTuple):
     left: tuple[LeftCode, ...]
     needed: frozenset[int]
     done: frozenset[int]
+
+    def source_lines(self, line: int) -> Iterator[int]:
+        """The lines of the source that may have become a line of the ported text, the most likely one first."""
+        matcher = LineMatcher(self.before.split(b"\n"), self.after.split(b"\n"))
+        for _, first, last, start, end in matcher.get_opcodes():
+            if start < line <= end:
+                # Includes become longer, and stand first: lines of blocks correspond from the end.
+                likely = max(last - (end - line), first + 1)
+                yield likely
+                if last - first != end - start:
+                    yield from range(first + 1, last + 1)
 
 
 class Ported(NamedTuple):
@@ -116,6 +128,22 @@ def port_sources(request: PortRequest) -> Ported:
     return Ported(files, contents, unnamed, (header, calls.encode()))
 
 
+def compiled_port(ported: Ported, request: PortRequest) -> tuple[Ported, CompiledPort]:
+    """Compile what a run ports. Only lines that compile are done then, and a line with an error needs a change."""
+    base = _base(request.sources)
+    path = ported.calls[0]
+    header = os.path.relpath(path, request.out or base), ported.contents.get(path, ported.calls[1])
+    texts = {file.path: file.after for file in ported.files}
+    compiled = compile_ported(texts, base, header, request.target)
+    files = []
+    for file in ported.files:
+        errors = [error.line for error in compiled.errors if error.path == file.path]
+        wrong = frozenset([line for error in errors for line in file.source_lines(error)])
+        done = file.done - wrong if file.path not in compiled.unchecked else frozenset()
+        files.append(file._replace(needed=file.needed | wrong, done=done))
+    return ported._replace(files=files), compiled
+
+
 def _own_header(path: str) -> str:
     """The text of the header of calls that an earlier run wrote; empty if there is none. Raises Fault for another one.
 
@@ -145,7 +173,7 @@ def _ported_file(path: str, target: str, source: bytes, state: FileState, header
     after = _ported_text(source, state, os.path.relpath(header, os.path.dirname(target) or "."))
     blocks = registrations(source)
     lines = [source.count(b"\n", 0, span.start) + 1 for span in blocks]
-    left = state.left_lines()
+    left = state.left
     before_lines, after_lines = source.split(b"\n"), after.split(b"\n")
     changed = {line + 1 for line in _changed_lines(before_lines, after_lines) if before_lines[line].strip()}
     staying = {code.line for code in left}
@@ -225,8 +253,7 @@ def _included(texts: Mapping[str, bytes], calls: str) -> dict[str, bytes]:
 
 
 _TENSOR: Final = "torch/csrc/stable/tensor.h"
-_REMOVED: Final = re.compile(r"\xf8(\d+)\xf8")
-_MARKED_LINE: Final = re.compile(r"(?m)^[^\S\n]*[\xf8-\xfa\xfc](?:\d+\xf8)?[^\S\n]*\n|[\xf8-\xfc](?:\d+\xf8)?")
+_MARKED_LINE: Final = re.compile(r"(?m)^[^\S\n]*[\xf9\xfa\xfc][^\S\n]*\n|[\xf9-\xfc]")
 _INCLUDED: Final = re.compile(r"(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*<([^>\n]+)>")
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 #: The headers of names that the stable headers do not include for every release.
@@ -247,6 +274,7 @@ _PLAIN: Final[Mapping[str, str]] = {
     **dict.fromkeys(("memcpy", "memset"), "cstring"),
     **dict.fromkeys(("printf", "fprintf"), "cstdio"),
 }
+_USES_CUDA: Final = re.compile(r"\bcuda[A-Z]\w*|<<<|\bSTD_CUDA_|\bcuda(?:Stream|Error|Event)_t\b")
 _STANDARD_NAME: Final = re.compile(r"\bstd::(\w+)")
 _CALLED: Final = re.compile(r"(?<![\w:.>])(\w+)\s*\(")
 
@@ -258,12 +286,13 @@ def with_includes(text: str, state: FileState, header: str) -> str:
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     lost = any(mark in text for mark in INCLUDES)
-    text = _REMOVED.sub(lambda match: _declaration(state, int(match[1]), match[0]), text)
     needed = dict.fromkeys(state.headers)
     if lost and not needed:
         needed[_TENSOR] = None
     if lost or needed or f"{NAMESPACE}::" in text:
         needed |= dict.fromkeys(_standard_headers(text))
+    if state.has_lost_cuda and _USES_CUDA.search(text) and "<cuda_runtime" not in text:
+        needed[CUDA_HEADER] = None
     present = set(_INCLUDED.findall(text))
     names = sorted((name for name in needed if name not in present), key=lambda name: ("/" not in name, name))
     lines = [include_line(name) for name in names]
@@ -271,11 +300,6 @@ def with_includes(text: str, state: FileState, header: str) -> str:
     if f"{NAMESPACE}::" in text and own not in text:
         lines.append(own)
     return _MARKED_LINE.sub("", _placed(text, newline.join(lines), newline))
-
-
-def _declaration(state: FileState, start: int, mark: str) -> str:
-    """The declaration of options where code still needs it."""
-    return state.declarations[start][0] if start in state.kept else mark
 
 
 def _standard_headers(text: str) -> list[str]:

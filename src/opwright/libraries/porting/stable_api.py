@@ -14,6 +14,8 @@ from opwright.source.record_fields import NamedTuple
 
 StableRelease = tuple[int, int]
 
+#: What the headers of PyTorch for CUDA include.
+CUDA_HEADER: Final = "cuda_runtime_api.h"
 _TENSOR: Final = "torch/csrc/stable/tensor.h"
 _OPS: Final = "torch/csrc/stable/ops.h"
 _ACCELERATOR: Final = "torch/csrc/stable/accelerator.h"
@@ -78,6 +80,11 @@ NAMES: Final[Mapping[str, StableName]] = {
     "IntList": StableName("torch::headeronly::IntHeaderOnlyArrayRef", _ARRAY, (2, 10)),
     "ArrayRef": StableName("torch::headeronly::HeaderOnlyArrayRef", _ARRAY, (2, 10)),
     "TensorList": StableName("torch::headeronly::HeaderOnlyArrayRef<torch::stable::Tensor>", _TENSOR, (2, 10)),
+    "OptionalIntArrayRef": StableName("std::optional<torch::headeronly::IntHeaderOnlyArrayRef>", _ARRAY, (2, 10)),
+    **{
+        name: StableName(f"stable_ops::{name}", since=(2, 10))
+        for name in ("TensorArg", "CheckedFrom", "checkSameType", "checkAllSameType", "checkSameGPU", "checkAllSameGPU")
+    },
     "ScalarType": StableName("torch::headeronly::ScalarType", _SCALAR_TYPE, type="ScalarType"),
     **{
         name: StableName(f"torch::headeronly::ScalarType::{dtype}", _SCALAR_TYPE, type="ScalarType")
@@ -109,11 +116,15 @@ NAMES: Final[Mapping[str, StableName]] = {
     "opmath_type": StableName("stable_ops::opmath_type", since=(2, 10)),
     "irange": StableName("c10::irange", "torch/headeronly/util/irange.h", (2, 15)),
     "cuda::getCurrentCUDAStream": StableName("stable_ops::current_cuda_stream", since=(2, 10), type="stream"),
+    "cuda::CUDAStream": StableName("cudaStream_t", CUDA_HEADER),
     **{
         name: StableName("torch::stable::accelerator::DeviceGuard", _ACCELERATOR)
         for name in ("DeviceGuard", "OptionalDeviceGuard", "cuda::CUDAGuard", "cuda::OptionalCUDAGuard")
     },
 }
+
+#: Types of `NAMES` whose constructors give a value of a plain type.
+CONSTRUCTED: Final = frozenset(("IntArrayRef", "IntList", "OptionalIntArrayRef", "Device", "Tensor"))
 
 #: Macros, by the names that they have in other headers.
 MACROS: Final[Mapping[str, StableName]] = {
@@ -235,6 +246,8 @@ HELPERS: Final[Mapping[str, StableFunction]] = {
         for overload in ("Tensor", "Scalar")
     },
     "fill_.Scalar": _helper("fill_", "self value"),
+    "addmm": _helper("addmm", "self mat1 mat2"),
+    "addmm_": _helper("addmm_", "self mat1 mat2"),
     "arange": _helper("arange", f"end {_OPTIONS}")._replace(integers=True),
     "arange.start": _helper("arange", f"start end {_OPTIONS}")._replace(integers=True),
     "arange.start_step": _helper("arange", f"start end step {_OPTIONS}")._replace(integers=True),

@@ -17,8 +17,13 @@ from opwright.source.record_fields import NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+#: What stands in the text in place of a declaration that may go until its scope ends, and in place of what goes.
+REMOVED: Final = "\xf8{}\xf8"
+DROPPED: Final = "\xfc"
+_REMOVED: Final = re.compile(r"\xf8(\d+)\xf8")
+_NO_CODE: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 _NAMES_TENSOR: Final = re.compile(rb"\busing\s+(?:namespace\s+(?:at|torch|c10)\s*;|(?:\w+::)+Tensor\s*;|Tensor\s*=)")
-_NO_OPTIONS: Final = "the stable API has no options of tensors: pass dtype and device"
+NO_OPTIONS: Final = "the stable API has no options of tensors: pass dtype and device"
 
 
 class LeftCode(NamedTuple):
@@ -58,10 +63,10 @@ class FileState:
         self.facts: Final = facts
         self.left: Final[list[LeftCode]] = []
         self.headers: Final[dict[str, None]] = {}
-        #: The declarations of variables with options, which go unless something still needs them.
-        self.declarations: Final[dict[int, tuple[str, LeftCode]]] = {}
-        self.kept: Final[set[int]] = set()
+        #: Declarations that may go: the pattern of the name, the text, and what is said of one that stays.
+        self._declarations: Final[dict[int, tuple[str, str, LeftCode]]] = {}
         self.has_open_namespace = False
+        self.has_lost_cuda = False
         self.has_kept_include = False
 
     def leave(self, node: Node, reason: str, since: StableRelease | None = None) -> None:
@@ -69,21 +74,28 @@ class FileState:
         code = _shown(node_text(node))
         self.left.append(LeftCode(node.start_point[0] + 1, code, reason, since))
 
-    def declare_options(self, node: Node, text: str) -> None:
-        """Note the declaration of a variable with options, and its text."""
-        code = _shown(text)
-        self.declarations[node.start_byte] = text, LeftCode(node.start_point[0] + 1, code, _NO_OPTIONS)
+    def declare(self, node: Node, name: str, text: str, reason: str) -> str:
+        """Note a declaration that goes if its scope has its name, a pattern, no longer. Gives what stands for it."""
+        code = LeftCode(node.start_point[0] + 1, _shown(text), reason)
+        self._declarations[node.start_byte] = name, text, code
+        return REMOVED.format(node.start_byte)
 
-    def left_lines(self) -> list[LeftCode]:
-        """All code that stays, also declarations of options that other code still needs."""
-        declarations = [code for start, (_, code) in self.declarations.items() if start in self.kept]
-        return [*self.left, *declarations]
+    def settled(self, text: str) -> str:
+        """The text of a scope without the declarations that may go, except those whose names it still has."""
+        while (mark := max(_REMOVED.finditer(text), key=re.Match.start, default=None)) is not None:
+            name, declaration, code = self._declarations[int(mark[1])]
+            after = text[mark.end() :]
+            # The last one first: one that stays may need those before it.
+            is_used = re.search(rf"\b(?:{name})\b", _NO_CODE.sub("", after)) is not None
+            if is_used:
+                self.left.append(code)
+            text = text[: mark.start()] + (declaration if is_used else DROPPED) + after
+        return text
 
     def keep_options(self, node: Node, options: OptionTexts | None) -> None:
         """Note that code needs options, if it does."""
         if options is not None:
-            self.kept.add(options.declared)
-            self.leave(node, _NO_OPTIONS)
+            self.leave(node, NO_OPTIONS)
 
     def take(self, name: StableName, node: Node) -> bool:
         """Whether the target has a name, which the file then uses; otherwise the code of the node stays."""

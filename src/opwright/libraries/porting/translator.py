@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from opwright.dialects.derivatives.formula_shapes import walk
 from opwright.libraries.porting.calls import BINARY, UNARY, CallPorter
 from opwright.libraries.porting.methods import MethodCall, MethodPorter
-from opwright.libraries.porting.names import NamePorter
+from opwright.libraries.porting.names import NamePorter, name_within
 from opwright.libraries.porting.source import ByteRange
-from opwright.libraries.porting.stable_api import FUNCTION_NAMES
-from opwright.libraries.porting.state import FileState, child_text, node_text
-from opwright.libraries.porting.values import OTHER, UNKNOWN, CppValue, Scopes, items_of_tuple, value_type
+from opwright.libraries.porting.stable_api import CONSTRUCTED, CUDA_HEADER, FUNCTION_NAMES
+from opwright.libraries.porting.state import DROPPED, NO_OPTIONS, FileState, child_text, node_text
+from opwright.libraries.porting.values import OTHER, UNKNOWN, CppValue, OptionTexts, Scopes, items_of_tuple, value_type
+from opwright.syntax.cpp import include_line
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: What stands in the text in place of the declaration of options, of an include of PyTorch's other headers (the second
-#: one in a condition), after the first other include, and in place of what goes: bytes that no text in UTF-8 has.
-REMOVED: Final = "\xf8{}\xf8"
+#: What stands in the text in place of an include of PyTorch's other headers (the second one in a condition), and after
+#: the first other include: bytes that no text in UTF-8 has.
 INCLUDES: Final = ("\xf9", "\xfa")
 KEPT_INCLUDE: Final = "\xfb"
-DROPPED: Final = "\xfc"
 _UNSTABLE: Final = re.compile(
     r"[<\"](?:ATen|c10|torch)/(?!csrc/stable/|headeronly/|csrc/inductor/aoti_torch/c/)|[<\"]pybind11/"
 )
+
+_OF_CUDA: Final = re.compile(r"[<\"](?:ATen|c10)/cuda/")
+_GUARD: Final = re.compile(
+    r"((?:const\s+)?)(?:(?:at|c10|torch)::)?(?:cuda::)?((?:Optional)?(?:CUDA|Device)Guard)\s+(\w+)\s*"
+    r"[({]\s*(.*)[)}]\s*;",
+    re.DOTALL,
+)
+_CAST: Final = re.compile(r"(?:static_cast<[\w:]+>|\([\w:]+\))\s*(.*)", re.DOTALL)
+#: A value with a device: a variable, its item, or what it refers to.
+_OWNER: Final = r"(\w+(?:\[\w+\]|\.\w+)*(?:\.|->))"
 
 #: Deeper code stays: a program that nests so deeply is no kernel that a person wrote.
 _DEEPEST: Final = 180
@@ -42,6 +52,9 @@ _PLAIN_TENSOR: Final = re.compile(r"(?<![\w:])Tensor\b")
 _CALL: Final = re.compile(r"(?:stable_ops|torch::stable)::\w+\(")
 #: Indices of PyTorch's that are no numbers.
 _SLICE: Final = re.compile(r"(?:\w+::)*(?:Slice|None|Ellipsis)\b|\"")
+_DECLARATORS: Final = ("init_declarator", "parameter_declaration", "for_range_loop")
+#: A bound of a slice that is not given.
+_NO_BOUND: Final = CppValue("std::nullopt", "None")
 _COMPARISONS: Final = ("<", ">", "<=", ">=", "==", "!=", "&&", "||")
 _NUMBERS: Final = ("bool", "int", "float", "Scalar")
 
@@ -76,6 +89,7 @@ class Translator:
             "assignment_expression": self._assignment,
             "conditional_expression": self._conditional,
             "cast_expression": self._cast,
+            "compound_literal_expression": self._cast,
             "parenthesized_expression": self._parenthesized,
             "initializer_list": self._list,
             "lambda_expression": self._lambda,
@@ -91,7 +105,7 @@ class Translator:
     def text(self, node: Node, start: int | None = None, end: int | None = None) -> str:
         """The ported text of a node, from one byte of the source to another."""
         first, last = node.start_byte if start is None else start, node.end_byte if end is None else end
-        return self._spliced(node, first, last)
+        return self._state.settled(self._spliced(node, first, last))
 
     # Each node is visited once, because visits note what stays.
     def _visit(self, node: Node) -> CppValue:
@@ -104,7 +118,8 @@ class Translator:
             self._scopes.push()
         try:
             visitor = self._visitors.get(node.type)
-            return CppValue(self._spliced(node)) if visitor is None else visitor(node)
+            value = CppValue(self._spliced(node)) if visitor is None else visitor(node)
+            return value._replace(text=self._state.settled(value.text)) if is_scope else value
         finally:
             self._depth -= 1
             if is_scope:
@@ -195,6 +210,10 @@ class Translator:
         text = node_text(node)
         end = text[len(text.rstrip("\r\n")) :]
         if _UNSTABLE.search(text):
+            is_cuda = _OF_CUDA.search(text) is not None
+            self._state.has_lost_cuda |= is_cuda
+            if is_cuda and _is_conditional(node):
+                return CppValue(include_line(CUDA_HEADER) + end)
             return CppValue(INCLUDES[_is_conditional(node)] + end)
         if self._state.has_kept_include or _is_conditional(node):
             return CppValue(text)
@@ -205,6 +224,10 @@ class Translator:
         if re.fullmatch(r"using\s+namespace\s+(?:at|torch|c10)\s*;", node_text(node)):
             self._state.has_open_namespace = True
             return CppValue(DROPPED)
+        match = re.fullmatch(r"using\s+(?:namespace\s+)?torch::indexing(?:::(\w+))?\s*;", node_text(node))
+        if match is not None:
+            names = match[1] or "Slice|None|Ellipsis|TensorIndex"
+            return CppValue(self._state.declare(node, names, match[0], "the stable API has no `torch::indexing`"))
         return CppValue(self._spliced(node))
 
     # Declarations.
@@ -234,6 +257,7 @@ class Translator:
         if guard is not None:
             return guard
         declared = self._type_of(node)
+        is_single = len(node.children_by_field_name("declarator")) == 1
         is_constant = any(child.type == "type_qualifier" for child in node.children)
         position, parts = node.start_byte, []
         for index, child in enumerate(node.children):
@@ -242,27 +266,27 @@ class Translator:
             if node.field_name_for_child(index) != "declarator":
                 parts.append(self._visit(child).text)
                 continue
-            value = self._declared(child, declared, is_constant=is_constant)
+            value = self._declared(child, declared, is_constant=is_constant, is_single=is_single)
             if value.options is not None:
-                self._state.declare_options(node, self._between(node.start_byte, node.end_byte))
-                return CppValue(REMOVED.format(node.start_byte))
+                name = child_text(child, "declarator")
+                own = self._between(node.start_byte, node.end_byte)
+                return CppValue(self._state.declare(node, name, own, NO_OPTIONS))
             parts.append(value.text)
         return CppValue("".join(parts) + self._between(position, node.end_byte))
 
-    def _declared(self, node: Node, declared: str, *, is_constant: bool) -> CppValue:
-        """A declarator with its value."""
+    def _declared(self, node: Node, declared: str, *, is_constant: bool, is_single: bool) -> CppValue:
+        """A declarator with its value. It has options if it is the `single` one of a declaration that can go."""
         value_node = node.child_by_field_name("value") if node.type == "init_declarator" else None
         declarator = node.child_by_field_name("declarator") if node.type == "init_declarator" else node
         if value_node is None or declarator is None:
             self._declare(node, declared, is_constant=is_constant)
             return CppValue(self._spliced(node))
         value = self._visit(value_node)
-        if value.options is not None and declarator.type == "identifier":
-            statement = node.parent
-            start = -1 if statement is None else statement.start_byte
-            options = value.options._replace(declared=start)
-            self._scopes.add(node_text(declarator), CppValue(node_text(declarator), value.type, options, is_plain=True))
+        if value.options is not None and is_single and _is_settled(node, declarator, value.options):
+            name = node_text(declarator)
+            self._scopes.add(name, CppValue(name, value.type, value.options, is_plain=True))
             return value
+        self._state.keep_options(node, value.options)
         type = declared or value.type
         text = self._between(node.start_byte, value_node.start_byte) + value.text
         self._declare(declarator, type, is_constant=is_constant)
@@ -313,17 +337,31 @@ class Translator:
 
     def _guard(self, node: Node) -> CppValue | None:
         """The declaration of a guard of a device, which stable code makes from an index."""
-        match = re.fullmatch(
-            r"((?:const\s+)?)(?:(?:at|c10|torch)::)?(?:cuda::)?((?:Optional)?(?:CUDA|Device)Guard)\s+(\w+)\s*"
-            r"[({]\s*(?:(?:at::)?device_of\((\w+)\)|(\w+)\.(?:device|get_device)\(\))\s*[)}]\s*;",
-            node_text(node),
-        )
+        match = _GUARD.fullmatch(node_text(node))
         if match is None:
             return None
+        index = self._index_of_device(match[4].strip())
+        if not index:
+            self._state.leave(node, "a stable guard takes the index of a device, and this one is not known")
+            return CppValue(node_text(node))
         guard = self._names.known("DeviceGuard", node)
-        if guard is None:
-            return None
-        return CppValue(f"{match[1]}{guard.text} {match[3]}({match[4] or match[5]}.get_device_index());")
+        return CppValue(node_text(node) if guard is None else f"{match[1]}{guard.text} {match[3]}({index});")
+
+    def _index_of_device(self, text: str) -> str:
+        """The index of the device that an expression gives; empty if it is not known."""
+        cast = _CAST.fullmatch(text)
+        text = text if cast is None else cast[1]
+        match = re.fullmatch(
+            rf"(?:(?:at|c10)::)?device_of\((\w+)\)|{_OWNER}(?:device\(\)(?:\.index\(\))?|get_device\(\))", text
+        )
+        if match is not None:
+            owner = match[2] or f"{match[1]}."
+            variable = self._scopes.find(re.split(r"\W", owner)[0])
+            is_read = "[" not in owner or (variable is not None and variable.type == "Tensor[]")
+            return f"{owner}get_device_index()" if is_read else ""
+        variable = self._scopes.find(text)
+        type = "int" if text.isdigit() else UNKNOWN if variable is None else variable.type
+        return {"int": text, "Device": f"{text}.index()"}.get(type, "")
 
     # Expressions.
 
@@ -359,6 +397,8 @@ class Translator:
             if ported is not None:
                 return ported
             return CppValue(written(values), "Tensor")
+        if operator in ("<<", ">>") and any(value.is_tensor for value in values):
+            self._state.leave(node, "stable tensors are not printed, and the stable API has no shifts")
         types = [value.type for value in values]
         if operator in _COMPARISONS:
             return CppValue(written(values), UNKNOWN if UNKNOWN in types else "bool")
@@ -421,9 +461,15 @@ class Translator:
             return ported or CppValue(written(values), "Tensor")
         if left.type == "subscript_expression":
             # The tensor on the left is a view, and the assignment writes through it.
-            ported = self._calls.operator(node, "copy_" if values[1].is_tensor else "fill_", values)
-            return ported or CppValue(written(values), "Tensor")
+            return self._written_through(node, values[0], values[1]) or CppValue(written(values), "Tensor")
         return CppValue(written(values), "Tensor")
+
+    def _written_through(self, node: Node, view: CppValue, value: CppValue) -> CppValue | None:
+        """The assignment of a value to the items of a tensor; None if it stays."""
+        if not value.is_tensor and value.type not in _NUMBERS:
+            self._state.leave(node, "the type of the value is not known: is it a tensor?")
+            return None
+        return self._calls.operator(node, "copy_" if value.is_tensor else "fill_", [view, value])
 
     def _conditional(self, node: Node) -> CppValue:
         written, values = self._parts(node, "condition", "consequence", "alternative")
@@ -463,14 +509,18 @@ class Translator:
         if name == "AT_DISPATCH_V2" and len(values) > 2:
             values[2] = values[2]._replace(text=values[2].text.removeprefix("AT_WRAP"))
         inner = self._inner(arguments, values)
+        parts = [child for child in arguments.named_children if child.type != "comment"]
         if name == "AT_ERROR":
+            shown = [self._methods.message(child, value) for child, value in zip(parts, values, strict=True)]
+            inner = self._inner(arguments, shown)
             check = self._names.known_macro("TORCH_CHECK", node)
             return CppValue(f"{name}({inner})" if check is None else f"{check.text}(false, {inner})")
         comparison = self._names.comparison(name, values, node)
         if comparison is not None:
             return comparison
         if self._names.is_check(name):
-            inner = self._inner(arguments, [*values[:1], *map(self._methods.message, values[1:])])
+            shown = [self._methods.message(child, value) for child, value in zip(parts[1:], values[1:], strict=True)]
+            inner = self._inner(arguments, [*values[:1], *shown])
         own = self._methods.function(node, name, values, inner)
         if own is not None:
             return own
@@ -498,7 +548,7 @@ class Translator:
         if name.startswith(("stable_ops::", "torch::stable::")):
             is_known = base in FUNCTION_NAMES and name.startswith("torch::")
             return "Tensor" if is_known else self._state.facts.results.get(f"stable_ops::{base}", UNKNOWN)
-        if function.type in ("primitive_type", "type_identifier"):
+        if function.type in ("primitive_type", "type_identifier") or name_within(name) in CONSTRUCTED:
             return value_type(name, self._scopes.numbers())
         return self._state.facts.results.get(base, UNKNOWN)
 
@@ -507,6 +557,16 @@ class Translator:
         if owner is None or field is None:
             return CppValue(self._spliced(node))
         value = self._visit(owner)
+        if value.is_tensor and node_text(field) in ("index", "index_put_"):
+            items, *others = [child for child in arguments.named_children if child.type != "comment"] or [arguments]
+            if items.type == "initializer_list" and any(map(_is_special_index, items.named_children)):
+                view = self._indexed(node, value, items)
+                if node_text(field) == "index" and not others:
+                    return view or CppValue(node_text(node), "Tensor")
+                is_statement = node.parent is not None and node.parent.type == "expression_statement"
+                given = self._visit(others[0]) if len(others) == 1 and is_statement and view is not None else None
+                written = None if given is None or view is None else self._written_through(node, view, given)
+                return written or self._stays_indexed(node)
         values = self._arguments(arguments)
         template = re.search(r"<.*>$", node_text(field), re.DOTALL)
         names = self._visit(field).text if template is not None else node_text(field)
@@ -516,7 +576,60 @@ class Translator:
         ported = self._methods.method(called)
         if ported is not None:
             return ported
-        return CppValue(f"{value.text}{between}{names}({written_arguments})")
+        type = "Tensor" if value.is_tensor and self._calls.gives_tensor(called.base) else UNKNOWN
+        return CppValue(f"{value.text}{between}{names}({written_arguments})", type)
+
+    def _stays_indexed(self, node: Node) -> CppValue:
+        self._state.leave(node, "the stable API has no such indexing: call operators")
+        return CppValue(node_text(node), "Tensor")
+
+    def _indexed(self, node: Node, value: CppValue, items: Node) -> CppValue | None:
+        """The view that indices choose, by operators from left to right; None if one of them is a tensor."""
+        view, position, is_behind = value, 0, False
+        indices = [child for child in items.named_children if child.type != "comment"]
+        taking = [index for index in indices if _kind_of_index(index) not in ("None", "Ellipsis")]
+        for index in indices:
+            kind = _kind_of_index(index)
+            if kind == "Ellipsis":
+                is_behind = True
+                continue
+            # Behind an ellipsis, dimensions count from the last one.
+            dim = CppValue(str(-len(taking) - (kind == "None") if is_behind else position), "int")
+            arguments = [child for child in walk(index) if child.type == "argument_list"][:1]
+            if kind == "None":
+                name, given = "unsqueeze", []
+            elif kind == "Slice":
+                bounds = [child for child in arguments[0].named_children if child.type != "comment"]
+                name, given = (
+                    "slice",
+                    [_NO_BOUND if _kind_of_index(part) == "None" else self._visit(part) for part in bounds],
+                )
+            else:
+                name, given = "select", [self._visit(index)]
+            if any(part.type not in ("int", "None") for part in given):
+                self._state.leave(node, "an index is no number or slice: call operators")
+                return None
+            if kind != "Slice" or given:
+                called = self._calls.operator(node, name, [view, dim, *given])
+                if called is None:
+                    return None
+                view = called
+            taking = taking[kind != "None" :]
+            position += name != "select"
+        return view if view is not value else self._calls.operator(node, "alias", [value])
+
+
+def _kind_of_index(node: Node) -> str:
+    """What an index is by its name: `Slice`, `None` or `Ellipsis`; empty for others."""
+    text = node_text(node)
+    if text in ('"..."', "at::nullopt", "std::nullopt", "c10::nullopt"):
+        return "Ellipsis" if text.startswith('"') else "None"
+    match = re.match(r"(?:\w+::)*(Slice|None|Ellipsis)\b", text)
+    return "" if match is None or (match[1] != "Slice" and match.end() < len(text)) else match[1]
+
+
+def _is_special_index(node: Node) -> bool:
+    return node.type == "number_literal" or _kind_of_index(node) != ""
 
 
 def _is_call(text: str) -> bool:
@@ -531,6 +644,33 @@ def _is_call(text: str) -> bool:
         if character == ")" and not depth:
             return index == len(text) - 1 and _CALL.match(text) is not None
     return False
+
+
+def _is_settled(declared: Node, name: Node, options: OptionTexts) -> bool:
+    """Whether a variable with options, and all that its options name, stay what they are to the end of the scope."""
+    statement = declared.parent
+    if statement is None or statement.parent is None or name.type != "identifier":
+        return False
+    names = {node_text(name), *re.findall(r"\b[A-Za-z_]\w*", " ".join(filter(None, options)))}
+    for node in walk(statement.parent):
+        if node.start_byte >= statement.end_byte and not names.isdisjoint(_changed_names(node)):
+            return False
+    return True
+
+
+def _changed_names(node: Node) -> Iterator[str]:
+    """The names that a node itself assigns to (`std::tie(a, b) = ...` too), swaps, or declares."""
+    if node.type == "assignment_expression":
+        parts = [node.child_by_field_name("left")]
+        parts = [part for part in parts if part is not None and part.type in ("identifier", "call_expression")]
+    elif node.type == "call_expression":
+        parts = [node] if child_text(node, "function").endswith("swap") else []
+    elif node.type == "declaration":
+        parts = [part for part in node.children_by_field_name("declarator") if part.type == "identifier"]
+    else:
+        parts = [node.child_by_field_name("declarator")] if node.type in _DECLARATORS else []
+    for part in parts:
+        yield from [] if part is None else [node_text(name) for name in walk(part) if name.type == "identifier"]
 
 
 def _is_conditional(node: Node) -> bool:

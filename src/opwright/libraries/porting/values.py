@@ -25,24 +25,21 @@ _PLAIN: Final = _NUMBERS | {
     "Tensor": "Tensor", "Variable": "Tensor", "IntArrayRef": "int[]", "IntHeaderOnlyArrayRef": "int[]",
     "IntList": "int[]", "TensorList": "Tensor[]", "ScalarType": "ScalarType", "Device": "Device", "Layout": "Layout",
     "MemoryFormat": "MemoryFormat", "string": "str", "string_view": "str", "TensorOptions": "options", "auto": UNKNOWN,
-    "Scalar": "Scalar", "nullopt_t": "None",
+    "Scalar": "Scalar", "nullopt_t": "None", "cuda::CUDAStream": "stream",
+    "OptionalIntArrayRef": "int[]?",
 }  # fmt: skip
 _LISTS: Final = ("vector", "ArrayRef", "HeaderOnlyArrayRef", "List", "array", "initializer_list")
 _TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
 
 
 class OptionTexts(NamedTuple):
-    """The options of a tensor, as texts; an empty one is not given. `tensor` is the one that all of them are from.
-
-    OptionTexts of a variable say where it is `declared`: the first byte of the statement.
-    """
+    """The options of a tensor, as texts; an empty one is not given. `tensor` is the one that all of them are from."""
 
     tensor: str = ""
     dtype: str = ""
     layout: str = ""
     device: str = ""
     pin_memory: str = ""
-    declared: int = -1
 
 
 class CppValue(NamedTuple):
@@ -105,6 +102,8 @@ def cpp_cost(given: str, wanted: str) -> int | None:
     """How far a conversion goes that C++ makes; None if it makes none. A value of which nothing is known fits."""
     if given == UNKNOWN:
         return 6 if "Tensor" in wanted else 4
+    if given == wanted:
+        return 0
     if given == OTHER:
         return None
     if wanted.endswith("?"):

@@ -8,11 +8,13 @@ from functools import cache
 from typing import Final
 
 from opwright.convention import stable
+from opwright.libraries.porting.stable_api import CUDA_HEADER
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.schema.types import BaseType, OptionalType
 from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
+from opwright.syntax.cpp import include_line
 
 #: The C++ namespace of the functions of the header.
 NAMESPACE: Final = "stable_ops"
@@ -35,8 +37,10 @@ _HEAD: Final = """\
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -56,6 +60,7 @@ using torch::stable::detail::to;
 using Numbers = torch::headeronly::IntHeaderOnlyArrayRef;
 
 """
+_CUDA: Final = f"#if __has_include(<{CUDA_HEADER}>)\n{include_line(CUDA_HEADER)}\n#endif\n\n"
 
 
 class _Helper(NamedTuple):
@@ -134,7 +139,8 @@ class Wrappers:
         helpers = [f"{_MARK}{name}\n{helper.text}\n" for name, helper in _helpers().items() if name in self._used]
         ordered = sorted(self._schemas.values(), key=lambda schema: (bool(_numbers(schema)), str(schema)))
         calls = [_wrapper(schema) if not _numbers(schema) else _number_wrapper(schema) for schema in ordered]
-        return _HEAD + "\n".join([*helpers, *calls]) + f"\n}} // namespace {NAMESPACE}\n"
+        head = _HEAD.replace("#ifndef", f"{_CUDA}#ifndef", 1) if "current_cuda_stream" in self._used else _HEAD
+        return head + "\n".join([*helpers, *calls]) + f"\n}} // namespace {NAMESPACE}\n"
 
 
 def is_header_of_calls(text: str) -> bool:
