@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from opwright.model.dispatch_key import (
@@ -18,7 +17,7 @@ from opwright.model.extra_values import ExtraValues
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
-from opwright.source.record_fields import Frozen, NamedTuple, frozen_fields, not_fingerprinted
+from opwright.source.record_fields import Frozen, NamedTuple, fields_copier, frozen_fields, not_fingerprinted
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -186,9 +185,9 @@ class EntryFields:
     tags: frozenset[str] = frozenset()
 
 
-#: The names of the fields, and what gives their values in the same order.
+#: The names of the fields, and what gives them to a function.
 FIELD_NAMES: Final = tuple(EntryFields.__annotations__)
-_field_values: Final = attrgetter(*FIELD_NAMES)
+_copy_fields: Final = fields_copier(FIELD_NAMES)
 #: The values of fields that an entry does not have.
 NO_FIELDS: Final = EntryFields()
 
@@ -248,7 +247,7 @@ class UnlinkedFunction(EntryFields):
         library: Library = PYTORCH,
         library_fields: LibraryFields = NO_LIBRARY_FIELDS,
     ) -> None:
-        super().__init__(*_field_values(fields))
+        _copy_fields(self, fields)
         self.namespace: Final = namespace
         self.library: Final = library
         self.library_fields: Final = library_fields
