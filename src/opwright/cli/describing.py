@@ -176,12 +176,7 @@ def _description(
         _declared(_action(name, part, [*words, *_part_words(arguments, name, count)], root, out), has_folders)
         for name, part in parts.items()
     ]
-    return Description(opwright.__version__, tuple(_typed_words()), root, tuple(actions))
-
-
-def _typed_words() -> list[str]:
-    """Words of the command as the user typed them."""
-    return sys.argv[2:]
+    return Description(opwright.__version__, tuple(sys.argv[2:]), root, tuple(actions))
 
 
 def _part_words(arguments: argparse.Namespace, name: str, count: int) -> list[Word]:

@@ -92,7 +92,7 @@ class Writer:
                 return True
             is_link = stat.S_ISLNK(status.st_mode)
             if not is_link and not stat.S_ISREG(status.st_mode):
-                raise _not_a_file(target)
+                raise Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
             if not is_link and status.st_size == len(data) and _holds(target, data):
                 # Two paths may lead to one file; the later one wins.
                 self._pending.pop(target, None)
@@ -279,10 +279,6 @@ def _holds(target: str, data: bytes) -> bool:
         return os.read(handle, len(data) + 1) == data
     finally:
         os.close(handle)
-
-
-def _not_a_file(target: str) -> Fault:
-    return Fault.at(NOT_A_FILE, f"cannot write `{target}`: it exists and is not a file")
 
 
 def write_fault(target: str, error: OSError, helps: Mapping[str, str] | None = None) -> Fault:

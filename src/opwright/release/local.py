@@ -110,7 +110,7 @@ def from_installed() -> Inputs:
 
     Raises Fault if there is none (E0502).
     """
-    folder = _installed_folder()
+    folder = next((inputs for _, inputs in _installed_inputs()), None)
     if folder is None:
         raise Fault.at(NO_TORCH, "no PyTorch is installed in the running environment", help=THREE_WAYS)
     inputs = from_source_path(folder)
@@ -124,11 +124,6 @@ def installed_generator() -> str | None:
     A package `torchgen` that has no inputs forwards to Opwright; the inputs are then beside the package `torch`.
     """
     return next((package for package, _ in _installed_inputs()), None)
-
-
-def _installed_folder() -> str | None:
-    """The ATen folder of the installed generator: in the package, or in the source tree of an editable install."""
-    return next((inputs for _, inputs in _installed_inputs()), None)
 
 
 def _installed_inputs() -> Iterator[tuple[str, str]]:

@@ -152,11 +152,6 @@ def _refuse_depth(file: SourceText) -> None:
         _Builder(file).build(next_event)
 
 
-def _block_end(file: SourceText, start: int, end: int) -> int:
-    """End of a block scalar without the blank lines after it, which the parser includes."""
-    return start + len(file.text[start:end].rstrip())
-
-
 class _Builder:
     """Builds the tree from a parser's events without recursion, because a file may nest deeper than Python's stack."""
 
@@ -245,7 +240,8 @@ class _Builder:
         style = event.style or ""
         start, end = event.start_mark.index, event.end_mark.index
         if style in _BLOCK_STYLES:
-            end = _block_end(self.file, start, end)
+            # The parser includes the blank lines after it.
+            end = start + len(self.file.text[start:end].rstrip())
         scalar = Scalar(self.file, start, end, event.value, style, event.tag)
         if event.anchor is not None:
             self._check_anchor(event.anchor, event)

@@ -192,7 +192,9 @@ class FormulaChecker:
         """Reports unknown names, and calls of helpers that match no declaration."""
         declared = _declared_names(root)
         told: set[str] = set()
-        for node in _identifiers(root):
+        for node in walk(root):
+            if node.type != "identifier":
+                continue
             name = text_of(node)
             if name in self._declared and name not in scope.names:
                 self._check_arguments(node, scalar, source)
@@ -321,10 +323,6 @@ def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
         else:
             opened.pop()
     return (opened[-1], None, f"`{text[opened[-1]]}` is never closed") if opened else None
-
-
-def _identifiers(root: Node) -> Iterator[Node]:
-    return (node for node in walk(root) if node.type == "identifier")
 
 
 def _declared_names(root: Node) -> frozenset[str]:

@@ -50,7 +50,7 @@ def _runtime_sentences(key: RuntimeKey) -> Iterator[str]:
     device = f" (the device {key.backend})" if key.backend else ""
     yield f"It stands for {key.kind.value}{device}."
     aliases = _aliases(key)
-    last = _last_resort(key)
+    last = f"{key.fallback.value}: {key.does}" if key.fallback is KeyFallback.boxed and key.does else key.fallback.value
     yield (
         f"Operators without a kernel for it run that for {aliases}; without these, {last}."
         if aliases
@@ -58,10 +58,6 @@ def _runtime_sentences(key: RuntimeKey) -> Iterator[str]:
     )
     if key.by_hand:
         yield f"PyTorch registers some by hand in {', '.join(key.by_hand)}."
-
-
-def _last_resort(key: RuntimeKey) -> str:
-    return f"{key.fallback.value}: {key.does}" if key.fallback is KeyFallback.boxed and key.does else key.fallback.value
 
 
 def _aliases(key: RuntimeKey) -> str:

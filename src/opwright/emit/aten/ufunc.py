@@ -158,7 +158,8 @@ def cpu_kernel(group: NativeFunctionsGroup) -> str:
 
 
 def _cpu_loop(group: NativeFunctionsGroup, scalar: str, vector: str | None) -> str:
-    scalars = [binding.name for binding in ufunc.stub_arguments(group) if _is_scalar(binding)]
+    scalar_type = structured.argument_type(SCALAR)
+    scalars = [binding.name for binding in ufunc.stub_arguments(group) if binding.type is scalar_type]
     lines = [f"auto _s_{name} = {name}.to<scalar_t>();" for name in scalars]
     available: list[AvailableValue] = [Expression(f"_s_{name}", name, c_types.SCALAR_T) for name in scalars]
     if vector is None:
@@ -170,10 +171,6 @@ def _cpu_loop(group: NativeFunctionsGroup, scalar: str, vector: str | None) -> s
         function = "cpu_kernel_vec"
     passed = ",\n".join([f"  {loop}" for loop in loops])
     return "\n".join(["", *(lines or [""]), f"{function}(iter,", passed, ");", ""])
-
-
-def _is_scalar(binding: Binding) -> bool:
-    return binding.type is structured.argument_type(SCALAR)
 
 
 def _lambda(group: NativeFunctionsGroup, function: str, computed: CType, available: Sequence[AvailableValue]) -> str:

@@ -103,7 +103,8 @@ class BackwardFacts:
         info = differentiable.infos.get(key)
         if not function.needs_derivative or (differentiable.infos and info is None):
             # PyTorch has no kernel for the device's Autograd key either.
-            is_lost = bool(differentiable_outputs(function, info)) and _takes_tensors(function)
+            takes_tensors = any(argument.type.is_tensor_like for argument in function.arguments.non_out)
+            is_lost = takes_tensors and bool(differentiable_outputs(function, info))
             is_integral = function.root_name in self._integral
             return Backward(BackwardStatus.lost if is_lost and not is_integral else BackwardStatus.none)
         if is_hand_written(function):
@@ -156,7 +157,3 @@ def _by_cpp_name(functions: Iterable[NativeFunction]) -> Mapping[str, tuple[Nati
         name = public_api.name(function.schema)
         by_name[name] = (*by_name.get(name, ()), function)
     return by_name
-
-
-def _takes_tensors(function: NativeFunction) -> bool:
-    return any(argument.type.is_tensor_like for argument in function.arguments.non_out)

@@ -11,7 +11,6 @@ import re
 from typing import Final
 
 from opwright.convention import dispatcher, shared_types
-from opwright.cpp.c_types import CType
 from opwright.emit.aten.units import KEY_SET, key_set_parameter, own_name
 from opwright.model.native_function import NativeFunction
 from opwright.schema.types import DispatcherType, ListType, OptionalType, Type
@@ -101,11 +100,8 @@ def _results(function: NativeFunction, stack: str) -> list[str]:
     """What a call returns: arguments that are returned by reference, and what the kernel left on the stack."""
     types = [shared_types.return_type(result, function.style) for result in function.schema.returns]
     returned = dispatcher.returned_arguments(function.schema)
+    references = ("const_ref", "mut_ref")
     return [
-        name if name is not None and _is_reference(type) else f"::std::move({stack}[{index}]).to<{type.text}>()"
+        name if name is not None and type.kind in references else f"::std::move({stack}[{index}]).to<{type.text}>()"
         for index, (type, name) in enumerate(zip(types, returned, strict=True))
     ]
-
-
-def _is_reference(type: CType) -> bool:
-    return type.kind in ("const_ref", "mut_ref")

@@ -89,11 +89,6 @@ def _plain_arguments(arguments: Sequence[Argument]) -> list[tuple[str, str]]:
     return [(argument.name, argument.type.text) for argument in arguments]
 
 
-def _is_compared(function: NativeFunction) -> bool:
-    """Whether all results are tensors or lists of them, which compiled code can return."""
-    return all(result.type.is_tensor_like for result in function.schema.returns)
-
-
 def _is_mapped(function: NativeFunction) -> bool:
     """Whether vmap can map an operator that has no rule for batches: it calls the operator for each element."""
     schema = function.schema
@@ -122,7 +117,8 @@ def _row(test: OperatorTest) -> str:
     flags = {
         "conditional": bool(function.library_fields.condition),
         "forward": test.forward,
-        "compared": _is_compared(function),
+        # Compiled code can return tensors and lists of them.
+        "compared": all(result.type.is_tensor_like for result in function.schema.returns),
         "mapped": _is_mapped(function),
     }
     fields += [f"{name}=True" for name, value in flags.items() if value]

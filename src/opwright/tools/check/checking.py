@@ -235,7 +235,7 @@ class _Check:
                 synthesized=synthesized,
                 tags=TAGS.files(self._request.inputs)[0],
                 tag_names=frozenset(catalog.tags),
-                has_meta_kernel=lambda function: _has_python_kernel(function, kernels.get()),
+                has_meta_kernel=lambda function: kernels.get().has(function.name.name, function.name.overload),
             ),
             is_sound=catalog.is_sound,
         )
@@ -304,10 +304,6 @@ def _of_entries(functions: Iterable[NativeFunction]) -> tuple[NativeFunction, ..
 
 def _load_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
     return load_release_meta_kernels(inputs, sink)
-
-
-def _has_python_kernel(function: NativeFunction, kernels: MetaKernels) -> bool:
-    return kernels.has(function.name.name, function.name.overload)
 
 
 def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None) -> CoverageReport:

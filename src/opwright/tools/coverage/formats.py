@@ -24,7 +24,6 @@ from opwright.emit.dispatch.records import (
     NeededOperator,
     OperatorRecord,
     OperatorStatus,
-    Trap,
     TrapKind,
 )
 
@@ -98,12 +97,8 @@ def operator_data(record: OperatorRecord) -> dict[str, Data]:
         "view": function.is_view,
         "tags": sorted(function.tags),
         "line": None if record.span is None else record.span.line,
-        "traps": [_trap_data(trap) for trap in record.traps],
+        "traps": [{"kind": trap.kind.name, "message": trap.message, "help": trap.help} for trap in record.traps],
     }
-
-
-def _trap_data(trap: Trap) -> dict[str, Data]:
-    return {"kind": trap.kind.name, "message": trap.message, "help": trap.help}
 
 
 def render_json(report: CoverageReport, records: Iterable[OperatorRecord]) -> str:

@@ -91,7 +91,7 @@ def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator
         for name in KEYS:
             yield Completion(name, "value", word, "dispatch key")
     else:
-        names_operators = kind is BACKEND and len(cursor.path) == 1 and _lists_operators(cursor.key)
+        names_operators = kind is BACKEND and len(cursor.path) == 1 and bool(fields_at(BACKEND, (cursor.key, "*")))
         if names_operators or cursor.key in _NAMES_OPERATOR:
             yield from _operators(inputs, word, with_schema=False)
         if kind is DERIVATIVES and cursor.path == ("name",):
@@ -114,11 +114,6 @@ def _arguments(word: Span) -> Iterator[Completion]:
 def _line_before(word: Span) -> str:
     start = word.file.line_starts[word.line - 1]
     return word.file.text[start : word.start]
-
-
-def _lists_operators(section: str) -> bool:
-    """Whether the entries of a section of a backend file are operators of PyTorch."""
-    return bool(fields_at(BACKEND, (section, "*")))
 
 
 def _operators(inputs: Inputs, word: Span, *, with_schema: bool) -> Iterator[Completion]:
