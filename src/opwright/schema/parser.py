@@ -84,16 +84,16 @@ def read_namespace(text: str, grammar: Grammar = STRICT) -> tuple[str, int]:
     return match.group(1), match.end()
 
 
-def read_schema(text: str, start: int = 0) -> FunctionSchema:
+def read_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> FunctionSchema:
     """Schema in `text` from `start` to its end. Raises SchemaFault with offsets in `text`."""
-    schema = read_unchecked_schema(text, start)
+    schema = read_unchecked_schema(text, start, grammar)
     check_schema(schema, text, start)
     return schema
 
 
-def read_unchecked_schema(text: str, start: int = 0) -> FunctionSchema:
+def read_unchecked_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> FunctionSchema:
     """The same of a text whose schema is known to keep the rules between its parts."""
-    return FunctionSchema(*_read_parts(text, start, STRICT))
+    return FunctionSchema(*_read_parts(text, start, grammar))
 
 
 def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER) -> FunctionSchema:
@@ -183,15 +183,12 @@ def read_operator_name(text: str, start: int = 0) -> OperatorName:
     return name
 
 
-def read_argument(text: str, start: int, end: int) -> Argument:
+def read_argument(text: str, start: int, end: int, grammar: Grammar = STRICT) -> Argument:
     """Argument `text[start:end]`. Raises SchemaFault with offsets in `text`."""
     item = text[start:end]
-    if _item_end(item, 0, STRICT) != len(item):
-        raise unexpected_fault(text, start + _item_end(item, 0, STRICT), "one argument")
-    argument = STRICT.arguments.get(item)
-    if argument is None:
-        argument = STRICT.arguments[item] = _read_argument(text, start, end, STRICT)
-    return argument
+    if _item_end(item, 0, grammar) != len(item):
+        raise unexpected_fault(text, start + _item_end(item, 0, grammar), "one argument")
+    return _cached_argument(text, start, end, grammar)
 
 
 def _read_name(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, int]:
@@ -318,17 +315,16 @@ def _read_arguments(text: str, start: int, grammar: Grammar) -> tuple[Arguments,
                 raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
             star = True
         else:
-            argument = grammar.arguments.get(item)
-            if argument is None:
-                argument = grammar.arguments[item] = _read_argument(text, position, end, grammar)
-            last_default = positional[-1].default if positional and not star else None
+            argument = _cached_argument(text, position, end, grammar)
+            last_default = positional[-1].default if positional and not star and not grammar.is_lenient else None
             if (
                 argument.name in seen
                 or (star and out and not argument.is_write)
                 or (last_default is not None and argument.default is None)
             ):
                 raise _argument_order_fault(argument, seen, star, position, end)
-            seen.add(argument.name)
+            if not grammar.is_lenient:
+                seen.add(argument.name)
             (positional if not star else out if argument.is_write else keyword_only).append(argument)
         position = _next_item(text, end)
     if star and not keyword_only and not out:
@@ -358,7 +354,7 @@ def _read_dispatcher_arguments(
             raise _joined([*faults, _variadic_fault(text, position, end)])
         else:
             try:
-                argument = _dispatcher_argument(text, position, end, grammar)
+                argument = _cached_argument(text, position, end, grammar)
                 # Whether an argument that is at fault has a default is not known.
                 needs_default = not faults and bool(positional) and not star and positional[-1].default is not None
                 if argument.name in seen or (needs_default and argument.default is None):
@@ -378,7 +374,7 @@ def _read_dispatcher_arguments(
     return argument_list(tuple(positional), tuple(by_name[:first]), tuple(by_name[first:])), position + 1
 
 
-def _dispatcher_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
+def _cached_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
     """Argument `text[start:end]`, which is parsed once."""
     item = text[start:end]
     argument = grammar.arguments.get(item)
@@ -424,6 +420,8 @@ def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start:
 
 def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
     """Argument `text[start:end]`."""
+    if grammar.is_lenient:
+        _check_separators(text, start, end)
     type, alias, position = _read_argument_type(text, start, grammar)
     named = IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
@@ -443,11 +441,24 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
         default = text[position + 1 : end]
         if not default and text[end : end + 1] in ("'", '"'):
             raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", end, len(text))
-        if grammar.is_strict:
+        if grammar.is_lenient:
+            if not default:
+                raise unexpected_fault(text, end, "a default after `=`")
+        elif grammar.is_strict:
             check_default(type, default, position + 1)
         else:
             default = dispatcher_default(type, default, position + 1)
     return make_argument(name, type, default, alias)
+
+
+def _check_separators(text: str, start: int, end: int) -> None:
+    """Raises SchemaFault if argument `text[start:end]` has separators in its default, such as `[1, 1]`."""
+    for separator, count in ((", ", 1), ("=", 2)):
+        pieces = text[start:end].split(separator, count)
+        if len(pieces) > count:
+            place = end - len(pieces[-1]) - len(separator)
+            message = f"a second `{separator}` in one argument" if count > 1 else f"`{separator}` in one argument"
+            raise SchemaFault(codes.SCHEMA_SYNTAX, message, place, place + len(separator))
 
 
 def _read_argument_type(text: str, start: int, grammar: Grammar) -> tuple[Type, Annotation | None, int]:

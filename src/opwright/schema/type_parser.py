@@ -125,20 +125,30 @@ def _parentheses(depth: int) -> str:
 class Grammar:
     """A spelling of the schema language.
 
-    `is_strict` says that it is the one of PyTorch's files, which its generator reads. `words` cannot be names of
-    arguments, and `missing_types` are the base types that it does not have. The tables have what was parsed, by its
-    text: most texts occur many times.
+    `is_strict` says that it is the one of PyTorch's files, which its generator reads. `is_lenient` says that it is the
+    same without Opwright's checks: a default is any text, and arguments have any order and names. `words` cannot be
+    names of arguments, and `missing_types` are the base types that it does not have. The tables have what was parsed,
+    by its text: most texts occur many times.
     """
 
     __slots__ = (
-        *("annotated_types", "arguments", "is_strict", "item", "lists", "missing_types", "return_lists", "returns"),
-        "words",
+        *("alias", "annotated_types", "arguments", "is_lenient", "is_strict", "item", "lists", "missing_types"),
+        *("return_lists", "returns", "words"),
     )
 
     def __init__(
-        self, *, is_strict: bool, words: frozenset[str], depth: int, missing_types: tuple[str, ...] = ()
+        self,
+        *,
+        is_strict: bool,
+        words: frozenset[str],
+        depth: int,
+        alias: str = r"[A-Za-z_][A-Za-z0-9_]*|\*",
+        missing_types: tuple[str, ...] = (),
+        is_lenient: bool = False,
     ) -> None:
         self.is_strict: Final = is_strict
+        self.is_lenient: Final = is_lenient
+        self.alias: Final = re.compile(alias)
         self.words: Final = words
         self.missing_types: Final = missing_types
         self.item: Final = re.compile(rf"(?:{_PLAIN}|{_parentheses(depth)}|{_QUOTED})*")
@@ -150,7 +160,16 @@ class Grammar:
 
 
 #: The spelling of PyTorch's files.
-STRICT: Final = Grammar(is_strict=True, words=frozenset(keyword.kwlist) - {"lambda", "from", "is"}, depth=1)
+STRICT: Final = Grammar(
+    is_strict=True,
+    words=frozenset(keyword.kwlist) - {"lambda", "from", "is"},
+    depth=1,
+    alias=r"[a-z][A-Za-z0-9_]*|\*",
+)
+
+#: The same as PyTorch's generator takes it from programs: the schemas that a running PyTorch prints have enumerators as
+#: numbers (`MemoryFormat memory_format=0`), and some have two arguments of one name.
+LENIENT: Final = Grammar(is_strict=True, is_lenient=True, words=frozenset(), depth=1, alias=r"[a-z]|\*")
 
 #: The words that are no names in a schema that the dispatcher parses.
 DISPATCHER_WORDS: Final = frozenset((
@@ -172,8 +191,8 @@ DISPATCHER_WITH_DIMNAMES: Final = Grammar(
 
 _DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
-_ALIAS: Final = re.compile(r"[a-z][A-Za-z0-9_]*|\*")
-_DISPATCHER_ALIAS: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\*")
+#: The types that PyTorch's generator takes with an annotation; Opwright takes more in files.
+_LENIENT_ANNOTATED: Final = frozenset(("Tensor", "Tensor?", "Tensor[]"))
 _AFTER_WILDCARD: Final = re.compile(r"(?:\|\*?)*")
 _ARROW: Final = " -> "
 #: The most `?` and `[]` that a type may have, and the most types around another one. PyTorch's have two.
@@ -189,11 +208,13 @@ def read_type(
 ) -> tuple[Type, Annotation | None, int]:
     """Type at `start`, its annotation, and the offset after it."""
     if grammar.is_strict:
-        return _read_strict_type(text, start, allow_annotation=allow_annotation)
+        return _read_strict_type(text, start, grammar, allow_annotation=allow_annotation)
     return _read_dispatcher_type(text, start, grammar, 0)
 
 
-def _read_strict_type(text: str, start: int, *, allow_annotation: bool) -> tuple[Type, Annotation | None, int]:
+def _read_strict_type(
+    text: str, start: int, grammar: Grammar, *, allow_annotation: bool
+) -> tuple[Type, Annotation | None, int]:
     match = _DOTTED.match(text, start)
     if match is None:
         raise unexpected_fault(text, start, "a type")
@@ -201,7 +222,7 @@ def _read_strict_type(text: str, start: int, *, allow_annotation: bool) -> tuple
     type = _named_type(text, start, position)
     alias = None
     if allow_annotation:
-        alias, position = _read_annotation(text, position, STRICT)
+        alias, position = _read_annotation(text, position, grammar)
     depth = 0
     while (suffix := _SUFFIX.match(text, position)) is not None:
         depth += 1
@@ -209,7 +230,7 @@ def _read_strict_type(text: str, start: int, *, allow_annotation: bool) -> tuple
         type = optional(type) if suffix.group() == "?" else list_of(type, _list_size(suffix))
         position = suffix.end()
     if alias is not None:
-        _check_annotated(type, start, position)
+        _check_annotated(type, start, position, grammar)
     return type, alias, position
 
 
@@ -339,11 +360,16 @@ def _list_size(suffix: re.Match[str]) -> int | None:
     return int(size)
 
 
-def _check_annotated(type: Type, start: int, end: int) -> None:
+def _check_annotated(type: Type, start: int, end: int, grammar: Grammar) -> None:
     """Checks that an annotated type is a tensor, an optional tensor or a list of tensors."""
     holder = type.list_like if isinstance(type, ListType) else None
     plain = type.innermost if holder is None else holder
-    if not type.is_tensor_like or type.text.count("[") > 1 or plain.is_nullable:
+    if (
+        not type.is_tensor_like
+        or type.text.count("[") > 1
+        or plain.is_nullable
+        or (grammar.is_lenient and type.text not in _LENIENT_ANNOTATED)
+    ):
         message = f"type `{type.text}` cannot have an alias annotation"
         raise SchemaFault(codes.BAD_ANNOTATION, message, start, end)
 
@@ -352,7 +378,7 @@ def _alias_set(text: str, start: int, end: int, grammar: Grammar) -> tuple[str, 
     names: list[str] = []
     position = start
     while True:
-        match = (_ALIAS if grammar.is_strict else _DISPATCHER_ALIAS).match(text, position, end)
+        match = grammar.alias.match(text, position, end)
         if match is None or (not grammar.is_strict and (match.group() in grammar.words or "*" in names)):
             message = "expected the name of an alias set, such as `a`"
             raise SchemaFault(codes.BAD_ANNOTATION, message, position, min(position + 1, len(text)))
@@ -386,4 +412,6 @@ def _read_annotation(text: str, start: int, grammar: Grammar) -> tuple[Annotatio
             raise SchemaFault(codes.BAD_ANNOTATION, "a written value has exactly one alias set", start, before_end)
         if len(before) > 1 and len(after) > 1:
             raise SchemaFault(codes.BAD_ANNOTATION, "several alias sets both before and after the call", start, end)
+        if grammar.is_lenient and ("*" in before or "*" in after[:-1] or "*" in after[1:]):
+            raise SchemaFault(codes.BAD_ANNOTATION, "`*` stands alone after ` -> `", start, end)
     return annotation(before, is_write, after), end + 1

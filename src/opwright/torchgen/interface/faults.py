@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opwright.schema.fault import SchemaFault
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Fault
 
 #: The exception for what PyTorch's generator states in assertions.
 Invalid = AssertionError
+
+
+class InvalidText(AssertionError, RuntimeError):
+    """A mistake in the text of a schema, for which PyTorch's generator raises one or the other of the two."""
 
 
 def described(diagnostic: Diagnostic) -> str:
@@ -29,14 +32,7 @@ def faults_as_assertions() -> Iterator[None]:
         raise Invalid(described(fault.diagnostic)) from None
 
 
-def raised(fault: SchemaFault, text: str) -> Exception:
+def raised(fault: SchemaFault, text: str) -> InvalidText:
     """Exception for a mistake in the text of a schema."""
     end = max(fault.end, fault.start + 1)
-    message = f"{fault.message} [{fault.code}]\n{text}\n{' ' * fault.start}{'^' * (end - fault.start)}"
-    if fault.code in _NO_ASSERTION:
-        return RuntimeError(message)
-    return Invalid(message)
-
-
-#: The codes of mistakes that PyTorch's generator does not find with an assertion.
-_NO_ASSERTION = frozenset((codes.UNKNOWN_TYPE,))
+    return InvalidText(f"{fault.message} [{fault.code}]\n{text}\n{' ' * fault.start}{'^' * (end - fault.start)}")

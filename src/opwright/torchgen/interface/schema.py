@@ -11,8 +11,9 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_argument, read_namespace, read_schema, read_unchecked_schema
 from opwright.schema.rules import check_schema
 from opwright.schema.signature import signature as model_signature
+from opwright.schema.type_parser import LENIENT, Grammar
 from opwright.schema.types import Annotation as ModelAnnotation
-from opwright.torchgen.interface.faults import Invalid, raised
+from opwright.torchgen.interface.faults import Invalid, InvalidText, raised
 from opwright.torchgen.interface.keys import SchemaKind
 from opwright.torchgen.interface.names import BaseOperatorName, OperatorName, model_name, name_of
 from opwright.torchgen.interface.records import Computed, Record, record
@@ -68,9 +69,9 @@ class Argument(_Annotated):
 
     @staticmethod
     def parse(arg: str) -> Argument:
-        """Argument of a text. Raises AssertionError, or RuntimeError for an unknown type."""
+        """Argument of a text. Raises InvalidText for a mistake."""
         try:
-            return argument_of(read_argument(arg, 0, len(arg)))
+            return argument_of(read_argument(arg, 0, len(arg), LENIENT))
         except SchemaFault as fault:
             raise raised(fault, arg) from None
 
@@ -88,10 +89,10 @@ class Return(_Annotated):
 
     @staticmethod
     def parse(arg: str) -> Return:
-        """Return of a text. Raises AssertionError, or RuntimeError for a text without one type."""
+        """Return of a text. Raises InvalidText for a mistake."""
         returns = parse_returns(arg)
         if len(returns) != 1:
-            raise RuntimeError(f"`{arg}` is not one return")
+            raise InvalidText(f"`{arg}` is not one return")
         return returns[0]
 
     def __str__(self) -> str:
@@ -123,7 +124,7 @@ def model_return(r: Return) -> schema_model.Return:
 
 
 def parse_returns(return_decl: str) -> tuple[Return, ...]:
-    """Returns of a text. Raises AssertionError, or RuntimeError for an unknown type."""
+    """Returns of a text. Raises InvalidText for a mistake."""
     return tuple(map(return_of, _parsed_part(f"f() -> {return_decl}").returns))
 
 
@@ -200,7 +201,7 @@ class Arguments(Record):
 
     @staticmethod
     def parse(args: str) -> Arguments:
-        """Arguments of a text. Raises AssertionError, or RuntimeError for an unknown type."""
+        """Arguments of a text. Raises InvalidText for a mistake."""
         return arguments_of(_parsed_part(f"f({args}) -> ()").arguments)
 
     @staticmethod
@@ -324,13 +325,13 @@ def _model_arguments(arguments: Arguments) -> schema_model.Arguments:
     )
 
 
-Reader = Callable[[str, int], schema_model.FunctionSchema]
+Reader = Callable[[str, int, Grammar], schema_model.FunctionSchema]
 
 
 def _parsed(text: str, start: int = 0, read: Reader = read_schema) -> schema_model.FunctionSchema:
     """Opwright's schema of a text, with the exceptions of PyTorch's generator."""
     try:
-        return read(text, start)
+        return read(text, start, LENIENT)
     except SchemaFault as fault:
         raise raised(fault, text) from None
 
@@ -364,7 +365,7 @@ class FunctionSchema(Record):
 
     @staticmethod
     def parse(func: str) -> FunctionSchema:
-        """Schema of a text. Raises AssertionError for a mistake, RuntimeError for an unknown type."""
+        """Schema of a text. Raises InvalidText for a mistake."""
         try:
             namespace, start = read_namespace(func)
         except SchemaFault as fault:

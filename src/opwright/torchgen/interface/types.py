@@ -8,10 +8,10 @@ from typing import ClassVar, Final
 
 from opwright.schema import types as model_types
 from opwright.schema.fault import SchemaFault
-from opwright.schema.type_parser import read_type
+from opwright.schema.type_parser import LENIENT, read_type
 from opwright.schema.types import Annotation as ModelAnnotation
 from opwright.schema.types import annotation as model_annotation
-from opwright.torchgen.interface.faults import Invalid, raised
+from opwright.torchgen.interface.faults import Invalid, InvalidText, raised
 from opwright.torchgen.interface.records import Computed, Record, record
 
 #: The number of a base type in the enumeration is its place here; Dimname left the language, and older files have it.
@@ -38,13 +38,13 @@ class Type(Record):
 
     @staticmethod
     def parse(t: str) -> Type:
-        """Type of a text. Raises RuntimeError if it is not one."""
+        """Type of a text. Raises InvalidText if it is not one."""
         try:
-            parsed, _, end = read_type(t, 0, allow_annotation=False)
+            parsed, _, end = read_type(t, 0, LENIENT, allow_annotation=False)
         except SchemaFault as fault:
-            raise RuntimeError(str(raised(fault, t))) from None
+            raise raised(fault, t) from None
         if end != len(t):
-            raise RuntimeError(f"text after the type in `{t}`")
+            raise InvalidText(f"text after the type in `{t}`")
         return type_of(parsed)
 
     def __str__(self) -> str:
@@ -159,10 +159,10 @@ class Annotation(Record):
     def parse(ann: str) -> Annotation:
         """Annotation of a text without parentheses. Raises AssertionError if it is not one."""
         try:
-            annotated, parsed, end = read_type(f"Tensor({ann})", 0, allow_annotation=True)
+            annotated, parsed, end = read_type(f"Tensor({ann})", 0, LENIENT, allow_annotation=True)
         except SchemaFault as fault:
             raise Invalid(f"`{ann}` is no alias annotation: {fault.message}") from None
-        if parsed is None or end != len(ann) + len("Tensor()") or parsed.before == ("*",):
+        if parsed is None or end != len(ann) + len("Tensor()"):
             raise Invalid(f"`{ann}` is no alias annotation")
         assert annotated is model_types.TENSOR
         return annotation_of(parsed)
