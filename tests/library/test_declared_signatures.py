@@ -228,12 +228,16 @@ NATIVE = [
     ("Tensor", ["at::Tensor", "const at::Tensor&", "torch::Tensor"], ["int64_t", "std::vector<at::Tensor>"]),
     ("Tensor?", ["std::optional<at::Tensor>", "const std::optional<at::Tensor>&"], ["const at::Tensor&"]),
     ("Tensor[]", ["at::TensorList", "std::vector<at::Tensor>", "at::ITensorListRef"], ["at::Tensor"]),
-    ("int", ["int64_t", "c10::SymInt", "const c10::SymInt&"], ["double", "int", "bool"]),
+    (
+        "int",
+        ["int64_t", "c10::SymInt", "const c10::SymInt&", "int", "const unsigned&", "long long"],
+        ["double", "bool"],
+    ),
     ("SymInt", ["c10::SymInt", "const c10::SymInt&", "int64_t"], ["std::optional<int64_t>"]),
-    ("int[]", ["at::IntArrayRef", "std::vector<int64_t>", "const std::vector<int64_t>&"], ["std::vector<int>"]),
+    ("int[]", ["at::IntArrayRef", "const std::vector<int64_t>&", "std::vector<int>"], ["std::vector<float>"]),
     ("SymInt[]?", ["at::OptionalSymIntArrayRef", "at::OptionalIntArrayRef"], ["at::IntArrayRef"]),
-    ("float", ["double"], ["float", "int64_t"]),
-    ("float?", ["std::optional<double>"], ["double", "std::optional<float>"]),
+    ("float", ["double", "float"], ["int", "int64_t"]),
+    ("float?", ["std::optional<double>", "const std::optional<float>&"], ["double", "std::optional<int>"]),
     ("bool[2]", ["std::array<bool, 2>"], ["std::array<int64_t, 2>"]),
     ("str", ["std::string", "const std::string&", "std::string_view"], ["int64_t"]),
     ("ScalarType", ["at::ScalarType", "int64_t"], ["std::string"]),
@@ -259,9 +263,15 @@ def test_native_types_are_compared(
     ]
     kernels += ["int64_t few(int64_t a);", "int64_t result(int64_t a);", "int64_t results(int64_t a);"]
     kernels += ["int64_t none(int64_t a);"]
-    schemas += ["pair(int a) -> (int, float)", "out(Tensor(a!) x) -> Tensor(a!)", "nothing() -> ()"]
+    schemas += [
+        "pair(int a) -> (int, float)",
+        "narrow(int a) -> (int, float)",
+        "out(Tensor(a!) x) -> Tensor(a!)",
+        "nothing() -> ()",
+    ]
     kernels += [
         "std::tuple<int64_t, double> pair(int64_t);",
+        "std::pair<int, float> narrow(short);",
         "at::Tensor& out(at::Tensor& x);",
         "void nothing() noexcept;",
     ]

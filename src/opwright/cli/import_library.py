@@ -5,6 +5,8 @@
   opwright import --module acme._C --out acme.yaml from a process that imports the module
   opwright import csrc --out acme.yaml --derivatives derivatives.yaml
                                                    with formulas from the classes of autograd
+  opwright import csrc --out _C.yaml --mutates adam=param,exp_avg
+                                                   from `PYBIND11_MODULE`, with `_C.py` for its callers
   opwright import csrc --backend --out npu.yaml    a backend file from `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)`
 
 The file has comments where something is uncertain. The program prints which lines the file takes the place of."""
@@ -64,6 +66,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="import this module in a process of its own, call its kernels for Meta on samples, and declare `outputs` "
         "where they do the same (may be repeated); this runs the code of the module",
     )
+    parser.add_argument(
+        "--namespace",
+        metavar="NAME",
+        default="",
+        help="the namespace of operators from modules of pybind11 and nanobind (default: the name of the module)",
+    )
+    parser.add_argument(
+        "--mutates",
+        metavar="NAME=ARGUMENTS",
+        action="append",
+        default=[],
+        help="the arguments that a function of such a module writes, such as `adam=param,exp_avg`, in place of what "
+        "the sources say (may be repeated); none behind `=` for none",
+    )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     parser.add_argument(
         "--check",
@@ -83,6 +99,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     macros = dict(word.partition("=")[::2] for word in arguments.define)
     if arguments.backend:
         return _import_backend(arguments, macros, sink)
+    mutates = [word.partition("=") for word in arguments.mutates]
     request = ImportRequest(
         tuple(arguments.sources),
         tuple(arguments.module),
@@ -90,6 +107,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         arguments.out,
         arguments.derivatives or "",
         tuple(arguments.outputs_from),
+        arguments.namespace,
+        {name: [word for word in words.split(",") if word] for name, _, words in mutates},
     )
     if arguments.check:
         comparison = check_import(request, arguments.torch, sink)

@@ -24,6 +24,15 @@ _ALIASED: Final = re.compile(r"(?<![\w:])\w+")
 _TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
 
 
+#: Types that kernels of the dispatcher cannot have, and functions of Python modules do, with what holds their values.
+_NARROWED: Final = {
+    **dict.fromkeys(("int", "long", "short", "unsigned", "unsigned int", "unsigned long", "size_t"), "int"),
+    **dict.fromkeys(("int32_t", "int16_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t"), "int"),
+    "float": "float", "ScalarType": "ScalarType", "Dtype": "ScalarType", "Layout": "Layout",
+    "MemoryFormat": "MemoryFormat",
+}  # fmt: skip
+
+
 def inferred_schema(name: str, result: str, parameters: Sequence[str], aliases: Mapping[str, str]) -> str | None:
     """Schema of a function with these C++ types; None if one of them has no type in schemas.
 
@@ -32,23 +41,37 @@ def inferred_schema(name: str, result: str, parameters: Sequence[str], aliases: 
     >>> inferred_schema("f", "std::tuple<at::Tensor, int64_t>", ["const at::Tensor&", "std::optional<double>"], {})
     'f(Tensor _0, float? _1) -> (Tensor _0, int _1)'
     """
-    named = [_ALIASED.sub(lambda match: aliases.get(match[0], match[0]), text) for text in (*parameters, result)]
-    if any(text.count("<") > DEPTH or len(text) > SCALAR_CHARACTERS for text in named):
-        return None
-    types = list(map(_schema_type, named[:-1]))
-    returned = plain_cpp_type(named[-1])
-    match = _TEMPLATE.fullmatch(returned)
-    if returned == "void":
-        results: list[str | None] = []
-    elif match is not None and match[1] == "tuple":
-        results = list(map(_schema_type, divide_template(match[2])))
-    else:
-        results = [_schema_type(returned)]
-    if None in types or None in results:
+    types = [schema_type(text, aliases) for text in parameters]
+    results = result_types(result, aliases)
+    if None in types or results is None:
         return None
     taken = ", ".join(f"{type} _{number}" for number, type in enumerate(types))
     given = [f"{type} _{number}" for number, type in enumerate(results)]
     return f"{name}({taken}) -> {given[0] if len(given) == 1 else '(' + ', '.join(given) + ')'}"
+
+
+def result_types(text: str, aliases: Mapping[str, str], *, is_narrow: bool = False) -> list[str] | None:
+    """The types in schemas of the results of a function; None if one of them has none."""
+    returned = plain_cpp_type(_ALIASED.sub(lambda match: aliases.get(match[0], match[0]), text))
+    match = _TEMPLATE.fullmatch(returned)
+    if returned == "void":
+        return []
+    is_tuple = match is not None and match[1] in (("tuple", "pair") if is_narrow else ("tuple",))
+    parts = divide_template(match[2]) if match is not None and is_tuple else [returned]
+    types = [schema_type(part, {}, is_narrow=is_narrow) for part in parts]
+    return None if None in types else list(map(str, types))
+
+
+def schema_type(text: str, aliases: Mapping[str, str], *, is_narrow: bool = False) -> str | None:
+    """The type in schemas of a C++ type; None if there is none. Numbers may have less than 64 bits if it `is_narrow`.
+
+    >>> schema_type("const std::vector<int>&", {}), schema_type("const std::vector<int>&", {}, is_narrow=True)
+    (None, 'int[]')
+    """
+    text = _ALIASED.sub(lambda match: aliases.get(match[0], match[0]), text)
+    if text.count("<") > DEPTH or len(text) > SCALAR_CHARACTERS:
+        return None
+    return _schema_type(text, {**_PLAIN, **_NARROWED} if is_narrow else _PLAIN)
 
 
 def plain_cpp_type(text: str) -> str:
@@ -57,14 +80,14 @@ def plain_cpp_type(text: str) -> str:
     return re.sub(r"\s*([<>,*])\s*", r"\1", " ".join(plain.split()))
 
 
-def _schema_type(text: str) -> str | None:
+def _schema_type(text: str, plain_types: Mapping[str, str]) -> str | None:
     plain = plain_cpp_type(text)
-    if plain in _PLAIN:
-        return _PLAIN[plain]
+    if plain in plain_types:
+        return plain_types[plain]
     match = _TEMPLATE.fullmatch(plain)
     if match is None:
         return None
-    inner = list(map(_schema_type, divide_template(match[2])))
+    inner = [_schema_type(part, plain_types) for part in divide_template(match[2])]
     if None in inner:
         return None
     if match[1] in _LISTS and len(inner) == 1:
@@ -113,8 +136,9 @@ class Statement(NamedTuple):
 class CppFunction(NamedTuple):
     """A function: its name with its namespaces, its types as texts, and where it is declared.
 
-    Only its own file can name one that `is_hidden`: it is static, or in an anonymous namespace. `forwards_to` is the
-    function to which it only hands its parameters, as the source names it; empty if it does more.
+    `names` are those of the parameters, empty for one without a name. Only its own file can name one that `is_hidden`:
+    it is static, or in an anonymous namespace. `forwards_to` is the function to which it only hands its parameters, as
+    the source names it; empty if it does more.
     """
 
     name: str
@@ -123,6 +147,7 @@ class CppFunction(NamedTuple):
     path: str
     is_hidden: bool
     forwards_to: str = ""
+    names: tuple[str, ...] = ()
 
 
 def statements(source: CppSource) -> Iterator[Statement]:
@@ -188,13 +213,15 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
     named = "".join(texts[first:])
     scope = [name for name in statement.scope if name]
     parameters = parameters_of(head, opening)
+    typed_names = list(map(type_and_name, parameters))
     return CppFunction(
         "::".join([*scope, named]),
         text_of(typed),
-        tuple(map(type_of, parameters)),
+        tuple([type for type, _ in typed_names]),
         path,
         "" in statement.scope or "static" in texts,
         forwarded_to(statement.body, parameters),
+        tuple([name for _, name in typed_names]),
     )
 
 
@@ -229,11 +256,11 @@ def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:
     return [head[first:last] for first, last in places]
 
 
-def type_of(parameter: Sequence[Token]) -> str:
-    """Type of a parameter, without its name and its default."""
+def type_and_name(parameter: Sequence[Token]) -> tuple[str, str]:
+    """The type of a parameter without its default, and its name, empty if it has none."""
     texts = [token.text for token in parameter]
     if "=" in texts:
         parameter = parameter[: texts.index("=")]
     is_named = len(parameter) > 1 and parameter[-1].kind == "name" and parameter[-2].text not in ("::", "const")
     is_named = is_named and parameter[-1].text not in _FUNDAMENTAL
-    return text_of(parameter[:-1] if is_named else parameter)
+    return (text_of(parameter[:-1]), parameter[-1].text) if is_named else (text_of(parameter), "")

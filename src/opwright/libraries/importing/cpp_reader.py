@@ -1,4 +1,4 @@
-"""Reads what C++ sources register: `TORCH_LIBRARY` and its relatives, and `RegisterOperators`."""
+"""Reads what C++ sources register: `TORCH_LIBRARY` and its relatives, `RegisterOperators`, and modules of pybind11."""
 
 from __future__ import annotations
 
@@ -9,9 +9,33 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
+from opwright.libraries.importing.argument_uses import (
+    MAYBE_WRITTEN,
+    READ,
+    ArgumentUses,
+    DefinedFunctions,
+    Definition,
+    Use,
+)
 from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
+from opwright.libraries.importing.pybind import (
+    MODULE_MACROS,
+    BoundFunction,
+    BoundModule,
+    ModuleCall,
+    bound_arguments,
+    default_text,
+    header_text,
+    lambda_function,
+    module_calls,
+    overload_cast,
+    python_names,
+    schema_text,
+    use_note,
+)
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.runtime_keys import runtime_keys
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
@@ -26,8 +50,11 @@ from opwright.syntax.cpp_functions import (
     function_of,
     inferred_schema,
     parameters_of,
+    plain_cpp_type,
+    result_types,
+    schema_type,
     statements,
-    type_of,
+    type_and_name,
 )
 from opwright.syntax.cpp_source import (
     CppSource,
@@ -68,7 +95,7 @@ _DECLARED_KERNEL: Final = re.compile(
     r"(?:&::opwright::declared_kernel|::opwright::checked_own_signature)<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?"
 )
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
-_WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(")
+_WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", *MODULE_MACROS)
 #: Declarations of one name that are remembered.
 _MOST_OVERLOADS: Final = 200
 _WORD: Final = re.compile(r"\w+")
@@ -81,7 +108,8 @@ _LONGEST_ALIAS: Final = 100
 class CppRegistrations(NamedTuple):
     """What C++ sources register, and what else they say about it.
 
-    `headers` declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
+    `modules` are those of pybind11 and nanobind, and `header` declares their functions that no header does. `headers`
+    declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
     need, by the namespace. `wholes` are statements and blocks that only register, each with the places inside: without
     these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
     the functions of headers with their paths. `fallbacks` are the kernels for all operators, by their keys, as texts;
@@ -97,6 +125,23 @@ class CppRegistrations(NamedTuple):
     classes: Sequence[tuple[AppliedClass, AutogradClass]]
     declared: Mapping[str, str]
     fallbacks: Mapping[str, tuple[SourcePlace, str]]
+    modules: Sequence[BoundModule] = ()
+    header: str = ""
+
+
+class ModuleOptions(NamedTuple):
+    """How modules of pybind11 become operators.
+
+    `namespace` is that of their operators, by default the module's name. `name` is that of a module whose build gives
+    it. `written` are the arguments that functions write, where the sources do not decide it.
+    """
+
+    namespace: str = ""
+    name: str = ""
+    written: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
+_NO_OPTIONS: Final = ModuleOptions()
 
 
 class _Statement(NamedTuple):
@@ -131,17 +176,20 @@ def read_cpp_sources(
     macros: Mapping[str, str],
     headers: Sequence[SourceFile] = (),
     lists: Mapping[str, Macro] = MappingProxyType({}),
+    others: Sequence[SourceFile] = (),
+    options: ModuleOptions = _NO_OPTIONS,
 ) -> CppRegistrations:
     """What sources register. Macros are those of the compiler's command line, and `lists` those of PyTorch's headers.
 
     Headers that the sources include by a relative path are read too, for the functions and macros that they have. Other
-    `headers` are read if they may declare a kernel that no other declares.
+    `headers` are read if they may declare a kernel that no other declares, and `others`, sources and headers, if they
+    may define a function of a module of pybind11, or one that such a function calls.
     """
     parsed = [parse_cpp(file.path, file.text) for file in files]
     count, parsed = len(parsed), [*parsed, *included_headers(parsed)]
     shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
     expanded = [with_registrations(source, {**lists, **shared}) for source in parsed]
-    return _Reader(expanded[:count], expanded, macros, headers).read()
+    return _Reader(expanded[:count], expanded, macros, headers, DefinedFunctions(expanded, others), options).read()
 
 
 class _Reader:
@@ -151,8 +199,15 @@ class _Reader:
         headers_too: Sequence[CppSource],
         macros: Mapping[str, str],
         more_headers: Sequence[SourceFile],
+        defined: DefinedFunctions,
+        options: ModuleOptions,
     ) -> None:
         self._sources = sources
+        self._defined = defined
+        self._options = options
+        self._uses = ArgumentUses(defined)
+        self._modules: list[BoundModule] = []
+        self._to_declare: list[CppFunction] = []
         seen = {os.path.realpath(source.path) for source in headers_too}
         #: Other headers by the words in them.
         self._more_headers: dict[str, list[SourceFile]] = {}
@@ -217,6 +272,8 @@ class _Reader:
             applied,
             declared,
             self._fallbacks,
+            self._modules,
+            header_text(self._to_declare, self._aliases) if self._to_declare else "",
         )
 
     def _registrations_of(self, source: CppSource) -> list[RegistrationStatement]:
@@ -245,6 +302,9 @@ class _Reader:
                         for call in calls:
                             yield from self._registration(call, block)
                         break
+                elif token.text in MODULE_MACROS and statement.body:
+                    yield from self._module(statement, arguments(statement.head, index + 1), source)
+                    break
                 elif token.text == "RegisterOperators":
                     rows, end = self._read_chain(statement, index, source)
                     self._add_whole(statement, [row.place for row in rows])
@@ -253,6 +313,221 @@ class _Reader:
     def _add_whole(self, statement: Statement, places: list[SourcePlace]) -> None:
         if places:
             self._wholes.append((SourcePlace(places[0].path, statement.head[0].line, statement.last_line), places))
+
+    def _module(
+        self, statement: Statement, given: Sequence[Sequence[Token]], source: CppSource
+    ) -> Iterator[RegistrationStatement]:
+        """The functions of a module of pybind11 or nanobind."""
+        if len(given) < 2:
+            return
+        name = self._name_of(given[0])
+        name = self._options.name or name if name == BUILD_NAMESPACE else name
+        place = SourcePlace(source.path, statement.head[0].line, statement.last_line)
+        namespace = self._options.namespace or name
+        if any(module.namespace == namespace for module in self._modules):
+            self._unread.append((place, f"another module has the name `{namespace}`: import its sources by themselves"))
+            return
+        submodules: dict[str, str] = {}
+        values: dict[str, str] = {}
+        functions: list[BoundFunction] = []
+        missing: list[tuple[SourcePlace, str]] = []
+        doc = ""
+        places: list[SourcePlace] = []
+        names: dict[str, int] = {}
+        block = _Block(namespace, "", statement.scope, False)
+        for call in module_calls(statement.body, given[1][-1].text, self._text_of):
+            at = SourcePlace(source.path, call.tokens[0].line, call.last_line)
+            value = self._constant(call.value)
+            text = self._text_of(call.arguments[0]) if call.arguments else None
+            if call.method == "doc" and self._text_of(call.value) is not None:
+                doc = self._text_of(call.value) or ""
+            elif call.method == "def_submodule" and text:
+                path = f"{call.submodule}.{text}" if call.submodule else text
+                submodules[path] = (self._text_of(call.arguments[1]) if len(call.arguments) > 1 else "") or ""
+            elif call.method == "attr" and text and value is not None and not call.submodule:
+                values[text] = value
+            elif call.method == "def" and text and text.isidentifier() and len(call.arguments) > 1:
+                operator = f"{call.submodule.replace('.', '_')}_{text}" if call.submodule else text
+                names[operator] = names.get(operator, 0) + 1
+                overload = operator if names[operator] == 1 else f"{operator}.overload{names[operator]}"
+                row, bound = self._bound(
+                    call, RegistrationStatement(namespace, overload, at, is_bound=True), block, text
+                )
+                if isinstance(bound, str):
+                    missing.append((at, bound))
+                    names[operator] -= 1
+                    continue
+                places.append(at)
+                functions.append(bound._replace(operator=operator))
+                yield row
+            else:
+                missing.append((at, f"`{shorten(text_of(call.tokens))}`"))
+        self._unread += [(at, f"{what} of the module `{name}` stays in the source") for at, what in missing]
+        if places and not missing:
+            self._wholes.append((place, places))
+        self._modules.append(BoundModule(name, namespace, doc, place, functions, submodules, values, missing))
+
+    def _text_of(self, tokens: Sequence[Token]) -> str | None:
+        return _text_value(tokens, self._macros)
+
+    def _constant(self, tokens: Sequence[Token]) -> str | None:
+        """A constant as Python writes it; None if it has no such form."""
+        values = (default_text(tokens, type, self._text_of) for type in ("int", "float", "bool", "str"))
+        return next((value for value in values if value is not None), None)
+
+    def _bound(
+        self, call: ModuleCall, row: RegistrationStatement, block: _Block, name: str
+    ) -> tuple[RegistrationStatement, BoundFunction | str]:
+        """A function of a module as an operator, and for Python; or in place of this, why it is none."""
+        kernel = call.arguments[1]
+        bound = bound_arguments(call.arguments[2:], self._text_of)
+        if bound.unread:
+            return row, f"`{name}` with `{shorten(bound.unread)}`"
+        given = self._definition(kernel, block, row.place.path)
+        if given is None:
+            return row, f"`{name}`, whose types were not found in `{shorten(text_of(kernel))}`,"
+        function = given.function
+        types = [schema_type(text, self._aliases, is_narrow=True) for text in function.parameters]
+        results = result_types(function.result, self._aliases, is_narrow=True)
+        unlike = [text for text, type in zip(function.parameters, types, strict=True) if type is None]
+        if unlike or results is None:
+            return row, f"`{name}`, because schemas have no `{unlike[0] if unlike else function.result}`,"
+        if bound.named and len(bound.named) != len(types):
+            return row, f"`{name}` with {len(types)} arguments, of which {len(bound.named)} have names,"
+        wanted = [argument.name for argument in bound.named] or list(function.names) or [""] * len(types)
+        arguments = python_names(wanted)
+        defaults: list[str] = []
+        for argument, type in zip(bound.named, types, strict=False):
+            tokens = [token for part in argument.default for token in self._expanded(part)]
+            default = default_text(tokens, str(type), self._text_of) if tokens else ""
+            if default is None:
+                return row, f"`{name}` with the default `{shorten(text_of(argument.default))}`"
+            defaults.append(default)
+        defaults += [""] * (len(types) - len(defaults))
+        shown = [
+            f"{argument}={default}" if default else argument
+            for argument, default in zip(arguments, defaults, strict=True)
+        ]
+        written, notes = self._written(given, [str(type) for type in types], arguments, name)
+        returned = self._returned(given)
+        if returned is not None and returned not in written and results == ["Tensor"]:
+            notes.append(f"`{name}` may give back its argument `{arguments[returned]}`, which an operator cannot")
+        returned = returned if returned in written else None
+        schema = schema_text(row.name, list(map(str, types)), results, shown, written, returned, bound.keywords)
+        row = row._replace(schema=schema, conditions=call.tokens[0].conditions)
+        keys, key_notes = self._keys_of(given, types)
+        row = self._with_kernel(row, list(keys), kernel, block)
+        if self._undeclared.pop(row.kernel, "") is None:
+            self._to_declare.append(function)
+        row = row._replace(notes=(*row.notes, *key_notes, *notes))
+        parameters = list(shown)
+        first_keyword = len(types) if bound.keywords is None else bound.keywords
+        if first_keyword < len(types):
+            parameters.insert(first_keyword, "*")
+        positions = bound.positions if bound.named else len(types)
+        if positions:
+            parameters.insert(positions, "/")
+        passed = [
+            argument if number < first_keyword else f"{argument}={argument}"
+            for number, argument in enumerate(arguments)
+        ]
+        return row, BoundFunction(name, call.submodule, row.name, parameters, passed, bound.doc, row.place)
+
+    def _expanded(self, token: Token) -> Sequence[Token]:
+        """A token, or what stands for the macro of its name."""
+        return [*cpp_tokens(self._macros[token.text])] if token.text in self._macros else (token,)
+
+    def _written(
+        self, given: Definition, types: Sequence[str], names: Sequence[str], function: str
+    ) -> tuple[list[int], list[str]]:
+        """The arguments that a function writes, and notes about them."""
+        told = self._options.written.get(function)
+        if told is not None:
+            return [number for number, name in enumerate(names) if name in told], []
+        written: list[int] = []
+        notes: list[str] = []
+        const: list[str] = []
+        for number, (type, name) in enumerate(zip(types, names, strict=True)):
+            parameter = given.function.parameters[number]
+            if "Tensor" not in type or not given.body:
+                continue
+            use = self._uses.use(given, number)
+            is_const = parameter.startswith("const ")
+            if use.level == READ and parameter.endswith("&") and not is_const:
+                use = Use(MAYBE_WRITTEN)
+            if use.level == READ:
+                continue
+            if use.level == MAYBE_WRITTEN and is_const:
+                const.append(name)
+                continue
+            written.append(number)
+            notes.append(use_note(name, use))
+        if const:
+            shown = ", ".join([f"`{name}`" for name in const])
+            notes.append(f"{shown}: const, and taken as not written, though code that was not read gets the memory")
+        return written, notes
+
+    def _returned(self, given: Definition) -> int | None:
+        """The argument that a function gives back; None if that is none."""
+        body = [token.text for token in given.body]
+        returned = {
+            body[index + 1] for index in range(len(body) - 2) if body[index] == "return" and body[index + 2] == ";"
+        }
+        return next((number for number, name in enumerate(given.function.names) if name in returned), None)
+
+    def _keys_of(self, given: Definition, types: Sequence[str | None]) -> tuple[tuple[str, ...], list[str]]:
+        """The dispatch keys for which a function of a module is a kernel, and notes about them."""
+        composite = (COMPOSITE_IMPLICIT.name,)
+        if not any("Tensor" in str(type) for type in types):
+            return composite, []
+        if not given.body:
+            return composite, ["the definition was not read, so the kernel is for all devices: name its `dispatch`"]
+        traits = self._uses.traits(given)
+        if traits.has_gradient or not traits.has_memory:
+            # Its operators choose the device, and record the gradients.
+            return composite, []
+        if traits.chooses_device:
+            return ("CPU", "CUDA"), ["the kernel chooses the device itself: name those that it has"]
+        return ("CUDA" if traits.is_cuda else "CPU",), []
+
+    def _definition(self, kernel: Sequence[Token], block: _Block, path: str) -> Definition | None:
+        """Function that a definition passes; None if its types are not known."""
+        closure = lambda_function(kernel, path)
+        if closure is not None:
+            name, _ = _forwarded_name(kernel)
+            defined = self._named(self._whole_name(name) or "", block, path) if name else []
+            same = [given for given in defined if given.function.parameters == closure.function.parameters]
+            if same:
+                names = closure.function.names
+                return same[0]._replace(function=same[0].function._replace(names=names))
+            if len(defined) == 1 and not closure.function.result:
+                return closure._replace(function=closure.function._replace(result=defined[0].function.result))
+            return closure if closure.function.result else None
+        chosen, types = overload_cast(kernel)
+        name = self._whole_name(_function_name(chosen)) or ""
+        same = self._named(name, block, path) if name else []
+        if types is not None and len(same) > 1:
+            wanted = list(map(plain_cpp_type, types))
+            same = [given for given in same if wanted == list(map(plain_cpp_type, given.function.parameters))]
+        return same[0] if len(same) == 1 else None
+
+    def _named(self, name: str, block: _Block, path: str) -> list[Definition]:
+        """Functions that a name means in a block, one for each list of types, those with bodies if there are."""
+        candidates = self._defined.named(name.rpartition("::")[2])
+        for given in candidates:
+            overloads = self._functions.setdefault(given.function.name, [])
+            if given.function not in overloads and len(overloads) < _MOST_OVERLOADS:
+                overloads.append(given.function)
+        function = self._find(name, block.scope, path)
+        by_types: dict[tuple[str, ...], Definition] = {}
+        for given in candidates:
+            if function is not None and given.function.name == function.name:
+                key = tuple(map(plain_cpp_type, given.function.parameters))
+                if given.function.is_hidden and given.function.path != path:
+                    continue
+                if key not in by_types or (given.body and not by_types[key].body):
+                    by_types[key] = given
+        return list(by_types.values())
 
     def _block(self, statement: Statement, given: Sequence[Sequence[Token]], macro: re.Match[str]) -> _Block | None:
         if len(given) != 3 and (len(given) != 2 or macro[0].endswith("_IMPL")):
@@ -598,7 +873,9 @@ def _forwarded_name(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...]]:
     if texts[:2] != ["[", "]"] or "{" not in texts:
         return "", ()
     parameters = parameters_of(tokens, 2) if texts[2] == "(" else []
-    return forwarded_to(tokens[texts.index("{") + 1 : -1], parameters), tuple(map(type_of, parameters))
+    return forwarded_to(tokens[texts.index("{") + 1 : -1], parameters), tuple(
+        [type for type, _ in map(type_and_name, parameters)]
+    )
 
 
 def _function_name(tokens: Sequence[Token]) -> str | None:

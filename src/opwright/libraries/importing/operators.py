@@ -220,6 +220,8 @@ def _is_python(row: RegistrationStatement) -> bool:
 
 def _kernel_alone(row: RegistrationStatement) -> str:
     """What registers the kernel of a statement without the schema."""
+    if row.is_bound:
+        return f"register its kernel in a `TORCH_LIBRARY_IMPL({row.namespace}, {row.keys[0]}, m)`"
     if _is_python(row):
         return f'write `@torch.library.impl("{row.namespace}::{row.name}", "{row.keys[0]}")` in place of the definition'
     return f'write `m.impl("{row.name}", ...)` in place of `m.def`'

@@ -28,7 +28,8 @@ class RegistrationStatement(NamedTuple):
     name on, empty for a statement that registers a kernel alone. `keys` are those of the kernel, and `kernel` is
     its C++ name from the global namespace on; it is empty for one without a name that generated code could use, of
     which `by_hand` has the text. A `policy` of autocast takes the place of a kernel. `parameters` are the types of the
-    kernel, if its source was read. All `conditions` of the preprocessor hold at the place. `notes` say what is
+    kernel, if its source was read. A statement that `is_bound` is of a module of pybind11, and registers no operator.
+    All `conditions` of the preprocessor hold at the place. `notes` say what is
     uncertain.
     """
 
@@ -45,6 +46,7 @@ class RegistrationStatement(NamedTuple):
     notes: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     policy: str = ""
+    is_bound: bool = False
 
 
 def no_registrations(

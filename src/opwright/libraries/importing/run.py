@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from opwright.files.user_outputs import write_user_files
@@ -14,6 +15,7 @@ from opwright.libraries.importing.backend_import import BackendImport, import_ba
 from opwright.libraries.importing.cpp_reader import (
     CPP_HEADERS,
     CPP_SUFFIXES,
+    ModuleOptions,
     files_with_registrations,
     read_cpp_sources,
 )
@@ -21,6 +23,7 @@ from opwright.libraries.importing.drafts import DraftedDerivatives, draft_deriva
 from opwright.libraries.importing.library_file import LibraryHead, library_text
 from opwright.libraries.importing.operators import ImportedOperator, ImportedOperators, import_operators
 from opwright.libraries.importing.process import proven_outputs, read_modules
+from opwright.libraries.importing.pybind import MARK, BoundModule, module_text
 from opwright.libraries.importing.python_reader import read_python_sources
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import META
@@ -39,6 +42,7 @@ class ImportRequest(NamedTuple):
     """What is imported: files and folders, modules, macros of the build; and the library file.
 
     `derivatives` is the file for drafts of derivatives, empty for none. `fakes` are modules whose kernels for Meta run.
+    `namespace` and `written` are for modules of pybind11: that of their operators, and what functions write.
     """
 
     sources: tuple[str, ...]
@@ -47,6 +51,8 @@ class ImportRequest(NamedTuple):
     out: str
     derivatives: str = ""
     fakes: tuple[str, ...] = ()
+    namespace: str = ""
+    written: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Written(NamedTuple):
@@ -60,7 +66,8 @@ class Written(NamedTuple):
 class ReadOperators(NamedTuple):
     """What was read: the statements, the operators that they register, the head of the file, and the derivatives.
 
-    `deletable` are the places that the files take the place of.
+    `deletable` are the places that the files take the place of. `modules` are those of pybind11, and `header` is the
+    text of one for their functions, if they need it.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -68,6 +75,8 @@ class ReadOperators(NamedTuple):
     head: LibraryHead
     derivatives: DraftedDerivatives
     deletable: Sequence[SourcePlace]
+    modules: Sequence[BoundModule] = ()
+    header: str = ""
 
 
 def read_operators(request: ImportRequest) -> ReadOperators:
@@ -76,7 +85,10 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
     python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
-    read = read_cpp_sources(cpp, request.macros, headers)
+    stem = os.path.splitext(os.path.basename(request.out))[0]
+    options = ModuleOptions(request.namespace, re.sub(r"\W", "_", stem), request.written)
+    others = [file for file in files if file.path.endswith(CPP_SUFFIXES)]
+    read = read_cpp_sources(cpp, request.macros, headers, others=others, options=options)
     from_python = read_python_sources(python)
     # Python defines operators for kernels of either C++ interface.
     is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
@@ -101,17 +113,26 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if len({statement.is_stable for statement in statements if statement.schema}) > 1:
         message = "some operators are registered through the stable C++ API, and others are not"
         raise Fault.at(codes.TWO_INTERFACES, message, help="import their sources into a file each")
-    left = (*imported.left, *imported.refused, *read.unread, *from_python.unread)
+    taken_places = set(imported.taken)
+    partial = [module for module in read.modules if module.missing or not taken_places.issuperset(module.places)]
+    left = (
+        *imported.left,
+        *imported.refused,
+        *read.unread,
+        *from_python.unread,
+        *[(module.place, f"the module `{module.name}` has more than the library file") for module in partial],
+    )
     top = os.path.dirname(os.path.abspath(request.sources[0])) if request.sources else ""
     base = os.path.abspath(request.sources[0]) if request.sources and os.path.isdir(request.sources[0]) else top
     includes = tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in read.headers])
-    stem = os.path.splitext(os.path.basename(request.out))[0]
     places = [statement.place for statement in statements if statement.schema and statement.place.first]
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
     kernels = {kernel.name for operator in imported.operators for kernel in operator.kernels}
     undeclared = tuple([name for name in read.undeclared if name in kernels])
     name = re.sub(r"\W", "_", stem)
-    head = LibraryHead(includes or (f"{stem}_kernels.h",), (*shown, *request.modules), name, undeclared=undeclared)
+    if read.header or not includes:
+        includes = (*includes, f"{stem}_kernels.h")
+    head = LibraryHead(includes, (*shown, *request.modules), name, undeclared=undeclared)
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
         called = headers_of(drafts.called, read.declared)
@@ -123,7 +144,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     replaced = set(taken)
     wholes = [whole for whole, inside in read.wholes if replaced.issuperset(inside)]
     deletable = [*taken, *wholes, *drafts.deletable]
-    return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable)
+    return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable, read.modules, read.header)
 
 
 def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence[str]) -> ImportedOperators:
@@ -177,8 +198,25 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     contents = {request.out: library_text(read.imported, read.head).encode()}
     if request.derivatives:
         contents[request.derivatives] = read.derivatives.text.encode()
+    added = _module_files(request, read)
+    # Files of the user's may have these names.
+    force = force and all(MARK in SourceFile.read_plain(path).text[:99] for path in added if os.path.exists(path))
+    contents.update(added)
     write_user_files(contents, force=force)
     return Written(len(read.imported.operators), _ranges(read.deletable), read.imported.left)
+
+
+def _module_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
+    """The files for modules of pybind11: Python modules with their names, and a header for their functions."""
+    folder = os.path.dirname(request.out)
+    files = {os.path.splitext(request.out)[0] + "_kernels.h": read.header.encode()} if read.header else {}
+    operators = {(operator.namespace, operator.name.partition(".")[0]) for operator in read.imported.operators}
+    for module in read.modules:
+        functions = [given for given in module.functions if (module.namespace, given.operator) in operators]
+        if functions:
+            text = module_text(module._replace(functions=functions))
+            files[os.path.join(folder, f"{module.name}.py")] = text.encode()
+    return files
 
 
 def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> RegistrationComparison:

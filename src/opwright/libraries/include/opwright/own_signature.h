@@ -4,6 +4,7 @@
 
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h>
+#include <opwright/number_conversion.h>
 #include <torch/library.h>
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace opwright {
@@ -27,11 +29,111 @@ struct plain<Result(Arguments...) noexcept> {
   using type = Result(Arguments...);
 };
 
+// The type in which the dispatcher holds the value of a type: numbers are `int64_t` and `double`.
+template <class Type>
+struct held {
+  using type = std::conditional_t<
+      detail::is_integer<Type>,
+      int64_t,
+      std::conditional_t<std::is_same_v<Type, float>, double, Type>>;
+};
+template <class Type>
+struct held<std::vector<Type>> {
+  using type = std::vector<typename held<Type>::type>;
+};
+template <class Type>
+struct held<std::optional<Type>> {
+  using type = std::optional<typename held<Type>::type>;
+};
+template <class... Types>
+struct held<std::tuple<Types...>> {
+  using type = std::tuple<typename held<Types>::type...>;
+};
+template <class First, class Second>
+struct held<std::pair<First, Second>> : held<std::tuple<First, Second>> {};
+template <class Type>
+using held_t = typename held<std::remove_cv_t<std::remove_reference_t<Type>>>::type;
+
+// Whether the dispatcher can pass a type: numbers as it holds them, and references that are not const to tensors alone.
+template <class Type>
+constexpr bool is_held = std::is_same_v<held_t<Type>, std::remove_cv_t<std::remove_reference_t<Type>>> &&
+    (!std::is_lvalue_reference_v<Type> || std::is_const_v<std::remove_reference_t<Type>> ||
+     std::is_same_v<std::remove_reference_t<Type>, at::Tensor>);
+
+// A parameter, or a result, of the function that the dispatcher calls.
+template <class Type>
+using passed = std::conditional_t<is_held<Type>, Type, held_t<Type>>;
+
+// A value as another type.
+template <class To, class From>
+decltype(auto) as(From&& value, detail::place where) {
+  using plain_to = std::remove_cv_t<std::remove_reference_t<To>>;
+  using plain_from = std::remove_cv_t<std::remove_reference_t<From>>;
+  if constexpr (std::is_same_v<plain_to, plain_from> && std::is_lvalue_reference_v<To>) {
+    return static_cast<To>(value);
+  } else if constexpr (std::is_same_v<plain_to, plain_from>) {
+    return static_cast<To>(std::forward<From>(value));
+  } else {
+    return detail::conversion<plain_from, plain_to>::convert(std::forward<From>(value), where);
+  }
+}
+
+template <class... To, class From, std::size_t... Numbers>
+std::tuple<To...> results_as(std::tuple<To...>*, From&& values, std::index_sequence<Numbers...>) {
+  return {as<To>(std::get<Numbers>(std::forward<From>(values)), {"result", Numbers})...};
+}
+
+template <class From>
+constexpr bool is_several = false;
+template <class... Types>
+constexpr bool is_several<std::tuple<Types...>> = true;
+
+// A kernel with the types in which the dispatcher holds values.
+template <auto Kernel, class Function, class Numbers>
+struct converted;
+template <auto Kernel, class Result, class... Parameters, std::size_t... Numbers>
+struct converted<Kernel, Result(Parameters...), std::index_sequence<Numbers...>> {
+  static passed<Result> call(passed<Parameters>... arguments) {
+    if constexpr (is_held<Result>) {
+      return Kernel(as<Parameters>(std::forward<passed<Parameters>>(arguments), {"argument", Numbers})...);
+    } else if constexpr (is_several<held_t<Result>>) {
+      auto values = Kernel(as<Parameters>(std::forward<passed<Parameters>>(arguments), {"argument", Numbers})...);
+      constexpr std::size_t count = std::tuple_size_v<held_t<Result>>;
+      return results_as(static_cast<held_t<Result>*>(nullptr), std::move(values), std::make_index_sequence<count>{});
+    } else {
+      return as<held_t<Result>>(
+          Kernel(as<Parameters>(std::forward<passed<Parameters>>(arguments), {"argument", Numbers})...), {"result", 0});
+    }
+  }
+};
+
+template <class Function>
+constexpr bool is_converted = false;
+template <class Result, class... Parameters>
+constexpr bool is_converted<Result(Parameters...)> = !(is_held<Result> && (is_held<Parameters> && ...));
+template <class Function>
+struct count_of;
+template <class Result, class... Parameters>
+struct count_of<Result(Parameters...)> {
+  using numbers = std::index_sequence_for<Parameters...>;
+};
+
+// The function that the dispatcher calls for a kernel: itself, or one that converts numbers.
+template <auto Kernel>
+constexpr auto called = [] {
+  using function = typename plain<std::remove_pointer_t<decltype(Kernel)>>::type;
+  if constexpr (is_converted<function>) {
+    return &converted<Kernel, function, typename count_of<function>::numbers>::call;
+  } else {
+    return Kernel;
+  }
+}();
+
 // Takes the arguments of a kernel from the stack, and leaves its results there.
 template <auto Kernel>
 void call_boxed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  using function = typename plain<std::remove_pointer_t<decltype(Kernel)>>::type;
-  using pointer = c10::CompileTimeFunctionPointer<function, Kernel>;
+  using function = typename plain<std::remove_pointer_t<decltype(called<Kernel>)>>::type;
+  using pointer = c10::CompileTimeFunctionPointer<function, called<Kernel>>;
   using functor = typename c10::impl::WrapFunctionIntoFunctor<pointer>::type;
   functor kernel;
   c10::impl::make_boxed_from_unboxed_functor<functor, false>::call(&kernel, op, keys, stack);
@@ -70,7 +172,7 @@ struct same {
 template <class Type>
 struct in_schemas : same<void> {};
 template <class Type>
-using in_schemas_t = typename in_schemas<std::remove_cv_t<std::remove_reference_t<Type>>>::type;
+using in_schemas_t = typename in_schemas<held_t<Type>>::type;
 
 // clang-format off
 template <> struct in_schemas<at::Tensor> : same<at::Tensor> {};
@@ -79,8 +181,6 @@ template <> struct in_schemas<c10::Device> : same<c10::Device> {};
 template <> struct in_schemas<at::Generator> : same<at::Generator> {};
 template <> struct in_schemas<bool> : same<bool> {};
 template <> struct in_schemas<double> : same<double> {};
-template <> struct in_schemas<float> : same<float> {};
-template <> struct in_schemas<int> : same<int> {};
 template <> struct in_schemas<int64_t> : same<int64_t> {};
 template <> struct in_schemas<c10::SymInt> : same<int64_t> {};
 template <> struct in_schemas<c10::ScalarType> : same<int64_t> {};
@@ -154,7 +254,7 @@ constexpr bool are_results<Returned, std::tuple<Wanted...>> = false;
 // Whether a function gives the wanted results.
 template <class Function, class Wanted>
 constexpr bool gives =
-    are_results<std::decay_t<typename parts<typename plain<Function>::type>::result>, std::decay_t<Wanted>>;
+    are_results<held_t<typename parts<typename plain<Function>::type>::result>, std::decay_t<Wanted>>;
 
 } // namespace own
 } // namespace opwright

@@ -5,9 +5,9 @@
 // of the parameter, so a `float` gets four bytes of it. Kernels that are registered here get the value, converted. A
 // parameter without a conversion is an error of the compiler; a number that it cannot hold is an error of the call.
 
+#include <opwright/number_conversion.h>
 #include <torch/csrc/stable/library.h>
 
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -55,69 +55,6 @@ struct kept<std::optional<Type>> {
 template <class Type>
 using kept_t = typename kept<std::remove_cv_t<std::remove_reference_t<Type>>>::type;
 
-template <class Type>
-constexpr bool is_integer = std::is_integral_v<Type> && !std::is_same_v<Type, bool>;
-
-// An argument or a result in messages, counted from zero.
-struct place {
-  const char* what;
-  std::size_t number;
-};
-
-// The conversion of a value from one type to another: of numbers, also in lists and optionals.
-template <class From, class To>
-struct conversion {
-  static constexpr bool exists = std::is_same_v<From, To> || (is_integer<From> && is_integer<To>) ||
-      (std::is_floating_point_v<From> && std::is_floating_point_v<To>);
-
-  static To convert(From value, place where) {
-    if constexpr (std::is_same_v<From, To>) {
-      return value;
-    } else {
-      const To converted = static_cast<To>(value);
-      bool is_held = false;
-      if constexpr (is_integer<To>) {
-        is_held = static_cast<From>(converted) == value && (converted < To{}) == (value < From{});
-      } else {
-        is_held = std::isinf(value) || !std::isinf(converted);
-      }
-      STD_TORCH_CHECK(
-          is_held,
-          where.what,
-          " ",
-          where.number + 1,
-          " is ",
-          std::to_string(value),
-          ", out of the range of the kernel's type");
-      return converted;
-    }
-  }
-};
-template <class From, class To>
-struct conversion<std::optional<From>, std::optional<To>> {
-  static constexpr bool exists = conversion<From, To>::exists;
-
-  static std::optional<To> convert(std::optional<From> value, place where) {
-    return value.has_value() ? std::optional<To>(conversion<From, To>::convert(std::move(*value), where)) : std::nullopt;
-  }
-};
-template <class From, class To>
-struct conversion<std::vector<From>, std::vector<To>> {
-  static constexpr bool exists = conversion<From, To>::exists;
-
-  static std::vector<To> convert(std::vector<From> values, place where) {
-    if constexpr (std::is_same_v<From, To>) {
-      return values;
-    } else {
-      std::vector<To> converted;
-      converted.reserve(values.size());
-      for (auto& value : values) {
-        converted.push_back(conversion<From, To>::convert(std::move(value), where));
-      }
-      return converted;
-    }
-  }
-};
 template <class To>
 struct conversion<as_declared, To> {
   static constexpr bool exists = true;
