@@ -15,6 +15,7 @@ from tests.compile.compiler import Compiler
 from tests.compile.conftest import program, torch
 from tests.libraries.porting.cases import load_cases
 from tests.library.conftest import INCLUDE, generated_code
+from tests.port_fuzz.__main__ import compare
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -103,6 +104,21 @@ def test_checks_have_their_messages(libraries: tuple[ModuleType, ModuleType], to
             operators.checked(torch.ones(3))
 
 
+@pytest.mark.thorough
+def test_pairs_and_messages_are_equal(libraries: tuple[ModuleType, ModuleType], torch: ModuleType) -> None:
+    """Products of matrices, slices and writes through them are equal, and so are the messages of `TensorUtils.h`."""
+    x = torch.rand(9, 9)
+    before, after = (operators.paired(x, x.flip(0)) for operators in libraries)
+    assert torch.equal(before, after)
+    messages = []
+    for operators in libraries:
+        for pair in ((x, x.double()), (x[0], x), (x, x[1:])):
+            with pytest.raises(RuntimeError) as raised:
+                operators.paired(*pair)
+            messages.append(str(raised.value).splitlines()[0])
+    assert messages[3:] == messages[:3]
+
+
 def test_nothing_of_the_small_library_stays(capsys: pytest.CaptureFixture[str]) -> None:
     """All lines that need a change are translated."""
     assert main(["port", str(SMALL), "--diff"]) == 0
@@ -148,3 +164,11 @@ def test_lines_that_do_not_compile_are_not_counted(
     assert "not compiled: " in printed
     assert "absent.h" in printed
     assert "a.cpp:5" not in places
+
+
+@pytest.mark.thorough
+def test_random_functions_are_equal(program: str, torch: ModuleType) -> None:
+    """What the port translates of random functions compiles, and gives the same tensors or raises: `make port-fuzz`."""
+    outcome = compare(60, 7)
+    assert outcome.differences == []
+    assert outcome.compared > 40

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OPS: Final = "torch/csrc/stable/ops.h"
-_LITERAL: Final = re.compile(r"-?\d[\w.]*")
+#: A negative integer wraps around in a tensor without signs, and a real one does not.
+_LITERAL: Final = re.compile(r"\d[\w.]*|-\d*\.\d\w*")
 _OF_OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")
 #: Operators of C++ on tensors, with the operators of PyTorch; with a number on the left, those of the swapped operands.
 BINARY: Final[Mapping[str, tuple[str, str]]] = {

@@ -134,7 +134,11 @@ inline Tensor add_tensors(const Tensor& self, const Tensor& other, bool is_diffe
   const ScalarType dtype =
       to<ScalarType>(call("aten::result_type", "Tensor", self, other)[0]);
   if (number_category(dtype) > 1) {
-    return torch::stable::subtract(self, other, is_difference ? 1 : -1);
+    // PyTorch subtracts no booleans.
+    const auto real = [&](const Tensor& tensor) {
+      return tensor.scalar_type() == ScalarType::Bool ? torch::stable::to(tensor, dtype) : tensor;
+    };
+    return torch::stable::subtract(real(self), real(other), is_difference ? 1 : -1);
   }
   Tensor second = torch::stable::to(other, dtype, std::nullopt, self.device());
   if (is_difference) {
@@ -157,6 +161,11 @@ Tensor add(const Tensor& self, const Other& other) {
 //! sub add
 template <typename Other>
 Tensor sub(const Tensor& self, const Other& other) {
+  bool is_boolean = self.scalar_type() == ScalarType::Bool || std::is_same_v<Other, bool>;
+  if constexpr (std::is_same_v<Other, Tensor>) {
+    is_boolean |= other.scalar_type() == ScalarType::Bool;
+  }
+  STD_TORCH_CHECK(!is_boolean, "Subtraction, the `-` operator, with a bool tensor is not supported");
   return add_tensors(self, number(self, other), true);
 }
 
@@ -183,6 +192,7 @@ inline Tensor arange(
     std::optional<Device> device = std::nullopt,
     std::optional<bool> = std::nullopt) {
   STD_TORCH_CHECK(step != 0 && (step > 0 ? end >= start : end <= start), "bounds and step of arange are inconsistent");
+  STD_TORCH_CHECK(dtype != ScalarType::Bool, "\"arange\" not implemented for 'Bool'");
   const std::array<int64_t, 1> size{(end - start + step - (step > 0 ? 1 : -1)) / step};
   const Tensor result = torch::stable::empty(size, ScalarType::Long);
   for (int64_t index = 0; index < size[0]; ++index) {

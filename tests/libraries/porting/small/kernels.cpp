@@ -1,6 +1,8 @@
 #include "kernels.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorIndexing.h>
+#include <ATen/TensorUtils.h>
 #include <limits>
 
 namespace small {
@@ -63,6 +65,20 @@ double read(const at::Tensor& x) { return x.sum().item<double>() + x.max().item<
 int64_t checked(const at::Tensor& x) {
   TORCH_CHECK(x.dim() == 2, "two dimensions, not ", x.sizes());
   return x.numel() * static_cast<int64_t>(x.element_size());
+}
+
+at::Tensor paired(const at::Tensor& x, const at::Tensor& y) {
+  at::TensorArg first{x, "first", 1}, second{y, "second", 0};
+  at::CheckedFrom name = "paired";
+  at::checkAllSameType(name, {first, second});
+  TORCH_CHECK(x.dim() == 2, "two dimensions on ", x.device(), ", not ", x.sizes(), " of ", x.scalar_type());
+  if (x.size(0) != y.size(0)) {
+    at::checkAllSameGPU(name, {first, second});
+  }
+  at::Tensor sums = at::ones({2, x.size(0), x.size(0)}, x.options());
+  sums[0] = sums[0].addmm_(x, y).add(1);
+  sums.index_put_({at::indexing::Slice(1), "...", 0}, 5);
+  return sums.index({"...", at::indexing::Slice(at::indexing::None, at::indexing::None, 2)}) + sums[1].addmm(x, y)[0][0];
 }
 
 }  // namespace small

@@ -11,4 +11,5 @@ at::Tensor filled(const at::Tensor& x);
 at::Tensor rows(const at::Tensor& x, const at::Tensor& index);
 double read(const at::Tensor& x);
 int64_t checked(const at::Tensor& x);
+at::Tensor paired(const at::Tensor& x, const at::Tensor& y);
 }  // namespace small
