@@ -138,7 +138,7 @@ class CppFunction(NamedTuple):
 
     `names` are those of the parameters, empty for one without a name. Only its own file can name one that `is_hidden`:
     it is static, or in an anonymous namespace. `forwards_to` is the function to which it only hands its parameters, as
-    the source names it; empty if it does more.
+    the source names it; empty if it does more. `dispatches` is the operator that it finds in the dispatcher.
     """
 
     name: str
@@ -148,6 +148,7 @@ class CppFunction(NamedTuple):
     is_hidden: bool
     forwards_to: str = ""
     names: tuple[str, ...] = ()
+    dispatches: str = ""
 
 
 def statements(source: CppSource) -> Iterator[Statement]:
@@ -222,7 +223,27 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
         "" in statement.scope or "static" in texts,
         forwarded_to(statement.body, parameters),
         tuple([name for _, name in typed_names]),
+        _dispatched_operator(statement.body),
     )
+
+
+def _dispatched_operator(body: Sequence[Token]) -> str:
+    """The operator that a body finds in the dispatcher, such as `acme::scale`; empty without one."""
+    at = next((at for at, token in enumerate(body) if token.text in ("findSchemaOrThrow", "findSchema")), len(body))
+    return next((token.text.strip('"') for token in body[at:] if token.kind == "text"), "")
+
+
+def called_names(body: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
+    """The functions that a body calls by name: where each name begins and ends, and the name with its namespaces."""
+    for end in range(1, len(body)):
+        if body[end].text != "(" or body[end - 1].kind != "name":
+            continue
+        first = end - 1
+        while first >= 2 and body[first - 1].text == "::" and body[first - 2].kind == "name":
+            first -= 2
+        first -= first > 0 and body[first - 1].text == "::"
+        if not first or body[first - 1].text not in (".", "->"):
+            yield first, end, "".join([token.text for token in body[first:end]])
 
 
 def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -> str:

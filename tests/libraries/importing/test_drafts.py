@@ -133,7 +133,7 @@ SAVES_ANOTHER = """auto twice = self * 2;
         ('saved_data["by"] = by;', 'saved_data["by"] = count();', "is no expression of saved values"),
         ("context->saved_data", SAVES_ANOTHER, "it saves `twice`"),
         ("context->saved_data", "context->mark_dirty({self});\n    context->saved_data", "an argument as written"),
-        ("&scale_autograd)", "torch::dispatch(c10::kCUDA, &scale_autograd))", "serves all devices"),
+        ("&scale_autograd)", "torch::dispatch(c10::kCUDA, &scale_autograd))", "the kernel for CUDA applies it"),
     ],
 )
 def test_classes_that_stay(library: Path, old: str, new: str, reason: str) -> None:
@@ -146,6 +146,103 @@ def test_classes_that_stay(library: Path, old: str, new: str, reason: str) -> No
     assert "scale_autograd" in Path("acme.yaml").read_text()
     lines = Path("derivatives.yaml").read_text().splitlines()
     assert not [line for line in lines if "scale" in line and not line.startswith("#")]
+
+
+FORWARD = "return scale_cpu(self, by);"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (FORWARD, "return scale_cpu(self, by) * 2;", "forward does more than"),
+        (FORWARD, "return scale_cpu(self.contiguous(), by);", "forward does more than"),
+        (FORWARD, "return scale_meta(self, by);", "forward does more than"),
+        (FORWARD, f'TORCH_CHECK(by > 0, "by");\n    {FORWARD}', "forward has the statement `TORCH_CHECK"),
+        ("return Scale::apply(self, by);", "return Scale::apply(self, by) + 1;", "`scale_autograd` does more than"),
+        ("return Scale::apply(self, by);", "check(self); return Scale::apply(self, by);", "does more than"),
+        ("scale_backward(grads[0]", "here(grads[0]", "it calls `here`, which only its file can name"),
+        ("scale_backward(grads[0]", "helper(grads[0]", "it calls `helper`, which only its file can name"),
+        ("grads[0], context", "grads[0] * kFactor, context", "is no expression of saved values"),
+        ('saved_data["by"] = by;', 'saved_data["by"] = at::rand_like(self);', "is no expression of saved values"),
+        (
+            "at::AutoDispatch",
+            "context->save_for_backward({scale_cpu(self, by) + 1});\n    at::AutoDispatch",
+            "it saves `scale",
+        ),
+        ('m.impl("scale", &scale_cpu);', 'm.impl("scale", torch::CppFunction::make());', "stay by hand"),
+    ],
+)
+def test_classes_that_do_more_stay(library: Path, old: str, new: str, reason: str) -> None:
+    """A class whose functions do more than formulas and kernels would stays, with its function and its kernel."""
+    text = CLASSES.replace(old, new, 1).replace(
+        "struct Scale :", "at::Tensor here(const at::Tensor& x, double by) { return x * by; }\nstruct Scale :"
+    )
+    text = text.replace(
+        "  static variable_list backward",
+        "  static at::Tensor helper(at::Tensor x, double);\n  static variable_list backward",
+        1,
+    )
+    Path("scale.cpp").write_text(
+        text.replace("helper(at::Tensor x, double);", "helper(at::Tensor x, double) { return x; }")
+    )
+    assert imported() == 0
+    head = Path("derivatives.yaml").read_text().splitlines()[0]
+    assert head.startswith("# scale.cpp:6: `Scale` of `scale` stays by hand: ")
+    assert reason in head
+    if "CppFunction" not in new:
+        (entry, _) = yaml.safe_load(Path("acme.yaml").read_text())["operators"]
+        assert entry["dispatch"] == {"CPU": "scale_cpu", "Autograd": "scale_autograd"}
+
+
+def test_forward_may_call_the_dispatcher(library: Path) -> None:
+    """A function of another file that finds the operator in the dispatcher is the operator, for all its kernels."""
+    Path("scale.h").write_text(HEADER + "at::Tensor scale(const at::Tensor& self, double by);\n")
+    Path("call.cpp").write_text("""
+#include "scale.h"
+at::Tensor scale(const at::Tensor& self, double by) {
+  static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("acme::scale", "").typed<decltype(scale)>();
+  return op.call(self, by);
+}
+TORCH_LIBRARY_FRAGMENT(acme, m) { m.impl("scale", c10::DispatchKey::CUDA, &scale_meta); }
+""")
+    Path("scale.cpp").write_text(CLASSES.replace(FORWARD, "return scale(self, by);"))
+    assert imported("call.cpp") == 0
+    assert DERIVATIVES in Path("derivatives.yaml").read_text()
+    Path("call.cpp").write_text(Path("call.cpp").read_text().replace("acme::scale", "acme::other"))
+    assert imported("call.cpp", "--force") == 0
+    assert "forward does more than" in Path("derivatives.yaml").read_text()
+
+
+def test_kernels_that_record_gradients_stay(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel for a device that applies a class, also by another function, keeps all of its operator by hand."""
+    Path("more.cpp").write_text("""
+#include "scale.h"
+at::Tensor scale_again(const at::Tensor& self, double by);
+at::Tensor scale_with_class(const at::Tensor& self, double by) { return Doubled::apply(self, by); }
+struct Doubled : torch::autograd::Function<Doubled> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& self, double by) { return self * by; }
+  static variable_list backward(AutogradContext* context, variable_list grads) { return {grads[0], at::Tensor()}; }
+};
+""")
+    Path("again.cpp").write_text("""
+#include "scale.h"
+at::Tensor scale_with_class(const at::Tensor& self, double by);
+static at::Tensor scale_again(const at::Tensor& self, double by) {
+  TORCH_CHECK(by > 0);
+  return scale_with_class(self, by);
+}
+TORCH_LIBRARY_FRAGMENT(acme, m) {
+  m.def("again(Tensor self, float by) -> Tensor");
+  m.impl("again", c10::DispatchKey::CPU, &scale_again);
+  m.impl("again", c10::DispatchKey::CUDA, &scale_cpu);
+}
+""")
+    assert imported("again.cpp", "more.cpp") == 0
+    entries = yaml.safe_load(Path("acme.yaml").read_text())["operators"]
+    (again,) = [entry for entry in entries if "again" in entry["func"]]
+    assert again["manual_kernel_registration"] is True
+    assert "`scale_again`, which applies `Doubled`, a class of autograd, for CPU" in Path("acme.yaml").read_text()
+    assert "can be deleted: again.cpp: 9\n" in capsys.readouterr().out
 
 
 def test_lambdas_that_hand_on(library: Path) -> None:

@@ -53,7 +53,9 @@ _COMMON: Final = frozenset(
 )  # fmt: skip
 
 #: Names that every formula can use.
-_ALWAYS: Final = frozenset(("grad_input_mask", "retain_variables", "true", "false", "nullptr", "this", "_"))
+_ALWAYS: Final = frozenset(
+    ("grad_input_mask", "retain_variables", "true", "false", "nullptr", "this", "_", "__FILE__", "__LINE__")
+)
 #: The constants of <cmath>.
 MATH_CONSTANTS: Final = {
     "M_1_PI": 1 / math.pi,

@@ -46,6 +46,7 @@ from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import (
     CppFunction,
     Statement,
+    called_names,
     forwarded_to,
     function_of,
     inferred_schema,
@@ -96,6 +97,8 @@ _DECLARED_KERNEL: Final = re.compile(
 )
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", *MODULE_MACROS)
+#: Words of files whose functions may record gradients.
+_RECORDING: Final = ("Function<", "::apply(")
 #: Declarations of one name that are remembered.
 _MOST_OVERLOADS: Final = 200
 _WORD: Final = re.compile(r"\w+")
@@ -112,8 +115,8 @@ class CppRegistrations(NamedTuple):
     declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
     need, by the namespace. `wholes` are statements and blocks that only register, each with the places inside: without
     these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
-    the functions of headers with their paths. `fallbacks` are the kernels for all operators, by their keys, as texts;
-    one under a condition of the preprocessor is only unread.
+    the functions that a name can mean, with the headers that declare them, or without. `fallbacks` are the kernels for
+    all operators, by their keys, as texts; one under a condition of the preprocessor is only unread.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -167,7 +170,7 @@ def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
     """Those of C++ files that may register something, or have a macro that does."""
     chosen = [file for file in files if any(word in file.text for word in _WORDS)]
     headers = [parse_cpp(file.path, file.text) for file in chosen if file.path.endswith(CPP_HEADERS)]
-    words = (*_WORDS, *registering_macros(headers))
+    words = (*_WORDS, *_RECORDING, *registering_macros(headers))
     return [file for file in files if any(word in file.text for word in words)]
 
 
@@ -252,15 +255,17 @@ class _Reader:
 
     def read(self) -> CppRegistrations:
         read = [registration for source in self._sources for registration in self._registrations_of(source)]
-        classes = {given.name: given for source in self._sources for given in autograd_classes(source)}
-        applied = [
-            (function, classes[name]) for source in self._sources for name, function in applied_classes(source, classes)
-        ]
-        declared = {
-            source_name.name: source_name.path
-            for named in self._functions.values()
-            for source_name in named
-            if source_name.path.endswith(CPP_HEADERS)
+        applied = [*self._applied_classes()]
+        recording = self._recording_functions(applied)
+        read = [row._replace(records=recording.get(row.kernel, "")) for row in read]
+        declared = dict.fromkeys(
+            [other.name for same in self._functions.values() for other in same if not other.is_hidden], ""
+        )
+        declared |= {
+            other.name: other.path
+            for same in self._functions.values()
+            for other in same
+            if other.path.endswith(CPP_HEADERS)
         }
         return CppRegistrations(
             read,
@@ -275,6 +280,62 @@ class _Reader:
             self._modules,
             header_text(self._to_declare, self._aliases) if self._to_declare else "",
         )
+
+    def _applied_classes(self) -> Iterator[tuple[AppliedClass, AutogradClass]]:
+        """The functions that apply a class of autograd; a name means the class of its own file first."""
+        classes: dict[str, list[AutogradClass]] = {}
+        for source in self._sources:
+            for given in autograd_classes(source):
+                classes.setdefault(given.name, []).append(given)
+        for source in self._sources:
+            for name, function in applied_classes(source, classes):
+                same = [given for given in classes[name] if given.place.path == source.path] or classes[name]
+                if len(same) == 1:
+                    yield function, self._with_whole_names(same[0])
+
+    def _with_whole_names(self, given: AutogradClass) -> AutogradClass:
+        """A class whose functions call others by their whole names."""
+        forward, called = self._resolved(given.forward, given)
+        dispatched = [other.dispatches for function in called for other in self._functions[function.name]]
+        backward, called = self._resolved(given.backward, given)
+        hidden = given.hidden or next((function.name for function in called if function.is_hidden), "")
+        return given._replace(forward=forward, backward=backward, hidden=hidden, dispatched=tuple(dispatched))
+
+    def _resolved(self, body: Sequence[Token], given: AutogradClass) -> tuple[list[Token], list[CppFunction]]:
+        """A body with the whole names of the functions that it calls, and these functions."""
+        tokens: list[Token] = []
+        called: list[CppFunction] = []
+        index = 0
+        for first, end, name in called_names(body):
+            whole = self._whole_name(name) or ""
+            function = self._find(whole, given.scope, given.place.path)
+            if function is None and self._read_headers_with(name.rpartition("::")[2]):
+                function = self._find(whole, given.scope, given.place.path)
+            if function is not None:
+                tokens += [*body[index:first], body[first]._replace(text=function.name)]
+                called.append(function)
+                index = end
+        return [*tokens, *body[index:]], called
+
+    def _recording_functions(self, applied: Sequence[tuple[AppliedClass, AutogradClass]]) -> dict[str, str]:
+        """The functions that record gradients: they apply a class of autograd, whose name this gives, or call one."""
+        recording = {"::".join([*filter(None, row.scope), row.function]): given.name for row, given in applied}
+        calls: dict[str, set[str]] = {}
+        for source in self._sources if recording else ():
+            for statement in statements(source):
+                function = function_of(statement, source.path)
+                if function is not None and statement.body:
+                    called = [
+                        self._find(name, statement.scope, source.path) for _, _, name in called_names(statement.body)
+                    ]
+                    calls.setdefault(function.name, set()).update(other.name for other in called if other is not None)
+        waiting = list(recording)
+        while waiting:
+            name = waiting.pop()
+            callers = [caller for caller, called in calls.items() if name in called and caller not in recording]
+            recording.update(dict.fromkeys(callers, recording[name]))
+            waiting += callers
+        return recording
 
     def _registrations_of(self, source: CppSource) -> list[RegistrationStatement]:
         rows = list(islice(self._read_source(source), SOURCE_REGISTRATIONS + 1))
@@ -666,11 +727,11 @@ class _Reader:
         note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
         name = function.name
         if len({other.path for other in self._functions[name] if other.is_hidden}) > 1:
-            known = self._proposed.get((name, function.path))
+            earlier = self._proposed.get((name, function.path))
             stem = re.sub(r"\W", "_", os.path.splitext(os.path.basename(function.path))[0])
             taken = set(self._proposed.values())
             suffixes = (row.keys[0].lower(), stem.lower(), *[f"{row.keys[0].lower()}_{number}" for number in range(99)])
-            proposed = known or next(f"{name}_{suffix}" for suffix in suffixes if f"{name}_{suffix}" not in taken)
+            proposed = earlier or next(f"{name}_{suffix}" for suffix in suffixes if f"{name}_{suffix}" not in taken)
             self._proposed[name, function.path] = name = proposed
             note += f", and call it `{proposed.rpartition('::')[2]}`, because other files have one of its name"
         return row._replace(kernel=name, parameters=function.parameters, notes=(*row.notes, note))
@@ -702,16 +763,7 @@ class _Reader:
             for declared_header in self._functions[function.name]
             if declared_header.path.endswith(CPP_HEADERS)
         ]
-        if not declared:
-            for file in [
-                declared_header
-                for declared_header in self._more_headers.get(plain, ())
-                if declared_header.path not in self._read_headers
-            ]:
-                self._read_headers.add(file.path)
-                header = read_cpp(file.path, file.text)
-                for statement in statements(header):
-                    self._add_function(statement, header)
+        if not declared and self._read_headers_with(plain):
             declared = [
                 declared_header
                 for declared_header in self._functions[function.name]
@@ -721,6 +773,16 @@ class _Reader:
             (declared_header for declared_header in declared if declared_header.parameters == function.parameters),
             next(iter(declared), None),
         )
+
+    def _read_headers_with(self, word: str) -> bool:
+        """Read the headers that have a word and that no source includes; whether there are any."""
+        files = [file for file in self._more_headers.get(word, ()) if file.path not in self._read_headers]
+        for file in files:
+            self._read_headers.add(file.path)
+            header = read_cpp(file.path, file.text)
+            for statement in statements(header):
+                self._add_function(statement, header)
+        return bool(files)
 
     def _find(self, name: str, scope: Sequence[str], path: str) -> CppFunction | None:
         """The function that a name means in a scope of a file, which may have others of the name than headers."""

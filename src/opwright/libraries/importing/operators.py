@@ -10,7 +10,7 @@ from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.libraries.importing.stable_types import type_notes
-from opwright.model.dispatch_key import LIBRARY_KEYS, META
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
@@ -156,6 +156,7 @@ class _Operator:
             if (row.keys and (row.by_hand or not _KEYS.issuperset(row.keys)))
             or any(map(condition_fault, row.conditions))
             or row.is_stable is not first.is_stable
+            or _records_itself(row)
         }
         kernels: dict[str, list[RegistrationStatement]] = {}
         for row in statements:
@@ -163,14 +164,18 @@ class _Operator:
                 kernels.setdefault(key, []).append(row)
         by_hand.update(row for rows in kernels.values() if len({row.kernel for row in rows}) > 1 for row in rows)
         named = [row for row in statements if row.keys and row not in by_hand]
-        is_by_hand = bool(by_hand) and not (named and all(_is_apart(key) for row in by_hand for key in row.keys))
+        is_by_hand = bool(by_hand) and not (
+            named and all(is_apart(row.keys) and not _records_itself(row) for row in by_hand)
+        )
         defining = set(definitions)
         for row in [row for row in statements if row in by_hand][: 1 if is_by_hand else None]:
             keys = ", ".join(row.keys)
             what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {keys}"
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
-            kept = "kernels stay" if is_by_hand else f"kernel for {keys} stays"
-            notes.append((row.place, f"the {kept} by hand, because of {what}"))
+            if _records_itself(row):
+                what = f"`{row.kernel}`, which applies `{row.records}`, a class of autograd, for {keys}"
+            subject = "kernels stay" if is_by_hand else f"kernel for {keys} stays"
+            notes.append((row.place, f"the {subject} by hand, because of {what}"))
         for row in statements:
             is_definition = row in defining
             if (not is_by_hand and row not in by_hand) or (is_definition and not row.keys):
@@ -208,10 +213,17 @@ def _parameter_refusal(schema: FunctionSchema) -> str:
     return f"the argument name `{words[0]}` is a C++ keyword" if words else ""
 
 
-def _is_apart(key: str) -> bool:
-    """Whether a kernel for a key may be registered beside generated code, which has none that nobody asked for."""
-    known = LIBRARY_KEYS.get(key)
-    return known is None or key.startswith("Autocast") or (known.device is not None and not key.startswith("Autograd"))
+def _records_itself(row: RegistrationStatement) -> bool:
+    """Whether a kernel records gradients itself, which a generated kernel for Autograd would keep it from doing."""
+    return bool(row.records) and not all(
+        key.startswith("Autograd") or key == COMPOSITE_IMPLICIT.name for key in row.keys
+    )
+
+
+def is_apart(keys: Iterable[str]) -> bool:
+    """Whether kernels may be registered beside generated code, which has none for these keys that nobody asked for."""
+    own_keys = [LIBRARY_KEYS[key] for key in keys if key in LIBRARY_KEYS and not key.startswith("Autocast")]
+    return all(key.device is not None and not key.name.startswith("Autograd") for key in own_keys)
 
 
 def _is_python(row: RegistrationStatement) -> bool:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import json
 import math
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from opwright.dialects.python_source import PARSE_ERRORS, parse_module
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import META, devices
 from opwright.source.codes import UNKNOWN_FORM
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Fault, shorten
+from opwright.source.limits import SCALAR_CHARACTERS
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 
@@ -141,6 +143,26 @@ class _Library(NamedTuple):
     key: str
 
 
+class _Around(NamedTuple):
+    """A function or a loop around a call. One that `is_called` is read with the arguments of a call.
+
+    `decorated` is the function that it decorates then, and `place` is where registrations inside of it are.
+    """
+
+    function: str
+    decorated: str = ""
+    place: SourcePlace | None = None
+    is_called: bool = False
+
+
+class _Context(NamedTuple):
+    """What names stand for at a call, what is around it, and where it registers something."""
+
+    names: Mapping[str, ast.expr | None]
+    around: tuple[_Around, ...]
+    place: SourcePlace
+
+
 def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
     """What sources register. Kernels are Python functions, so all of them stay by hand."""
     statements: list[RegistrationStatement] = []
@@ -163,46 +185,211 @@ def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
     return SourceRegistrations(statements, unread)
 
 
+_Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+#: Names with the expressions that they stand for; None for those that are not known.
+_Names: TypeAlias = "Mapping[str, ast.expr | None]"
+#: How often loops and functions of the source are read with other values, and how deep these may call each other.
+_MOST_READINGS: Final = 5000
+_DEEPEST: Final = 5
+
+
 class _Reader:
     def __init__(self, path: str) -> None:
         self._path = path
         #: Name in the source -> the dotted name that it stands for.
         self._names: dict[str, str] = {}
         self._libraries: dict[str, _Library] = {}
+        #: What names stand for that the source binds once, and the functions that it defines once.
+        self._values: dict[str, ast.expr] = {}
+        self._functions: dict[str, _Function] = {}
+        #: The operators that the source defines, by the name of the function.
+        self._custom: dict[str, str] = {}
+        self._readings = 0
+        #: The functions whose parameters are the names of operators, and those of them that something calls.
+        self._waiting: list[tuple[str, SourcePlace, str]] = []
+        self._called: set[str] = set()
         self.statements: list[RegistrationStatement] = []
         self.unread: list[tuple[SourcePlace, str]] = []
 
     def read(self, tree: ast.Module) -> None:
         """Read imports and variables first, then calls and decorators."""
         nodes = [*ast.walk(tree)]
+        bound: Counter[str] = Counter()
         for node in nodes:
             if isinstance(node, ast.Import):
                 self._names.update({alias.asname or alias.name: alias.name for alias in node.names})
             elif isinstance(node, ast.ImportFrom) and node.module:
                 self._names.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                bound[node.id] += 1
+            elif isinstance(node, ast.arg):
+                bound[node.arg] += 1
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                bound[node.name] += 1
+                if not isinstance(node, ast.ClassDef):
+                    self._functions[node.name] = node
         for node in nodes:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                self._read_library(node)
-            elif isinstance(node, ast.Assign) and self._full_name(node.value).startswith(_LIBRARY):
-                self._names.update({_source_of(target): self._full_name(node.value) for target in node.targets})
-        decorators: set[ast.AST] = set()
-        for node in nodes:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                for decorator in node.decorator_list:
-                    if isinstance(decorator, ast.Call):
-                        decorators.add(decorator)
-                        self._read_call(decorator, node)
-            elif isinstance(node, ast.Call) and node not in decorators:
-                self._read_call(node, None)
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for target in targets:
+                    self._read_assignment(_source_of(target), node.value, is_only=bound[_source_of(target)] == 1)
+            elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+                self._read_assignment(_source_of(node.optional_vars), node.context_expr, is_only=False)
+        for name, function in [*self._functions.items()]:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
+                    self._read_assignment(f"{name}()", node.value, is_only=False)
+            if bound[name] > 1:
+                del self._functions[name]
+        self._read_body(tree.body, {}, ())
+        self.unread += [(place, told) for function, place, told in self._waiting if function not in self._called]
 
-    def _read_library(self, node: ast.Assign) -> None:
-        call = node.value
-        assert isinstance(call, ast.Call)
-        texts = [_text(argument) for argument in call.args]
-        if self._library_function(call) == "Library" and texts and texts[0]:
-            key = texts[2] if len(texts) > 2 else ""
-            for target in node.targets:
-                self._libraries[_source_of(target)] = _Library(texts[0], key or "")
+    def _read_assignment(self, name: str, value: ast.expr, *, is_only: bool) -> None:
+        if isinstance(value, ast.Call) and self._library_function(value) in ("Library", "_scoped_library"):
+            given = [*value.args, *[None] * 3]
+            namespace = self._text(given[0] or _keyword(value, "ns"), {})
+            key = self._text(given[2] or _keyword(value, "dispatch_key"), {})
+            if namespace:
+                self._libraries[name] = _Library(namespace, key or "")
+            else:
+                self._tell(value, "the namespace of the library", given[0], ())
+        elif self._full_name(value).startswith(_LIBRARY):
+            self._names[name] = self._full_name(value)
+        elif is_only:
+            self._values[name] = value
+
+    def _read_body(self, body: Sequence[ast.stmt], names: _Names, around: tuple[_Around, ...]) -> None:
+        """Read the calls of statements, where names stand for these expressions."""
+        for statement in body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                for decorator in statement.decorator_list:
+                    self._read_decorator(decorator, statement, names, around)
+                given = statement.args
+                parameters = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+                inner: dict[str, ast.expr | None] = {**names, **dict.fromkeys(parameters)}
+                decorated = around[-1].decorated if around else ""
+                if decorated and parameters:
+                    inner[parameters[0]] = ast.Name(decorated)
+                self._read_body(statement.body, inner, (*around, _Around(statement.name)))
+                continue
+            bodies = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
+            bodies += [part.body for field in ("handlers", "cases") for part in getattr(statement, field, [])]
+            blocks = {id(inner) for block in bodies for inner in block}
+            for child in ast.iter_child_nodes(statement):
+                if id(child) not in blocks:
+                    for node in ast.walk(child):
+                        if isinstance(node, ast.Call):
+                            self._read_call(node, None, names, around)
+            rounds = self._rounds(statement, names) if isinstance(statement, ast.For) else [names]
+            for values in rounds:
+                whole = around
+                if isinstance(statement, ast.For) and len(statement.body) == 1 and rounds[1:]:
+                    whole = (*around, _Around("", place=self._place(statement)))
+                for block in bodies:
+                    self._read_body(block, values, whole)
+
+    def _rounds(self, loop: ast.For, names: _Names) -> list[_Names]:
+        """What names stand for in each round of a loop over a list of the source; once, unknown, for another loop."""
+        targets = loop.target.elts if isinstance(loop.target, (ast.Tuple, ast.List)) else [loop.target]
+        keys = [_source_of(target) for target in targets]
+        items = self._value(loop.iter, names)
+        if (
+            isinstance(items, ast.Call)
+            and isinstance(items.func, ast.Attribute)
+            and items.func.attr in ("items", "keys")
+        ):
+            mapping = self._value(items.func.value, names)
+            if isinstance(mapping, ast.Dict) and None not in mapping.keys:
+                pairs = zip(mapping.keys, mapping.values, strict=True)
+                elements = [
+                    ast.Tuple([key, value]) if items.func.attr == "items" else key for key, value in pairs if key
+                ]
+                items = ast.List([*elements])
+        elif isinstance(items, ast.Dict) and None not in items.keys:
+            items = ast.List([key for key in items.keys if key is not None])
+        rounds: list[_Names] = []
+        for item in items.elts if isinstance(items, (ast.Tuple, ast.List, ast.Set)) else ():
+            parts = item.elts if len(keys) > 1 and isinstance(item, (ast.Tuple, ast.List)) else [item]
+            self._readings += 1
+            if len(parts) != len(keys) or self._readings > _MOST_READINGS:
+                return [{**names, **dict.fromkeys(keys)}]
+            rounds.append({**names, **dict(zip(keys, parts, strict=True))})
+        return rounds or [{**names, **dict.fromkeys(keys)}]
+
+    def _read_decorator(
+        self, decorator: ast.expr, function: _Function, names: _Names, around: tuple[_Around, ...]
+    ) -> None:
+        if isinstance(decorator, ast.Call):
+            self._read_call(decorator, function, names, around)
+        elif isinstance(decorator, ast.Attribute) and _source_of(decorator.value) in self._custom:
+            call = ast.copy_location(ast.Call(decorator, [], []), decorator)
+            self._read_call(call, function, names, around)
+
+    def _value(self, node: ast.expr | None, names: _Names) -> ast.expr | None:
+        """The expression that a name stands for; the expression itself if it is no name, and None if unknown."""
+        for _ in range(_DEEPEST):
+            if not isinstance(node, ast.Name) or not (node.id in names or node.id in self._values):
+                return node
+            node = names[node.id] if node.id in names else self._values[node.id]
+        return None
+
+    def _text(self, node: ast.expr | None, names: _Names, depth: int = 0) -> str | None:
+        """The value of a text that the source says, also as an f-string of constants; None for anything else."""
+        node = self._value(node, names)
+        if depth > _DEEPEST or node is None:
+            return None
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        parts: list[str | None] = []
+        if isinstance(node, ast.JoinedStr):
+            for part in node.values:
+                is_plain = isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
+                value = part.value if isinstance(part, ast.FormattedValue) and is_plain else part
+                parts.append(self._text(value, names, depth + 1))
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            parts = [self._text(side, names, depth + 1) for side in (node.left, node.right)]
+        elif isinstance(node, ast.Call) and self._library_function(node) == "infer_schema" and node.args:
+            function = self._functions.get(_source_of(self._value(node.args[0], names) or node.args[0]))
+            mutated = _written_names(_keyword(node, "mutates_args"))
+            name = self._text(_keyword(node, "op_name"), names, depth + 1) or ""
+            return function_schema(name, function, mutated) if function is not None else None
+        else:
+            return self._operator(node, names)
+        text = "".join([part or "" for part in parts])
+        return None if None in parts or len(text) > SCALAR_CHARACTERS else text
+
+    def _operator(self, node: ast.expr, names: _Names) -> str | None:
+        """The name of an operator that an expression reads from `torch.ops`, also by `getattr`."""
+        parts: list[str] = []
+        while isinstance(node, (ast.Attribute, ast.Call)):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+                node = node.value
+            else:
+                name = self._text(node.args[1], names) if len(node.args) > 1 else None
+                if not isinstance(node.func, ast.Name) or node.func.id != "getattr" or name is None:
+                    return None
+                parts.append(name)
+                node = node.args[0]
+        root = self._full_name(node) if isinstance(node, ast.Name) else ""
+        path = [*root.split("."), *reversed(parts)]
+        if path[:2] != ["torch", "ops"] or len(path) not in (4, 5):
+            return None
+        return f"{path[2]}::{path[3]}" + (f".{path[4]}" if path[4:] and path[4] != "default" else "")
+
+    def _place(self, node: ast.stmt | ast.expr) -> SourcePlace:
+        return SourcePlace(self._path, node.lineno, node.end_lineno or node.lineno)
+
+    def _tell(self, call: ast.Call, what: str, node: ast.expr | None, around: tuple[_Around, ...]) -> None:
+        """Tell that something was not read; in a function with this as a parameter, unless its calls are read."""
+        shown = shorten(_source_of(node)) if node is not None else shorten(_source_of(call))
+        told = f"{what} is `{shown}`, which this does not compute"
+        place = next((part.place for part in around if part.place is not None), self._place(call))
+        outer = next((part.function for part in around if part.function), "")
+        if outer and not any(part.is_called for part in around):
+            self._waiting.append((outer, place, told))
+        else:
+            self.unread.append((place, told))
 
     def _full_name(self, node: ast.expr) -> str:
         """The dotted name that a name stands for; empty for other expressions."""
@@ -216,86 +403,154 @@ class _Reader:
         name = self._full_name(call.func)
         return name.removeprefix(_LIBRARY) if name.startswith(_LIBRARY) else ""
 
-    def _read_call(self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None) -> None:
-        place = SourcePlace(self._path, call.lineno, call.end_lineno or call.lineno)
-        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        owner = self._libraries.get(_source_of(call.func.value)) if isinstance(call.func, ast.Attribute) else None
-        called = self._library_function(call)
-        if owner is not None and method in ("define", "impl"):
-            self._add_by_library(method, call, owner, place)
-        elif called == "define":
-            self._add_definition(call, place)
-        elif called in _DEFINERS:
-            self._add_custom(call, function, place)
-        elif called in _ADDERS:
-            self._add_kernel(called, call, function, place)
+    def _owner(self, node: ast.expr, names: _Names) -> _Library | None:
+        """The library that an expression is: a variable, or the call of a function that returns one."""
+        value = self._value(node, names) if isinstance(node, ast.Name) else node
+        return self._libraries.get(_source_of(node)) or self._libraries.get(_source_of(value or node))
 
-    def _add_by_library(self, method: str, call: ast.Call, owner: _Library, place: SourcePlace) -> None:
+    def _read_call(
+        self, call: ast.Call, function: _Function | None, names: _Names, around: tuple[_Around, ...]
+    ) -> None:
+        target = call.func
+        method = target.attr if isinstance(target, ast.Attribute) else ""
+        owner = self._owner(target.value, names) if isinstance(target, ast.Attribute) else None
+        called = self._library_function(call)
+        place = next((part.place for part in around if part.place is not None), self._place(call))
+        context = _Context(names, around, place)
+        if owner is not None and method in ("define", "impl", "_register_fake"):
+            self._add_by_library(method, call, owner, context)
+        elif called == "define":
+            self._add_definition(call, context)
+        elif called in _DEFINERS:
+            self._add_custom(call, function, context)
+        elif called in _ADDERS:
+            self._add_kernel(called, call, function, context)
+        elif isinstance(target, ast.Attribute) and method in _ADDERS and _source_of(target.value) in self._custom:
+            name = ast.Constant(self._custom[_source_of(target.value)])
+            kernel = [ast.Constant(self._text(call.args[0], names))] if call.args and not _ADDERS[method] else []
+            self._add_kernel(method, ast.copy_location(ast.Call(target, [name, *kernel], []), call), function, context)
+        elif isinstance(target, ast.Name) and target.id in self._functions:
+            self._read_function(self._functions[target.id], call, function, context)
+
+    def _read_function(
+        self, definition: _Function, call: ast.Call, decorated: _Function | None, context: _Context
+    ) -> None:
+        """Read what a function of the source registers with the arguments of a call."""
+        is_registering = any(
+            isinstance(node, ast.Call)
+            and (
+                self._library_function(node) in ("define", *_DEFINERS, *_ADDERS)
+                or (isinstance(node.func, ast.Attribute) and node.func.attr in ("define", "impl", "_register_fake"))
+            )
+            for node in ast.walk(definition)
+        )
+        depth = sum(part.is_called for part in context.around)
+        self._readings += is_registering
+        if not is_registering or depth >= _DEEPEST or self._readings > _MOST_READINGS:
+            return
+        given = definition.args
+        parameters = [argument.arg for argument in (*given.posonlyargs, *given.args)]
+        keywords = [argument.arg for argument in given.kwonlyargs]
+        values: dict[str, ast.expr | None] = dict.fromkeys((*parameters, *keywords))
+        values |= dict(zip(reversed(parameters), reversed(given.defaults), strict=False))
+        values |= dict(zip(keywords, given.kw_defaults, strict=True))
+        handed: dict[str, ast.expr | None] = {
+            name: self._value(value, context.names) or value for name, value in zip(parameters, call.args, strict=False)
+        }
+        handed |= {part.arg: self._value(part.value, context.names) for part in call.keywords if part.arg in values}
+        self._called.add(definition.name)
+        inside = _Around(
+            definition.name, decorated.name if decorated is not None else "", context.place, is_called=True
+        )
+        self._read_body(definition.body, {**values, **handed}, (*context.around, inside))
+
+    def _add_by_library(self, method: str, call: ast.Call, owner: _Library, context: _Context) -> None:
         """A call of `Library.define` or `Library.impl`."""
-        text = _text(call.args[0]) if call.args else None
+        given = [*call.args]
+        node = given[0] if given else _keyword(call, "schema") or _keyword(call, "op_name")
+        text = self._text(node, context.names)
         if not text:
-            self.unread.append((place, f"the name is `{_source_of(call)[:60]}`, not a text"))
+            self._tell(call, "the name", node, context.around)
             return
         namespace, _, name = text.partition("(")[0].rpartition("::")
-        row = RegistrationStatement(namespace or owner.namespace, name.strip(), place)
+        row = RegistrationStatement(namespace or owner.namespace, name.strip(), context.place)
         if method == "define":
             schema = " ".join(text.split())
             self.statements.append(row._replace(schema=schema, tags=tuple(_tags(call))))
             return
-        given = call.args[2] if len(call.args) > 2 else _keyword(call, "dispatch_key")
-        key = (_text(given) if given is not None else None) or owner.key or "CompositeImplicitAutograd"
-        function = _source_of(call.args[1])[:60] if len(call.args) > 1 else "a function"
-        self.statements.append(row._replace(keys=(key,), by_hand=function))
+        wanted = given[2] if len(given) > 2 else _keyword(call, "dispatch_key")
+        key = self._text(wanted, context.names) or owner.key or "CompositeImplicitAutograd"
+        if method == "_register_fake":
+            key = META.name
+        function = self._value(given[1], context.names) if len(given) > 1 else None
+        shown = shorten(_source_of(function or given[1])) if len(given) > 1 else "a function"
+        self.statements.append(row._replace(keys=(key,), by_hand=shown))
 
-    def _add_definition(self, call: ast.Call, place: SourcePlace) -> None:
-        texts = [_text(argument) for argument in call.args]
-        if not texts or not texts[0]:
+    def _add_definition(self, call: ast.Call, context: _Context) -> None:
+        given = [*call.args]
+        texts = [self._text(argument, context.names) for argument in given]
+        name = texts[0] if texts else None
+        if name and "(" not in name:
+            texts[1:] = texts[1:] or [self._text(_keyword(call, "schema"), context.names)]
+        missing = next((at for at, text in enumerate(texts[: 1 if name and "(" in name else 2]) if not text), None)
+        if not texts or not name or missing is not None:
+            node = given[missing] if missing is not None and missing < len(given) else None
+            self._tell(call, f"the schema of `{name}`" if name else "the name", node, context.around)
             return
-        whole = texts[0] + (texts[1] if len(texts) > 1 and texts[1] and "(" not in texts[0] else "")
+        whole = name if "(" in name else name + str(texts[1])
         namespace, _, schema = whole.partition("::")
-        name = schema.partition("(")[0].strip()
-        row = RegistrationStatement(namespace, name, place, " ".join(schema.split()), tags=tuple(_tags(call)))
+        row = RegistrationStatement(
+            namespace,
+            schema.partition("(")[0].strip(),
+            context.place,
+            " ".join(schema.split()),
+            tags=tuple(_tags(call)),
+        )
         self.statements.append(row)
 
-    def _add_custom(
-        self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: SourcePlace
-    ) -> None:
-        text = _text(call.args[0]) if call.args else None
+    def _add_custom(self, call: ast.Call, function: _Function | None, context: _Context) -> None:
+        text = self._text(call.args[0], context.names) if call.args else None
         if function is None and len(call.args) > 1:
-            self.unread.append((place, "the operator is made from a function that is not defined here"))
-        if not text or function is None:
+            function = self._functions.get(_source_of(self._value(call.args[1], context.names) or call.args[1]))
+            if function is None:
+                self.unread.append((context.place, "the operator is made from a function that is not defined here"))
+                return
+        if not text:
+            self._tell(call, "the name", call.args[0] if call.args else None, context.around)
+            return
+        if function is None:
             return
         namespace, _, name = text.partition("::")
-        written = _keyword(call, "schema")
-        mutated = _keyword(call, "mutates_args")
-        given = _text(written) if written is not None else None
-        schema = name + given if given else function_schema(name, function, _written_names(mutated))
+        given = self._text(_keyword(call, "schema"), context.names)
+        mutated = _written_names(_keyword(call, "mutates_args"))
+        schema = name + given if given else function_schema(name, function, mutated)
         if schema is None:
-            self.unread.append((place, f"the schema of `{text}` does not follow from its annotations"))
+            self.unread.append((context.place, f"the schema of `{text}` does not follow from its annotations"))
             return
+        self._custom[function.name] = text
         devices = _keyword(call, "device_types")
         types = [_text(devices)] if devices is not None and _text(devices) else _texts(devices)
         keys = tuple([_DEVICE_KEYS.get(type or "", _DEFAULT_KEY) for type in types]) or (_DEFAULT_KEY,)
         row = RegistrationStatement(
-            namespace, name, place, schema, keys, by_hand=function.name, tags=tuple(_tags(call))
+            namespace, name, context.place, schema, keys, by_hand=function.name, tags=tuple(_tags(call))
         )
         self.statements.append(row)
 
-    def _add_kernel(
-        self, called: str, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef | None, place: SourcePlace
-    ) -> None:
+    def _add_kernel(self, called: str, call: ast.Call, function: _Function | None, context: _Context) -> None:
         """What adds a kernel to an operator that is named by its text, or by a library and its name."""
-        given = list(call.args)
-        owner = self._libraries.get(_source_of(given[0])) if given else None
-        texts = [_text(argument) for argument in (given[1:] if owner is not None else given)]
+        given = [*call.args]
+        owner = self._owner(given[0], context.names) if given else None
+        texts = [self._text(argument, context.names) for argument in (given[1:] if owner is not None else given)]
         if not texts or not texts[0]:
+            node = given[0] if given else None
+            self._tell(call, "the name", node, context.around)
             return
         namespace, _, name = texts[0].rpartition("::")
         key = _ADDERS[called] or (texts[1] if len(texts) > 1 and texts[1] else "")
         key = _DEVICE_KEYS.get(key, key) or (owner.key if owner is not None else "") or _DEFAULT_KEY
         namespace = namespace or (owner.namespace if owner is not None else "")
-        shown = function.name if function is not None else _source_of(given[-1])[:60]
-        self.statements.append(RegistrationStatement(namespace, name, place, keys=(key,), by_hand=shown))
+        shown = function.name if function is not None else shorten(_source_of(given[-1]))
+        self.statements.append(RegistrationStatement(namespace, name, context.place, keys=(key,), by_hand=shown))
 
 
 def _text(node: ast.expr | None) -> str | None:

@@ -29,8 +29,8 @@ class RegistrationStatement(NamedTuple):
     its C++ name from the global namespace on; it is empty for one without a name that generated code could use, of
     which `by_hand` has the text. A `policy` of autocast takes the place of a kernel. `parameters` are the types of the
     kernel, if its source was read. A statement that `is_bound` is of a module of pybind11, and registers no operator.
-    All `conditions` of the preprocessor hold at the place. `notes` say what is
-    uncertain.
+    All `conditions` of the preprocessor hold at the place. `notes` say what is uncertain. A kernel that `records`
+    gradients applies the class of autograd of this name.
     """
 
     namespace: str
@@ -47,6 +47,7 @@ class RegistrationStatement(NamedTuple):
     parameters: tuple[str, ...] = ()
     policy: str = ""
     is_bound: bool = False
+    records: str = ""
 
 
 def no_registrations(

@@ -96,8 +96,11 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if request.modules:
         statements += read_modules(request.modules)
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
-    drafted = set(drafts.taken)
-    imported = _with_outputs([row for row in statements if row not in drafted], request.fakes)
+    imported = _without_drafted(statements, drafts, request.fakes)
+    by_hand = {(operator.namespace, operator.name) for operator in imported.operators if operator.by_hand}
+    if any((row.namespace, row.name) in by_hand for row in drafts.taken):
+        drafts = draft_derivatives(statements, read.classes, by_hand)
+        imported = _without_drafted(statements, drafts, request.fakes)
     if not imported.operators:
         names = ", ".join([*request.sources, *request.modules])
         help = "name sources with `TORCH_LIBRARY` or `torch.library`"
@@ -128,23 +131,35 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     places = [statement.place for statement in statements if statement.schema and statement.place.first]
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
     kernels = {kernel.name for operator in imported.operators for kernel in operator.kernels}
-    undeclared = tuple([name for name in read.undeclared if name in kernels])
+    undeclared = [name for name in read.undeclared if name in kernels]
+    called = sorted(name for name in drafts.called if read.declared.get(name) == "")
+    undeclared += [name for name in called if name not in undeclared]
+    own = f"{stem}_kernels.h"
     name = re.sub(r"\W", "_", stem)
     if read.header or not includes:
-        includes = (*includes, f"{stem}_kernels.h")
-    head = LibraryHead(includes, (*shown, *request.modules), name, undeclared=undeclared)
+        includes = (*includes, own)
+    head = LibraryHead(includes, (*shown, *request.modules), name, undeclared=tuple(undeclared))
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
-        called = headers_of(drafts.called, read.declared)
+        gradient_headers = [os.path.relpath(path, base) for path in headers_of(drafts.called, read.declared)]
+        gradient_headers += [own] if called else []
         head = head._replace(
             derivatives=os.path.relpath(request.derivatives, folder).replace(os.sep, "/"),
-            derivative_headers=tuple([os.path.relpath(path, base).replace(os.sep, "/") for path in called]),
+            derivative_headers=tuple([header.replace(os.sep, "/") for header in gradient_headers]),
         )
     taken = _without_lines([*imported.taken, *[row.place for row in drafts.taken]], [place for place, _ in left])
     replaced = set(taken)
     wholes = [whole for whole, inside in read.wholes if replaced.issuperset(inside)]
     deletable = [*taken, *wholes, *drafts.deletable]
     return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable, read.modules, read.header)
+
+
+def _without_drafted(
+    statements: Sequence[RegistrationStatement], drafts: DraftedDerivatives, fakes: Sequence[str]
+) -> ImportedOperators:
+    """The operators without the kernels for Autograd whose place derivatives take."""
+    drafted = set(drafts.taken)
+    return _with_outputs([row for row in statements if row not in drafted], fakes)
 
 
 def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence[str]) -> ImportedOperators:
