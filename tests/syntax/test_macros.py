@@ -9,9 +9,10 @@ import subprocess
 
 import pytest
 
+from opwright.source.budget import SourceBudget
 from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import parse_cpp
-from opwright.syntax.cpp_tokens import CppBudget, MacroExpander, cpp_tokens
+from opwright.syntax.cpp_tokens import MacroExpander, cpp_tokens
 
 DEFINITIONS = """\
 #define EMPTY
@@ -85,7 +86,7 @@ def test_macros_stand_for_what_a_compiler_reads(seed: int | None) -> None:
     """Calls of macros, with all their forms of arguments, become the tokens that the preprocessor makes of them."""
     definitions, calls = (DEFINITIONS, CALLS) if seed is None else random_macros(seed)
     macros = {macro.name: macro for macro in parse_cpp("f.h", definitions).macros}
-    expander = MacroExpander(macros, CppBudget(SourceText("f.h", definitions)))
+    expander = MacroExpander(macros, SourceBudget(SourceText("f.h", definitions)))
     ours = [[token.text for token in expander.expanded(list(cpp_tokens(call)))] for call in calls]
     theirs = preprocessed(definitions + "".join([f"{call}\n@@\n" for call in calls])).split("@@")[: len(calls)]
     different = [

@@ -59,12 +59,15 @@ YAML_EVENTS: Final = 500_000
 #: Nesting depth of lists and mappings in a YAML file. PyTorch's is 3.
 DEPTH: Final = 100
 
-#: Characters of a C++ source with registrations. PyTorch's largest has 1.5 million.
-CPP_CHARACTERS: Final = 4_000_000
+#: Characters of a C++ source. PyTorch's largest with registrations has 1.5 million.
+SOURCE_CHARACTERS: Final = 4_000_000
 
 #: Work for one C++ source: its characters, and 32 for each token, with what its macros stand for. PyTorch's largest
 #: source with registrations needs 3 million.
-CPP_WORK: Final = 20_000_000
+SOURCE_WORK: Final = 20_000_000
+
+#: Seconds of a processor for one C++ source, whatever the work consists of. PyTorch's largest needs about one.
+SOURCE_SECONDS: Final = 20
 
 #: Nesting depth of brackets, which is Clang's limit, and how many conditions of the preprocessor hold at a place.
 CPP_DEPTH: Final = 256

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from opwright.source.budget import SourceBudget
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, lazy_pattern
 from opwright.source.record_fields import NamedTuple
+from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
@@ -152,7 +154,8 @@ class CppFunction(NamedTuple):
 
 
 def statements(source: CppSource) -> Iterator[Statement]:
-    """Statements of a source, those in namespaces too."""
+    """Statements of a source, those in namespaces too. Raises Fault (E0006) if the caller takes too long with them."""
+    budget = SourceBudget(SourceText(source.path, source.text))
     tokens = source.tokens
     scope: list[str | None] = []
     start = index = 0
@@ -169,6 +172,7 @@ def statements(source: CppSource) -> Iterator[Statement]:
                 end = closing_index(tokens, index)
                 line = tokens[min(end, len(tokens) - 1)].line
                 yield Statement(head, tokens[index + 1 : end], _names(scope), line)
+                budget.check_time(tokens[index].start)
                 index = end
             start = index + 1
         elif text == "}":
@@ -177,6 +181,7 @@ def statements(source: CppSource) -> Iterator[Statement]:
             start = index + 1
         elif text == ";":
             yield Statement(tokens[start:index], (), _names(scope), tokens[index].line)
+            budget.check_time(tokens[index].start)
             start = index + 1
         index += 1
 

@@ -8,12 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import CPP_DEPTH, SCALAR_CHARACTERS
 from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, cpp_tokens, macro_of, text_of
+from opwright.syntax.cpp_tokens import (
+    TOKEN_WORK,
+    Macro,
+    MacroExpander,
+    Token,
+    check_depth,
+    cpp_tokens,
+    macro_of,
+    text_of,
+)
 
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -42,28 +52,27 @@ class CppSource(NamedTuple):
 def parse_cpp(path: str, text: str) -> CppSource:
     """Tokens of a text, without what `#if 0` leaves out. Raises Fault (E0006) if that is too much work."""
     text = text.replace("\r\n", "\n")
-    budget = CppBudget(SourceText(path, text))
-    budget.check_length()
+    budget = SourceBudget(SourceText(path, text))
     levels = _Conditions()
     code: list[Token] = []
     macros: list[Macro] = []
     includes: list[str] = []
     for token in cpp_tokens(text, with_directives=True):
-        budget.take((token,))
+        budget.take(TOKEN_WORK + len(token.text), token.start, token.end)
         if token.kind == "directive":
             word, rest = _directive(token.text)
             levels.read(word, rest)
             if levels.are_too_many:
-                raise budget.fault("too many conditions of the preprocessor hold here", token)
+                raise budget.fault("too many conditions of the preprocessor hold here", token.start, token.end)
             if word == "define" and not levels.is_off and (macro := macro_of(token, path)) is not None:
                 macros.append(macro)
             elif word == "include" and (included := _INCLUDE.match(rest)):
                 includes.append(included[1])
         elif not levels.is_off:
             if token.kind == "open":
-                raise budget.fault("the raw string is never closed", token._replace(end=token.start + 2))
+                raise budget.fault("the raw string is never closed", token.start, token.start + 2)
             code.append(token._replace(conditions=levels.held) if levels.held else token)
-    budget.check_depth(code)
+    check_depth(code, budget)
     return CppSource(path, text, code, macros, includes)
 
 
@@ -100,9 +109,9 @@ def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSou
     macros = {name: macro for name, macro in shared.items() if name not in macro_names} | registering_macros([source])
     if not macros:
         return source
-    budget = CppBudget(SourceText(source.path, source.text))
+    budget = SourceBudget(SourceText(source.path, source.text))
     tokens = MacroExpander(macros, budget).expanded(source.tokens)
-    budget.check_depth(tokens)
+    check_depth(tokens, budget)
     return source._replace(tokens=tokens)
 
 

@@ -7,15 +7,13 @@ their tokens: brackets tell where one ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from opwright.source.codes import TOO_MUCH_WORK
-from opwright.source.diagnostic import Fault
-from opwright.source.limits import CPP_CHARACTERS, CPP_DEPTH, CPP_WORK
+from opwright.source.budget import SourceBudget
+from opwright.source.limits import CPP_DEPTH
 from opwright.source.record_fields import NamedTuple
-from opwright.source.span import SourceText
 
 _PIECES: Final = r"""(?P<blank>\s*\n|\s+|\\\n|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
     |(?P<raw>(?:u8|[LuU])?R"(?P<fence>[^()\s\\]{0,16})\(.*?(?:\)(?P=fence)"|(?P<open>\Z)))
@@ -34,7 +32,7 @@ _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
 _DEPTHS: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _REST: Final = "__VA_ARGS__"
 #: What a token costs besides its characters: it is an object.
-_TOKEN_WORK: Final = 32
+TOKEN_WORK: Final = 32
 
 
 class Token(NamedTuple):
@@ -112,7 +110,7 @@ def macro_of(directive: Token, path: str) -> Macro | None:
 class MacroExpander:
     """What calls of macros stand for, as the preprocessor of a compiler sees it."""
 
-    def __init__(self, macros: Mapping[str, Macro], budget: CppBudget) -> None:
+    def __init__(self, macros: Mapping[str, Macro], budget: SourceBudget) -> None:
         self._macros: Final = macros
         self._budget: Final = budget
         self._bodies: Final[dict[str, list[Token]]] = {}
@@ -130,7 +128,7 @@ class MacroExpander:
         What results is read again: it may call macros with what follows.
 
         >>> call = Macro("CALL", ("name",), "f(#name, &name##_cpu)", "f.h", 1)
-        >>> expander = MacroExpander({"CALL": call}, CppBudget(SourceText("f.cpp", "")))
+        >>> expander = MacroExpander({"CALL": call}, SourceBudget(SourceText("f.cpp", "")))
         >>> text_of(expander.expanded(list(cpp_tokens("CALL(scale);"))))
         'f("scale", &scale_cpu);'
         """
@@ -174,42 +172,19 @@ class MacroExpander:
                     tokens = _joined(result.pop(), tokens)
                 is_left_empty = not tokens
                 result += tokens
-                self._budget.take(tokens)
+                for result_token in tokens:
+                    self._budget.take(TOKEN_WORK + len(result_token.text), call.start, call.end)
             before = token.text
         return result
 
 
-class CppBudget:
-    """Work that one source may ask for: macros can stand for any amount of code."""
-
-    def __init__(self, file: SourceText) -> None:
-        self._file: Final = file
-        self._left = CPP_WORK
-
-    def check_length(self) -> None:
-        """Raises Fault (E0006) for a text that is too long."""
-        if len(self._file.text) > CPP_CHARACTERS:
-            message = f"the source has more than {CPP_CHARACTERS:,} characters"
-            raise Fault.at(TOO_MUCH_WORK, message, self._file.span(CPP_CHARACTERS))
-
-    def take(self, tokens: Iterable[Token]) -> None:
-        """Take the work for tokens. Raises Fault (E0006) at the first one for which nothing is left."""
-        for token in tokens:
-            self._left -= _TOKEN_WORK + len(token.text)
-            if self._left < 0:
-                raise self.fault("there is too much code, with what the macros stand for", token)
-
-    def check_depth(self, tokens: Sequence[Token]) -> None:
-        """Raises Fault (E0006) where brackets nest too deeply."""
-        depth = 0
-        for token in tokens:
-            depth = max(depth + _DEPTHS.get(token.text, 0), 0)
-            if depth > CPP_DEPTH:
-                raise self.fault(f"brackets nest more than {CPP_DEPTH} deep", token)
-
-    def fault(self, message: str, token: Token) -> Fault:
-        """Fault (E0006) at a token."""
-        return Fault.at(TOO_MUCH_WORK, message, self._file.span(token.start, token.end))
+def check_depth(tokens: Sequence[Token], budget: SourceBudget) -> None:
+    """Raises Fault (E0006) where brackets nest too deeply."""
+    depth = 0
+    for token in tokens:
+        depth = max(depth + _DEPTHS.get(token.text, 0), 0)
+        if depth > CPP_DEPTH:
+            raise budget.fault(f"brackets nest more than {CPP_DEPTH} deep", token.start, token.end)
 
 
 def _at_call(part: Token, call: Token, hidden: frozenset[str]) -> Token:

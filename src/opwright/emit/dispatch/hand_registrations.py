@@ -18,11 +18,12 @@ from opwright.model.dispatch_key import META
 from opwright.model.runtime_keys import KeyKind, RuntimeKey
 from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
+from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import CppSource, parse_cpp
-from opwright.syntax.cpp_tokens import CppBudget, Macro, MacroExpander, Token, arguments, closing_index, text_of
+from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, arguments, closing_index, text_of
 
 
 class HandPlace(NamedTuple):
@@ -152,7 +153,7 @@ class _Registrations:
     def __init__(self, source: CppSource, macros: Mapping[str, Macro]) -> None:
         self._file: Final = source.path
         self._macros: Final = macros
-        budget = CppBudget(SourceText(source.path, source.text))
+        budget = SourceBudget(SourceText(source.path, source.text))
         self._expander: Final = MacroExpander(macros, budget)
         self._blocks: Final = MacroExpander(
             {name: macro_name for name, macro_name in macros.items() if _BLOCK in macro_name.text}, budget

@@ -17,10 +17,12 @@ from opwright.libraries.porting.state import FileState, LeftCode, ProjectFacts, 
 from opwright.libraries.porting.translator import INCLUDES, KEPT_INCLUDE, Translator
 from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
 from opwright.source import codes
+from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.line_diff import LineMatcher, unified_lines
 from opwright.source.project_file import files_below
 from opwright.source.record_fields import NamedTuple
+from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line, quoted_include_line
 
@@ -110,13 +112,14 @@ def port_sources(request: PortRequest) -> Ported:
     texts = {path: file.text.encode() for path, file in sources.items()}
     included = _included(texts, header)
     calls = _own_header(header)
-    facts = facts_of([tree_of(text) for text in (*texts.values(), *included.values())], tree_of(calls.encode()))
+    trees = [tree_of(text, _budget(path, text)) for path, text in (*texts.items(), *included.items())]
+    facts = facts_of(trees, tree_of(calls.encode(), _budget(header, calls.encode())))
     wrappers = Wrappers(calls)
     operators = CallableOperators(request.pytorch, {}, request.target)
     files = []
     for path, source in texts.items():
         target = os.path.join(out, os.path.relpath(path, base)) if request.out else path
-        state = FileState(request.target, operators, wrappers, facts)
+        state = FileState(request.target, operators, wrappers, facts, _budget(path, source))
         file = _ported_file(path, target, source, state, header)
         mark = _BYTE_ORDER_MARK[: sources[path].prefix_bytes]
         files.append(file._replace(before=mark + file.before, after=mark + file.after))
@@ -195,12 +198,17 @@ _OF_IMPORT: Final = "`opwright import` moves registrations to a library file"
 
 def _ported_text(source: bytes, state: FileState, header: str) -> bytes:
     """The text of a ported source. Every byte is a character while it is made."""
-    root = tree_of(source)
+    root, characters = tree_of(source, state.budget), source.decode("latin-1")
     within = []
-    for span, tree in trees_within(source, root):
-        within.append((span, Translator(source, state).text(tree, span.start, span.end)))
-    text = Translator(source, state, sorted(within)).text(root, 0, len(source))
+    for span, tree in trees_within(source, root, state.budget):
+        within.append((span, Translator(characters, state).text(tree, span.start, span.end)))
+    text = Translator(characters, state, sorted(within)).text(root, 0, len(source))
     return with_includes(text, state, header).encode("latin-1")
+
+
+def _budget(path: str, source: bytes) -> SourceBudget:
+    """The work for one source. Raises Fault (E0006) if it is too long."""
+    return SourceBudget(SourceText(path, source.decode()), in_bytes=True)
 
 
 def _needing(
@@ -208,7 +216,7 @@ def _needing(
 ) -> Iterator[str]:
     """The headers that need changes, among those that are not ported."""
     for path, text in included.items():
-        state = FileState(request.target, operators, Wrappers(), facts)
+        state = FileState(request.target, operators, Wrappers(), facts, _budget(path, text))
         if _ported_text(text, state, "stable_ops.h") != text:
             yield path
 

@@ -5,14 +5,17 @@ of macros and the launches of kernels are trees of their own, with the places of
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import formula_parser, walk
+from opwright.source.budget import SourceBudget
 from opwright.source.record_fields import NamedTuple
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser
 
 
 _REGISTRATION: Final = re.compile(
@@ -26,10 +29,14 @@ _QUALIFIER: Final = re.compile(
 _KEYWORD: Final = re.compile(rb"__(?:restrict__|restrict|global__|device__|host__|forceinline__|shared__)\b")
 #: A macro with arguments that is a whole line.
 _STATEMENT: Final = re.compile(rb"(?m)^[^\S\n]*[A-Z][A-Z0-9]*_[A-Z0-9_]+\([\w, ]*\)(?=[^\S\n]*(?:\\?\n))")
-_LAUNCH: Final = re.compile(rb"<<<(.*?)>>>", re.DOTALL)
+_LAUNCH: Final = re.compile(rb"<<<((?:(?!<<<|>>>).)*)>>>", re.DOTALL)
 _DIRECTIVE: Final = re.compile(rb"(?m)^[^\S\n]*#.*(?:\\\n.*)*")
 _BLANK: Final = re.compile(rb"[^\n]")
 _TEXT: Final = re.compile(rb'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+#: Bytes that no parser needs long for, and work for a hundred operations of the parser, after which it may be stopped.
+_LONG: Final = 20_000
+_PARSER_WORK: Final = 500
 
 
 class ByteRange(NamedTuple):
@@ -39,28 +46,48 @@ class ByteRange(NamedTuple):
     end: int
 
 
-def tree_of(source: bytes) -> Node:
-    """The tree of a source."""
+def tree_of(source: bytes, budget: SourceBudget) -> Node:
+    """The tree of a source. Raises Fault (E0006) if it is too much work."""
     plain = _without(source, registrations(source))
     for pattern in (_KEYWORD, _STATEMENT):
         plain = pattern.sub(lambda match: _blank(match[0]), plain)
     plain = _QUALIFIER.sub(lambda match: match[0].replace(match[1], _blank(match[1])), plain)
     plain = _LAUNCH.sub(lambda match: _blank(match[0]), plain)
-    return formula_parser().parse(plain).root_node
+    return _parsed(formula_parser(), plain, budget)
 
 
-def trees_within(source: bytes, root: Node) -> Iterator[tuple[ByteRange, Node]]:
+def _parsed(parser: Parser, text: bytes, budget: SourceBudget) -> Node:
+    """The root of the tree of a text. A long one is parsed once to see whether that comes to an end.
+
+    The parser can only be stopped if it asks for the text piece by piece, and such a tree has no text. One of version
+    0.24 or older cannot be stopped at all.
+    """
+    if len(text) > _LONG:
+
+        def go_on(at: int, _has_error: bool) -> bool:
+            budget.take(_PARSER_WORK, min(at, len(text)))
+            return False
+
+        with suppress(TypeError):
+            parser.parse(lambda at, _point: text[at : at + _LONG], progress_callback=go_on)
+    return parser.parse(text).root_node
+
+
+def trees_within(source: bytes, root: Node, budget: SourceBudget) -> Iterator[tuple[ByteRange, Node]]:
     """The bodies of macros and the arguments of launches, each with its span and the tree that covers it."""
     for node in walk(root):
         if node.type == "preproc_arg":
-            yield _tree_within(source, ByteRange(node.start_byte, node.end_byte), b"void _(){", b";}")
+            yield _tree_within(source, ByteRange(node.start_byte, node.end_byte), b"void _(){", b";}", budget)
     for match in _LAUNCH.finditer(source):
-        yield _tree_within(source, ByteRange(match.start(1), match.end(1)), b"void _(){_(", b");}")
+        yield _tree_within(source, ByteRange(match.start(1), match.end(1)), b"void _(){_(", b");}", budget)
 
 
-def _tree_within(source: bytes, span: ByteRange, before: bytes, after: bytes) -> tuple[ByteRange, Node]:
+def _tree_within(
+    source: bytes, span: ByteRange, before: bytes, after: bytes, budget: SourceBudget
+) -> tuple[ByteRange, Node]:
     from tree_sitter import Parser, Range  # It may be missing.
 
+    budget.check_time(span.start)
     text = source[span.start : span.end].replace(b"\\\n", b" \n").replace(b"##", b"  ")
     text = re.sub(rb"(?<!')#(?=\w)", b" ", text)
     start = max(span.start - len(before), 0)
@@ -69,38 +96,49 @@ def _tree_within(source: bytes, span: ByteRange, before: bytes, after: bytes) ->
     end = (source.count(b"\n", 0, span.start) + text.count(b"\n"), 0)
     place = Range((source.count(b"\n", 0, start), 0), (end[0] + 1, 0), start, len(plain))
     parser = Parser(formula_parser().language, included_ranges=[place])
-    return span, parser.parse(plain).root_node
+    return span, _parsed(parser, plain, budget)
 
 
 def registrations(source: bytes) -> list[ByteRange]:
     """The blocks and statements that register operators, which `opwright import` moves."""
     blocks: list[ByteRange] = []
     plain = _TEXT.sub(lambda match: _blank(match[0]), source)
+    closings = _closings(plain)
+    openings = sorted(closings)
     for match in _REGISTRATION.finditer(plain):
         if blocks and match.start() < blocks[-1].end:
             continue
-        is_block = b"RegisterOperators" not in match[0]
-        opening = plain.find(b"{", match.end()) if is_block else -1
-        end = _closing(plain, opening) if opening >= 0 else plain.find(b";", match.end())
+        if b"RegisterOperators" in match[0]:
+            end = plain.find(b";", match.end())
+        else:
+            first = bisect_left(openings, match.end())
+            end = closings[openings[first]] if first < len(openings) else plain.find(b";", match.end())
         if end >= 0:
             start = match.end() - len(match[0].lstrip())
             blocks.append(ByteRange(start, end + 1))
     return blocks
 
 
-def _closing(text: bytes, opening: int) -> int:
-    depth = 0
-    for match in re.compile(rb"[{}]").finditer(text, opening):
-        depth += 1 if match[0] == b"{" else -1
-        if not depth:
-            return match.start()
-    return -1
+def _closings(text: bytes) -> dict[int, int]:
+    """Where each brace is closed, by where it is opened; -1 for one that never is."""
+    closings: dict[int, int] = {}
+    waiting: list[int] = []
+    for match in re.finditer(rb"[{}]", text):
+        if match[0] == b"{":
+            waiting.append(match.start())
+            closings[match.start()] = -1
+        elif waiting:
+            closings[waiting.pop()] = match.start()
+    return closings
 
 
 def _without(source: bytes, spans: list[ByteRange]) -> bytes:
+    """A source with blanks in some places, which follow each other."""
+    position, parts = 0, []
     for span in spans:
-        source = source[: span.start] + _blank(source[span.start : span.end]) + source[span.end :]
-    return source
+        parts += [source[position : span.start], _blank(source[span.start : span.end])]
+        position = span.end
+    return b"".join([*parts, source[position:]])
 
 
 def _blank(text: bytes) -> bytes:

@@ -11,6 +11,7 @@ from opwright.dialects.library.callable_operators import CallableOperators
 from opwright.libraries.porting.stable_api import StableName, StableRelease
 from opwright.libraries.porting.values import OTHER, UNKNOWN, OptionTexts, value_type
 from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers
+from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import shorten
 from opwright.source.record_fields import NamedTuple
 
@@ -55,8 +56,14 @@ class FileState:
     """The state of the port of one file for a `target`, the oldest release that the library serves."""
 
     def __init__(
-        self, target: StableRelease, operators: CallableOperators, wrappers: Wrappers, facts: ProjectFacts
+        self,
+        target: StableRelease,
+        operators: CallableOperators,
+        wrappers: Wrappers,
+        facts: ProjectFacts,
+        budget: SourceBudget,
     ) -> None:
+        self.budget: Final = budget
         self.target: Final = target
         self.operators: Final = operators
         self.wrappers: Final = wrappers

@@ -40,6 +40,8 @@ _OWNER: Final = r"(\w+(?:\[\w+\]|\.\w+)*(?:\.|->))"
 
 #: Deeper code stays: a program that nests so deeply is no kernel that a person wrote.
 _DEEPEST: Final = 180
+#: What a node costs of the work for a source.
+_NODE_WORK: Final = 4
 _SCOPES: Final = frozenset(
     (
         "compound_statement", "for_statement", "for_range_loop", "if_statement", "while_statement",
@@ -60,10 +62,13 @@ _NUMBERS: Final = ("bool", "int", "float", "Scalar")
 
 
 class Translator:
-    """Ports the nodes of one tree. `within` are parts of the source with trees of their own, ported, in their order."""
+    """Ports the nodes of one tree. In the text of the source, each byte is a character.
 
-    def __init__(self, source: bytes, state: FileState, within: Sequence[tuple[ByteRange, str]] = ()) -> None:
-        self._source: Final = source.decode("latin-1")
+    `within` are parts of the source with trees of their own, ported, in their order.
+    """
+
+    def __init__(self, source: str, state: FileState, within: Sequence[tuple[ByteRange, str]] = ()) -> None:
+        self._source: Final = source
         self._within: Final = within
         self._starts: Final = [span.start for span, _ in within]
         self._state: Final = state
@@ -109,6 +114,7 @@ class Translator:
 
     # Each node is visited once, because visits note what stays.
     def _visit(self, node: Node) -> CppValue:
+        self._state.budget.take(_NODE_WORK, node.start_byte)
         if self._depth >= _DEEPEST:
             self._state.leave(node, "the code nests too deeply")
             return CppValue(self._between(node.start_byte, node.end_byte))
@@ -128,7 +134,8 @@ class Translator:
     def _between(self, start: int, end: int) -> str:
         """A part of the source, with the ported parts that lie in it."""
         position, parts = start, []
-        for span, text in self._within[bisect_left(self._starts, start) :]:
+        for index in range(bisect_left(self._starts, start), len(self._within)):
+            span, text = self._within[index]
             if span.start >= end:
                 break
             if position <= span.start and span.end <= end:

@@ -1,0 +1,82 @@
+"""Sources that ask `opwright port` for too much: it answers in seconds, with little memory, and says where it stops."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opwright.libraries.porting.run import PortRequest, port_sources
+from opwright.source import budget
+from opwright.source.budget import SourceBudget
+from opwright.source.diagnostic import Fault
+from opwright.source.span import SourceText
+from opwright.syntax.cpp_functions import statements
+from opwright.syntax.cpp_source import read_cpp
+from tests.fuzz.run import memory_limit
+
+#: Texts whose work was the square of their length, or more memory than a machine has.
+_QUICK = {
+    "unclosed launches": "a" + "<" * 30_000,
+    "blocks that do not end": "TORCH_LIBRARY(a, m) {\n" * 5_000,
+    "many blocks": "TORCH_LIBRARY(a, m) {}\n" * 5_000,
+    "macros": "#define M(a) a.size(0); at::empty({1});\n" * 2_000,
+    "launches": "k<<<1, 2>>>(a);\n" * 2_000,
+}
+_TOO_MUCH = {
+    "unclosed templates": "void f() { " + "a<" * 1_500_000 + " }\n",
+    "characters": "int x;\n" * 600_000,
+}
+
+
+def _port(text: str, folder: Path) -> None:
+    (folder / "a.cpp").write_text(text)
+    port_sources(PortRequest((str(folder),), "", "", (2, 10), "[]"))
+
+
+@pytest.mark.parametrize("text", _QUICK.values(), ids=_QUICK)
+def test_time_and_memory_follow_the_length(text: str, tmp_path: Path) -> None:
+    """The work for a text is not the square of its length."""
+    start = time.process_time()
+    with memory_limit(400):
+        _port(text, tmp_path)
+    assert time.process_time() - start < 8
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("text", _TOO_MUCH.values(), ids=_TOO_MUCH)
+def test_too_much_work_is_a_diagnostic(text: str, tmp_path: Path) -> None:
+    """A source that needs gigabytes is E0006 at a place in it."""
+    with memory_limit(1_500), pytest.raises(Fault) as raised:
+        _port(text, tmp_path)
+    assert raised.value.diagnostic.code == "E0006"
+    assert raised.value.diagnostic.span is not None
+    assert raised.value.diagnostic.span.start > 100_000
+
+
+def _read(text: str, folder: Path) -> None:
+    list(statements(read_cpp("a.cpp", text)))
+
+
+@pytest.mark.parametrize("read", [_port, _read])
+def test_a_source_has_seconds(
+    read: Callable[[str, Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that takes more than its seconds is E0006, for what ports it and what reads its statements."""
+    monkeypatch.setattr(budget, "SOURCE_SECONDS", -1)
+    with pytest.raises(Fault) as raised:
+        read("int f() { return 1; }\n" * 2_000, tmp_path)
+    assert raised.value.diagnostic.code == "E0006"
+    assert "seconds" in raised.value.diagnostic.message
+
+
+def test_places_in_bytes() -> None:
+    """A place in bytes is that of the same character."""
+    comment = "// \u00e4\u00f6\n"
+    source = SourceBudget(SourceText("a.cpp", f"{comment}int x;"), in_bytes=True)
+    fault = source.fault("no", len(comment.encode()))
+    assert fault.diagnostic.span is not None
+    assert fault.diagnostic.span.line == 2
+    assert fault.diagnostic.span.column == 1
