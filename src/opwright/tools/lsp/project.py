@@ -88,6 +88,8 @@ class Project:
         self._open_release: Final = open_release
         #: No dictionary changes: threads read them.
         self._texts: Mapping[str, SourceFile] = {}
+        #: The C++ sources that ask for too much work, with the diagnostic of each. Threads replace the dictionary.
+        self.limits: Mapping[str, tuple[SourceFile, Diagnostic]] = {}
         self._release: Inputs | None = None
         self._inputs: Final[dict[str | None, _KnownInputs]] = {}
 
@@ -130,6 +132,14 @@ class Project:
             return SourceFile.read_plain(path) if os.path.isfile(path) else None
         except (Fault, ValueError):
             return None
+
+    def note_limit(self, source: SourceFile, diagnostic: Diagnostic | None) -> None:
+        """Note that a source asks for too much work, or no longer."""
+        others = {path: limit for path, limit in self.limits.items() if path != source.path}
+        if diagnostic is not None:
+            self.limits = {**others, source.path: (source, diagnostic)}
+        elif len(others) < len(self.limits):
+            self.limits = others
 
     def inputs_of(self, file: SourceFile) -> Inputs | None:
         """The PyTorch that a file belongs to, with the texts of open files; None if none can be opened.

@@ -19,7 +19,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 from opwright.release.inputs import open_inputs
-from opwright.source.diagnostic import Diagnostics, Edit, Fault
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault
 from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
@@ -65,6 +65,7 @@ class OperatorServer(LanguageServer):
         self.reports: Final[dict[str, FileReport]] = {}
         self.plugins = plugins
         self.checker: Final = checker
+        self._limits: Mapping[str, tuple[SourceFile, Diagnostic]] = {}
         self._check: asyncio.Task[None] | None = None
         self._folder: TemporaryDirectory[str] | None = None
 
@@ -140,11 +141,25 @@ class OperatorServer(LanguageServer):
         request = self.project.begin_request()
         try:
             result = await asyncio.to_thread(answer, self, *params)
+            self._publish_limits()
         finally:
             request.is_over = True
         if is_edit and self.project.is_outdated(request):
             raise JsonRpcException("the texts have changed meanwhile", lsp.LSPErrorCodes.ContentModified)
         return result
+
+    def _publish_limits(self) -> None:
+        """Send the diagnostics of C++ sources that ask for too much work, which no check reads."""
+        limits, before = self.project.limits, self._limits
+        self._limits = limits
+        if limits is before:
+            return
+        from opwright.tools.lsp.diagnosis import diagnostic_rows
+
+        for path, (source, diagnostic) in {**before, **limits}.items():
+            report = FileReport(source, diagnostic_rows((diagnostic,)) if path in limits else [])
+            diagnostics = self.diagnostics(report)
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(self.uri(path), diagnostics))
 
     def clean_up(self) -> None:
         """Remove what was written for the editor, and stop the process that waits."""

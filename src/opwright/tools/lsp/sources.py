@@ -16,7 +16,7 @@ from opwright.dialects.derivatives.formula_helpers import declared_helpers
 from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
 from opwright.libraries.importing.cpp_reader import CPP_SUFFIXES
 from opwright.release.inputs import Inputs
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Diagnostic, Fault
 from opwright.source.project_file import files_below, folders_above
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -80,32 +80,37 @@ def cpp_functions(project: Project, file: SourceFile, name: str) -> list[Span]:
     defined: list[Span] = []
     for path in _sources(file, CPP_SUFFIXES):
         source = project.read(path)
-        for own, place, is_defined in () if source is None or wanted[-1] not in source.text else _parsed(source):
+        for own, place, is_defined in (
+            () if source is None or wanted[-1] not in source.text else _parsed(project, source)
+        ):
             if own.split("::")[-len(wanted) :] == wanted:
                 (defined if is_defined else declared).append(place)
     return defined or declared
 
 
-def _parsed(source: SourceFile) -> Iterator[tuple[str, Span, bool]]:
-    """The functions of a source: the name, its place, and whether they are defined there."""
-    for name, start, end, is_defined in _parsed_text(source.path, source.text):
+def _parsed(project: Project, source: SourceFile) -> Iterator[tuple[str, Span, bool]]:
+    """The functions of a source: the name, its place, and whether they are defined there.
+
+    A source that asks for too much work has no functions to go to, and the project gets the diagnostic.
+    """
+    functions, fault = _parsed_text(source.path, source.text)
+    project.note_limit(source, fault)
+    for name, start, end, is_defined in functions:
         yield name, source.span(start, end), is_defined
 
 
 @lru_cache(maxsize=256)
-def _parsed_text(path: str, text: str) -> tuple[tuple[str, int, int, bool], ...]:
+def _parsed_text(path: str, text: str) -> tuple[tuple[tuple[str, int, int, bool], ...], Diagnostic | None]:
     functions = []
     try:
-        source = read_cpp(path, text)
-    except Fault:
-        # A source that asks for too much work has no functions to go to.
-        return ()
-    for statement in statements(source):
-        function = function_of(statement, path)
-        if function is not None:
-            name = next(pair[0] for pair in pairwise(statement.head) if pair[1].text == "(")
-            functions.append((function.name, name.start, name.end, bool(statement.body)))
-    return tuple(functions)
+        for statement in statements(read_cpp(path, text)):
+            function = function_of(statement, path)
+            if function is not None:
+                name = next(pair[0] for pair in pairwise(statement.head) if pair[1].text == "(")
+                functions.append((function.name, name.start, name.end, bool(statement.body)))
+    except Fault as fault:
+        return (), fault.diagnostic
+    return tuple(functions), None
 
 
 def _tree_functions(project: Project, file: SourceFile, name: str) -> list[Span]:
@@ -129,7 +134,7 @@ def function_names(project: Project, file: SourceFile, start: str) -> Iterator[s
         return
     for path in _sources(file, CPP_SUFFIXES):
         source = project.read(path)
-        for name, _, is_defined in () if source is None else _parsed(source):
+        for name, _, is_defined in () if source is None else _parsed(project, source):
             own = name.rpartition("::")[2]
             if is_defined and own.startswith(start):
                 yield own
