@@ -252,8 +252,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
         *("engine/test_backend_runs.py", "engine/test_library_runs.py", "engine/test_shared_work.py"),
         *("engine/test_stats.py", "cli/test_generate.py"),
     ),
+    "run/incremental_generation": (
+        *("cli/test_drop_in_state.py", "engine/test_edits.py", "engine/test_library_runs.py"),
+        "engine/test_manifests.py",
+    ),
     "run/layout": ("tools/check/test_layout.py",),
     "run/loading": ("engine", "cli", "lazy/test_loading.py", "dialects/test_extra_keys.py", "release/test_trees.py"),
+    "run/output_writer": ("engine/test_cut_short.py", "engine/test_shared_work.py", "incremental/test_engine.py"),
     "run/provenance": ("cli/test_where.py", "engine/test_line_origins.py", "engine/test_provenance_files.py"),
     "run/selecting": ("selective", _page("the_page_on_selective_builds_can_be_followed")),
     "run/torch_bytecode": ("upgraders",),
