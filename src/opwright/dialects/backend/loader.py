@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Files
+from collections.abc import Sequence
 
 from opwright.dialects.backend.entries import load_entries, refused_entry
-from opwright.dialects.backend.entry_builder import SectionContext
+from opwright.dialects.backend.entry_builder import SectionContext, inherited_kernel, shared_kernel
 from opwright.dialects.backend.head import is_own_dialect, read_head
 from opwright.dialects.backend.head_builder import HeadBuilder
 from opwright.dialects.backend.head_checks import (
@@ -19,7 +19,7 @@ from opwright.dialects.backend.head_checks import (
     check_symint,
     check_unwritten,
 )
-from opwright.dialects.backend.inherited_entries import inherited_entries
+from opwright.dialects.backend.inherited import InheritedKernels
 from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.tolerated import has_operators
@@ -27,7 +27,15 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
-from opwright.model.external_backend import BackendSection, ExternalBackend, Fallback
+from opwright.model.external_backend import (
+    BackendEntry,
+    BackendSection,
+    EntryOptions,
+    ExternalBackend,
+    Fallback,
+    Implementation,
+)
+from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary, OwnWrappers
 from opwright.source import codes
 from opwright.source.diagnostic import Fault, did_you_mean
@@ -35,8 +43,10 @@ from opwright.source.nodes import Node
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
+_STRUCTURED = (Implementation.structured, Implementation.stub)
 
-def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExternalBackend, ...]:
+
+def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[ExternalBackend, ...]:
     """Backends of the files, in their order. Faults go to the sink of the context."""
     heads: dict[str, HeadBuilder] = {}
     for file in files:
@@ -84,7 +94,7 @@ def _load_backend(
         if kind is DENSE or items or any(rule.section == kind.name for rule in head.inherited):
             section = SectionContext(kind, _section_key(kind, key, head), head, context, operators, manual, extra_keys)
             entries = load_entries(items, section)
-            more = inherited_entries(section, entries)
+            more = _inherited_entries(section, entries)
             sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.key_span(kind.name)))
     check_symint(head, context)
     check_groups(sections, head, context)
@@ -157,3 +167,56 @@ def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:
             help="write `PrivateUse1` if the kernels are outside PyTorch; those in its tree need no backend file",
         )
     return key
+
+
+def _inherited_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> list[BackendEntry]:
+    """Entries that the rules of the file add to those of a section. Rules without effect go to the sink."""
+    rules = [rule for rule in section.head.inherited if rule.section == section.kind.name]
+    if not rules:
+        return []
+    owned = {function for entry in entries for function in _overloads_of(entry)}.union(section.manual)
+    added: dict[NativeFunction, BackendEntry] = {}
+    for rule in rules:
+        functions = [function for function in section.operators.functions if rule.matches(function.name.text)]
+        for function in functions:
+            entry = None if function in added else _inherited_entry(function, rule, section)
+            if entry is not None and owned.isdisjoint(_overloads_of(entry)):
+                added[function] = entry
+        if not any(entry.span is rule.span for entry in added.values()):
+            _report_unused(rule, has_operators=bool(functions), section=section)
+    return list(added.values())
+
+
+def _overloads_of(entry: BackendEntry) -> list[NativeFunction]:
+    """Overloads that an entry implements."""
+    group = entry.function.group
+    is_whole = group is not None and entry.options.implementation in _STRUCTURED
+    return group.functions() if group is not None and is_whole else [entry.function]
+
+
+def _inherited_entry(function: NativeFunction, rule: InheritedKernels, section: SectionContext) -> BackendEntry | None:
+    """Entry by which an operator inherits a kernel; None if it cannot."""
+    kernel, _ = inherited_kernel(function, rule.source, section.kind)
+    if kernel is None or function.has_composite_implicit or function.manual_kernel_registration:
+        return None
+    if not kernel.structured:
+        callee, implementation = f"{kernel.namespace}::{kernel.name}", Implementation.inherited
+    elif section.head.out_is_primary and section.kind.is_dense and shared_kernel(function) is not None:
+        # The wrappers of the whole group then run the structured kernel that all devices share.
+        callee, implementation = f"{kernel.namespace}::structured_{kernel.name}", Implementation.stub
+    else:
+        return None
+    values = section.head.options.entry_values
+    options = EntryOptions(implementation, callee, values=values)
+    own_kernel = Kernel(section.key, kernel.name, kernel.namespace, kernel.structured)
+    return BackendEntry(function, own_kernel, rule.span, options)
+
+
+def _report_unused(rule: InheritedKernels, *, has_operators: bool, section: SectionContext) -> None:
+    if has_operators:
+        message = f"PyTorch has no kernel to inherit for the operators of `{rule.pattern}` without an entry"
+    else:
+        message = f"no operator has a name like `{rule.pattern}`"
+    section.load.sink.warning(
+        codes.NO_EFFECT, message, rule.span, help="delete the rule, or give it `since` or `until`"
+    )
