@@ -13,9 +13,8 @@ from opwright.dialects.table import DEPRECATED, dialect_help
 from opwright.model.catalog import PartialCatalog
 from opwright.model.more_inputs import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
-from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
-from opwright.schema.parser import read_schema
+from opwright.schema.parser import expect_schema
 from opwright.schema.types import SCALAR, Annotation, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
@@ -119,7 +118,7 @@ def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Ite
                 codes.DEPRECATED_UNKNOWN_FIELD, f"`{key.value}` is not a field of an entry", key.span, help=help
             )
     named, called = _text(node, NAME, sink), _text(node, CALL, sink)
-    schema = None if named is None else _schema(named, sink)
+    schema = None if named is None else expect_schema(named, sink)
     call = None if called is None else _call(called, sink)
     if named is None or schema is None or call is None:
         return
@@ -139,14 +138,6 @@ def _text(node: Mapping, field: str, sink: Diagnostics) -> Scalar | None:
     else:
         sink.error(codes.DEPRECATED_ENTRY_SHAPE, f"`{field}` is {value.description}, not a text", value.span)
     return None
-
-
-def _schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
-    try:
-        return read_schema(scalar.value)
-    except SchemaFault as fault:
-        sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
-        return None
 
 
 def _call(scalar: Scalar, sink: Diagnostics) -> _Call | None:
@@ -173,15 +164,11 @@ def _passed_values(call: _Call, schema: FunctionSchema, sink: Diagnostics) -> li
         elif value in _CONSTANTS:
             passed.append(_PassedValue(value, _CONSTANTS[value], None))
         else:
-            listed = f"the signature has {_list_names(by_name)}; the constant `1` may be passed"
-            help = did_you_mean(value, by_name, listed)
+            names = ", ".join([f"`{name}`" for name in by_name]) or "no arguments"
+            help = did_you_mean(value, by_name, f"the signature has {names}; the constant `1` may be passed")
             at = call.scalar.span_of(start, start + len(value))
             sink.error(codes.UNKNOWN_VALUE, f"the signature has no argument `{value}`", at, help=help)
     return passed if len(passed) == len(call.values) else None
-
-
-def _list_names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names) or "no arguments"
 
 
 def _callable(

@@ -21,9 +21,7 @@ from opwright.model.lazy_backend import (
     NodeShape,
     NonNativeNode,
 )
-from opwright.schema.fault import SchemaFault
-from opwright.schema.function import FunctionSchema
-from opwright.schema.parser import read_schema
+from opwright.schema.parser import expect_schema
 from opwright.source import codes
 from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -164,7 +162,7 @@ def _non_native_node(node: Node, context: LoadContext) -> NonNativeNode | None:
         sink.error(codes.NON_NATIVE_SHAPE, "the entry has no `func`", node.span)
         return None
     text = expect_string(func, "`func`", sink)
-    schema = None if text is None else _schema(text, sink)
+    schema = None if text is None else expect_schema(text, sink)
     properties = _properties(node.get("properties"), sink)
     if text is None or schema is None or properties is None:
         return None
@@ -193,14 +191,6 @@ def _check_fields(node: Mapping, context: LoadContext) -> None:
             context.sink.warning(codes.LAZY_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
         else:
             context.sink.error(codes.LAZY_UNKNOWN_FIELD, message, key.span, help=help)
-
-
-def _schema(text: Scalar, sink: Diagnostics) -> FunctionSchema | None:
-    try:
-        return read_schema(text.value)
-    except SchemaFault as fault:
-        sink.add(fault.at(text.span_of(fault.start, fault.end)))
-        return None
 
 
 def _properties(node: Node | None, sink: Diagnostics) -> NodeProperties | None:

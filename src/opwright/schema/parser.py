@@ -27,7 +27,8 @@ from opwright.schema.rules import check_schema
 from opwright.schema.type_parser import DISPATCHER, STRICT, Grammar, read_type
 from opwright.schema.types import Annotation, Type
 from opwright.source import codes
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.source.nodes import Scalar
 
 _OPERATOR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z0-9_]+))?")
 # An argument with nothing that could contain a comma, except for the alias sets of its type.
@@ -89,6 +90,15 @@ def read_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> Functio
     schema = read_unchecked_schema(text, start, grammar)
     check_schema(schema, text, start)
     return schema
+
+
+def expect_schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
+    """Schema of a scalar in a file; None if it has a fault, which is reported at its place."""
+    try:
+        return read_schema(scalar.value)
+    except SchemaFault as fault:
+        sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
+        return None
 
 
 def read_unchecked_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> FunctionSchema:

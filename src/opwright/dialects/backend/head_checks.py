@@ -159,7 +159,8 @@ def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnosti
         kernels = section.kernels
         for other in sections:
             for entry in other.entries if other is not section else ():
-                source = functional.get(_functional(entry.function))
+                group = entry.function.group
+                source = functional.get(entry.function if group is None else group.functional)
                 if source is None or entry.function in kernels or _makes_overloads(entry.function):
                     continue
                 message = (
@@ -169,10 +170,6 @@ def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnosti
                 also = [Label(source.span, "the functional overload", primary=False)]
                 help = f"write it in `{section.name}` too, or both in one section"
                 sink.error(codes.MIXED_GROUP, message, entry.span, also=also, help=help)
-
-
-def _functional(function: NativeFunction) -> NativeFunction:
-    return function if function.group is None else function.group.functional
 
 
 def _makes_overloads(function: NativeFunction) -> bool:

@@ -130,11 +130,6 @@ def _report_repetitions(first: ExecutorchOperator, other: ExecutorchOperator, si
             sink.error(codes.REPEATED_KEY, message, other.function.entry, also=also)
 
 
-def _operator_names(items: list[Mapping]) -> list[str]:
-    """Names of PyTorch's operators in entries."""
-    return [node.value for item in items if isinstance(node := item.get("op"), Scalar)]
-
-
 def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> list[ExecutorchOperator]:
     """Operators of all entries without faults; faults go to the sink of the context."""
     file_sink = Diagnostics()
@@ -152,8 +147,9 @@ def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) ->
     """Functions of a file, each once, with their entries."""
     items = _items(file, context)
     tags = frozenset(load_tags(TAGS.files(context.inputs)[0], Diagnostics()))
+    named = [node.value for item in items if isinstance(node := item.get("op"), Scalar)]
     readers: dict[str, Reader] = {
-        "op": partial(_read_op, NamedOperators(_operator_names(items), context), context),
+        "op": partial(_read_op, NamedOperators(named, context), context),
         "kernels": _replace_dispatch,
     }
     fields = {field.name: EntryField(field, readers.get(field.name, _pass_over)) for field in ENTRY_FIELDS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.library.head import GLOBAL, Head, check_namespace, check_outermost_namespace
@@ -138,18 +138,12 @@ def oldest_release(heads: Iterable[Head]) -> tuple[int, int]:
 def _common_value(field: str, heads: Iterable[Head], sink: Diagnostics) -> tuple[str, Span | None]:
     """Value of a field that heads state, and its span; different values are a fault."""
     value, span = "", None
-    for head, stated in _values(field, heads):
-        if not value:
+    for head in heads:
+        stated = getattr(head, field)
+        if stated and not value:
             value, span = stated, head.spans.get(field)
-        elif stated != value:
+        elif stated and stated != value:
             also = () if span is None else (Label(span, "the other file", primary=False),)
             message = f"another file says that `{field}` of `{head.namespace}` is `{value}`"
             sink.error(codes.HEADS_DIFFER, message, head.spans.get(field), also=also)
     return value, span
-
-
-def _values(field: str, heads: Iterable[Head]) -> Iterator[tuple[Head, str]]:
-    for head in heads:
-        value = getattr(head, field)
-        if value:
-            yield head, value

@@ -208,7 +208,8 @@ class PythonTranslator:
         return value._replace(type=value.type.removesuffix("?")) if not value.is_tensor else value
 
     def _call(self, node: Node) -> PythonValue:
-        function, arguments = _field(node, "function"), _arguments(node)
+        function = _field(node, "function")
+        arguments = [child for child in _field(node, "arguments").named_children if child.type != "comment"]
         if function.type == "field_expression":
             return self._method(function, arguments)
         name = text_of(function)
@@ -330,7 +331,3 @@ def _field(node: Node, name: str) -> Node:
     child = node.child_by_field_name(name)
     assert child is not None, "the grammar has this field"
     return child
-
-
-def _arguments(node: Node) -> list[Node]:
-    return [child for child in _field(node, "arguments").named_children if child.type != "comment"]

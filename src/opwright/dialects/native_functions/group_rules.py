@@ -210,14 +210,11 @@ def check_view_group(group: ViewGroup, report: CrossReport) -> None:
             near = min(differences, key=lambda difference: difference.edits)
             report.difference(codes.NO_VIEW_COPY, message, near, help="it takes the arguments of the view")
         else:
-            help = f"add an entry for `{name}{_overload(view)}` of the same signature, tagged `view_copy`"
+            overload = f".{view.name.overload}" if view.name.overload else ""
+            help = f"add an entry for `{name}{overload}` of the same signature, tagged `view_copy`"
             report.error(codes.NO_VIEW_COPY, message, report.name(view), help=help)
     if inplace is not None:
         _check_inplace_view(view, inplace, report)
-
-
-def _overload(view: UnlinkedFunction) -> str:
-    return f".{view.name.overload}" if view.name.overload else ""
 
 
 def _needs_copy(view: UnlinkedFunction) -> bool:

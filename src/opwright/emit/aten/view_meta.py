@@ -86,10 +86,6 @@ def view_metas(group: ViewGroup, context: FragmentContext) -> list[ViewMeta]:
     return [view_meta(view, group, context.rules) for view in views if view is not None]
 
 
-def _names(bindings: Iterable[Binding]) -> str:
-    return ", ".join([binding.name for binding in bindings])
-
-
 def _initial(parameter: Binding, field: Binding) -> str:
     """Initialization of a field from the constructor's parameter for it."""
     if parameter.type.value is field.type:
@@ -117,6 +113,7 @@ def declaration(meta: ViewMeta) -> str:
     if meta.has_many_outputs:
         many = "true"
         to_out_index = "  std::shared_ptr<ViewMeta> to_out_index(int64_t out_idx) override;"
+    names = ", ".join([binding.name for binding in bindings])
     return f"""
 struct {library.export} {name} : public ViewMeta {{
   FUNCTIONALIZATION_VIEWMETA_NAME({name})
@@ -136,7 +133,7 @@ struct {library.export} {name} : public ViewMeta {{
 {to_out_index}
 
   SerializableTuple to_serializable_tuple() {{
-    return std::make_tuple({_names(bindings)});
+    return std::make_tuple({names});
   }}
 
 {held}

@@ -27,7 +27,7 @@ from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.external_backend import Implementation
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BY_HAND
 from opwright.schema.function import SchemaKind
 from opwright.source.record_fields import NamedTuple
@@ -264,13 +264,10 @@ def _callee(function: NativeFunction, backend: Backend) -> str:
     return backend.callees.get(function) or kernel.python or f"{backend.owner(kernel)}::{kernel.name}"
 
 
-def _qualified_name(kernel: Kernel) -> str:
-    return kernel.python or f"{kernel.namespace}::{kernel.name}"
-
-
 def _functionalization(function: NativeFunction) -> RegisteredKernel:
     composite = function.kernels.get(COMPOSITE_IMPLICIT)
     if composite is not None:
-        return RegisteredKernel(RegistrationKind.kernel, _qualified_name(composite))
+        name = composite.python or f"{composite.namespace}::{composite.name}"
+        return RegisteredKernel(RegistrationKind.kernel, name)
     kernel = f"at::functionalization::{native.name(function.schema)}"
     return RegisteredKernel(RegistrationKind.functionalization, kernel)

@@ -43,11 +43,8 @@ def _namespaces(chosen: Sequence[ExecutorchOperator], *, has_empty: bool) -> lis
 
 def _block(namespace: ExecutorchNamespace, declarations: Sequence[str]) -> Slots:
     """A namespace with each of the declarations in it once."""
-    return {"nativeFunctions_declarations": [f"{enclose(namespace.name, _lines(declarations))}\n\n"]}
-
-
-def _lines(declarations: Sequence[str]) -> str:
-    return "\n".join(dict.fromkeys(declarations))
+    lines = "\n".join(dict.fromkeys(declarations))
+    return {"nativeFunctions_declarations": [f"{enclose(namespace.name, lines)}\n\n"]}
 
 
 def _lean_block(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:

@@ -151,11 +151,8 @@ def reuse(node: LazyNode) -> str:
         return f"{head};"
     tests = [_same_value(argument) for argument in node.arguments.values]
     tests += [_same_scalar(argument) for argument in node.arguments.scalars]
-    return f"{head} {{\n    size_t i = 0;\n    return ({_conjunction(tests)});\n  }}"
-
-
-def _conjunction(tests: list[str]) -> str:
-    return " &&\n        ".join(tests)
+    conjunction = " &&\n        ".join(tests)
+    return f"{head} {{\n    size_t i = 0;\n    return ({conjunction});\n  }}"
 
 
 def _same_value(argument: NodeArgument) -> str:

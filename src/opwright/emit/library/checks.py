@@ -263,11 +263,8 @@ def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diag
         if oldest < need.since:
             lack = "cannot register tags through" if need.what == "tags" else f"has no {need.what} in"
             message = f"PyTorch {oldest[0]}.{oldest[1]} {lack} the stable C++ API"
-            sink.error(STABLE_RELEASE, message, word_span(function, need.word), help=_since(need.since))
-
-
-def _since(release: tuple[int, int]) -> str:
-    return f'write `torch: ">={release[0]}.{release[1]}"` in the head'
+            help = f'write `torch: ">={need.since[0]}.{need.since[1]}"` in the head'
+            sink.error(STABLE_RELEASE, message, word_span(function, need.word), help=help)
 
 
 def check_cpp(job: Job, sink: Diagnostics) -> None:

@@ -134,7 +134,8 @@ using namespace at::functionalization;"""
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
     """Records of views with their inverses, the kernels under Functionalize, and their registration."""
-    views = [group for group in _view_groups(part) if not group.composite]
+    groups = [group for function in part.functions if (group := function.view_group) and group.view is function]
+    views = [group for group in groups if not group.composite]
     kernels = [*_writing_kernels(part, context.rules), *_view_kernels(views, context.rules)]
     if not kernels:
         return Section()
@@ -154,13 +155,6 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     listed = "\n".join([f"  {registration(function)}" for function, _ in kernels])
     registered = f"TORCH_LIBRARY_IMPL({part.library.namespace}, Functionalize, m) {{\n{listed}\n}}"
     return Section((_HEADER,), f"{body}\n\n{enclose(part.library.api, registered)}\n")
-
-
-def _view_groups(part: LibraryPart) -> Iterator[ViewGroup]:
-    for function in part.functions:
-        group = function.view_group
-        if group is not None and group.view is function:
-            yield group
 
 
 def _writing_kernels(part: LibraryPart, rules: Rules) -> Iterator[tuple[NativeFunction, str]]:

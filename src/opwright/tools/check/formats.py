@@ -48,16 +48,12 @@ def _command(diagnostic: Diagnostic) -> str:
             # GitHub takes columns only where a place is on one line.
             properties |= {"col": column, "endColumn": max(end_column, column + 1)}
     properties["title"] = diagnostic.code
-    shown_properties = ",".join([f"{name}={_property_text(value)}" for name, value in properties.items()])
+    shown_properties = ",".join([f"{key}={str(value).translate(_IN_PROPERTIES)}" for key, value in properties.items()])
     lines = [diagnostic.message, *[f"note: {note}" for note in diagnostic.notes]]
     if diagnostic.help:
         lines.append(f"help: {diagnostic.help}")
     text = "\n".join([printable(line) for text in lines for line in text.splitlines()])
     return f"::{_COMMANDS[diagnostic.severity]} {shown_properties}::{text.translate(_IN_DATA)}\n"
-
-
-def _property_text(value: object) -> str:
-    return str(value).translate(_IN_PROPERTIES)
 
 
 def render_statistics(diagnostics: Sequence[Diagnostic]) -> str:

@@ -257,7 +257,9 @@ def render_page(report: CoverageReport, records: Iterable[OperatorRecord]) -> st
     """Page."""
     data = report_data(report, ())
     groups = {"status": OperatorStatus, "backward": BackwardStatus, "meta": MetaSupport, "traps": TrapKind}
-    data["meanings"] = {name: _meanings(members) for name, members in groups.items()}
+    data["meanings"] = {
+        name: {member.name: str(member.value) for member in members} for name, members in groups.items()
+    }
     data["fields"] = _FIELDS
     data["operators"] = [_values(record) for record in records]
     # A `<` would end the script that holds the data if a name contained `</script>`.
@@ -266,10 +268,6 @@ def render_page(report: CoverageReport, records: Iterable[OperatorRecord]) -> st
         page = stream.read()
     title = html.escape(f"{report.backend} on PyTorch {report.release}")
     return page.replace("{{title}}", title).replace("{{data}}", text)
-
-
-def _meanings(members: type[enum.Enum]) -> dict[str, Data]:
-    return {member.name: str(member.value) for member in members}
 
 
 def _values(record: OperatorRecord) -> list[Data]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from opwright.emit.aten.backend import kernel_signature
@@ -104,7 +104,9 @@ def _operators(old: BackendSide, new: BackendSide) -> Iterator[BackendTask]:
         if record.status is OperatorStatus.missing and record.name not in breaks:
             yield from _absence(record, earlier)
         elif earlier is not None and _lost_gradient(earlier, record):
-            message = f"its formula calls {_name_list(record.backward.lacks)}, which {_are(record)} missing"
+            lacks = record.backward.lacks
+            names = ", ".join([f"`{name}`" for name in lacks])
+            message = f"its formula calls {names}, which {'is' if len(lacks) == 1 else 'are'} missing"
             yield BackendTask(TaskKind.gradient, record.name, message)
 
 
@@ -118,11 +120,3 @@ def _absence(record: OperatorRecord, earlier: OperatorRecord | None) -> Iterator
     elif earlier.status not in ABSENT:
         message = f"it was {earlier.status.value}, and now raises NotImplementedError"
         yield BackendTask(TaskKind.lost, record.name, message)
-
-
-def _name_list(names: Iterable[str]) -> str:
-    return ", ".join([f"`{name}`" for name in names])
-
-
-def _are(record: OperatorRecord) -> str:
-    return "is" if len(record.backward.lacks) == 1 else "are"

@@ -40,12 +40,6 @@ def schema_names(schema: str) -> list[tuple[str, int, bool]]:
     return [(match[1], match.start(1), match.start(1) > end) for match in _NAME_IN_SCHEMA.finditer(text)]
 
 
-def _schema_places(scalar: Scalar, name: str) -> Iterator[Span]:
-    for other, start, is_result in schema_names(scalar.value):
-        if other == name and not is_result:
-            yield scalar.span_of(start, start + len(name))
-
-
 def entry_places(entry: Mapping, name: str) -> Iterator[Span]:
     """Where an entry like those of `native_functions.yaml` names an argument. Raises UnknownPlace."""
     for key, value in entry.entries:
@@ -58,7 +52,9 @@ def entry_places(entry: Mapping, name: str) -> Iterator[Span]:
 
 def _func(value: Node, name: str) -> Iterator[Span]:
     if isinstance(value, Scalar):
-        yield from _schema_places(value, name)
+        for other, start, is_result in schema_names(value.value):
+            if other == name and not is_result:
+                yield value.span_of(start, start + len(name))
 
 
 def _scalars(value: Node) -> Iterator[Scalar]:

@@ -18,7 +18,7 @@ from opwright.tools.lsp.argument_places import schema_names
 from opwright.tools.lsp.cursor import Cursor, cursor_at
 from opwright.tools.lsp.formulas import FormulaPlace, formula_at, formula_names, helpers
 from opwright.tools.lsp.library import names_kernel
-from opwright.tools.lsp.operators import OperatorEntry, entry_at, operator_entries, tag_texts
+from opwright.tools.lsp.operators import entry_at, operator_entries, tag_texts
 from opwright.tools.lsp.project import Project, kind_of
 from opwright.tools.lsp.sources import function_names
 
@@ -46,7 +46,8 @@ def completions_at(project: Project, file: SourceFile, offset: int) -> list[Comp
     if formula is not None:
         return list(_formula(inputs, cursor.word, formula))
     if names_kernel(kind, cursor):
-        return list(_kernels(project, file, cursor))
+        names = function_names(project, file, cursor.word.text.rpartition("::")[2])
+        return [Completion(name, "operator", cursor.word, "kernel") for name in sorted(set(names))]
     if kind is not DERIVATIVES and cursor.key == "func" and not cursor.in_key:
         return _types(cursor, offset)
     return list(_completions(kind, inputs, cursor))
@@ -69,12 +70,6 @@ def _formula(inputs: Inputs, word: Span, formula: FormulaPlace) -> Iterator[Comp
     for function, declarations in helpers(inputs).declarations.items():
         signatures = "\n".join([f"{function}({declaration.parameters})" for declaration in declarations])
         yield Completion(function, "operator", name, signatures.partition("\n")[0], signatures)
-
-
-def _kernels(project: Project, file: SourceFile, cursor: Cursor) -> Iterator[Completion]:
-    """The functions that the C++ sources define."""
-    for name in sorted(set(function_names(project, file, cursor.word.text.rpartition("::")[2]))):
-        yield Completion(name, "operator", cursor.word, "kernel")
 
 
 def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator[Completion]:
@@ -117,13 +112,9 @@ def _line_before(word: Span) -> str:
 
 
 def _operators(inputs: Inputs, word: Span, *, with_schema: bool) -> Iterator[Completion]:
-    for name, entry in _entries(inputs):
+    for name, entry in operator_entries(NATIVE_FUNCTIONS.files(inputs)[0]).items():
         # Derivatives name only operators that have an entry, by their schemas.
         if with_schema and name == entry.name:
             yield Completion(entry.schema, "operator", word, "operator")
         elif not with_schema:
             yield Completion(name, "operator", word, entry.schema)
-
-
-def _entries(inputs: Inputs) -> list[tuple[str, OperatorEntry]]:
-    return list(operator_entries(NATIVE_FUNCTIONS.files(inputs)[0]).items())

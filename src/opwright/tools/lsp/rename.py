@@ -41,14 +41,10 @@ def argument_at(file: SourceFile, offset: int) -> Span | None:
     entry = entry_at(file, offset)
     if entry is None or name is None:
         return None
-    names = _argument_names(entry.schema)
+    names = [other for other, _, is_result in schema_names(entry.schema) if not is_result]
     if word.text in names:
         return word
     return word.part(0, len(name[0])) if name[0] in names else None
-
-
-def _argument_names(schema: str) -> list[str]:
-    return [name for name, _, is_result in schema_names(schema) if not is_result]
 
 
 def rename_argument(project: Project, file: SourceFile, offset: int, new_name: str) -> list[Edit]:

@@ -6,7 +6,7 @@ first hook of the file is the outermost one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -126,18 +126,15 @@ def _hook_text(hook: Hook, values: Mapping[str, str]) -> str:
     is_around = hook.position is HookPosition.around
     closure = f"[&]() -> {values['returns']} {{ return {values['call']}; }}" if is_around else ""
     passes = [*hook.passes, "call"] if is_around and "call" not in hook.passes else hook.passes
-    arguments = ", ".join(filter(None, _call_arguments(passes, {**values, "call": closure})))
+    passed = {**values, "call": closure}
+    texts = [passed[name] if name in _EXPRESSIONS else f'"{passed[name]}"' for name in passes]
+    arguments = ", ".join(filter(None, texts))
     return f"{'return ' if is_around else ''}{hook.call}({arguments});"
 
 
 def filled_text(text: str, values: Mapping[str, str]) -> str:
     """A text with values in place of their names in braces; other braces stay as they are."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
-
-
-def _call_arguments(names: Iterable[str], values: Mapping[str, str]) -> list[str]:
-    """Arguments of a hook's function."""
-    return [values[name] if name in _EXPRESSIONS else f'"{values[name]}"' for name in names]
 
 
 def _with_fallback(wrapper: KernelWrapper, backend: Backend, call: str) -> str:

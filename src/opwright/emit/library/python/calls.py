@@ -113,14 +113,11 @@ class ModuleNames:
         standard: list[str] = []
         others: list[str] = []
         for module, names in sorted(self._imports.items()):
-            listed = ", ".join([_with_alias(name, shown) for name, shown in sorted(names.items())])
+            items = [name if shown == name else f"{name} as {shown}" for name, shown in sorted(names.items())]
+            listed = ", ".join(items)
             statement = f"from {module} import {listed}" if module else f"import {listed}"
             (standard if module and module != "torch" else others).append(statement)
         return [*standard, *([""] if standard and others else []), *others]
-
-
-def _with_alias(name: str, shown: str) -> str:
-    return name if shown == name else f"{name} as {shown}"
 
 
 _CallKey: TypeAlias = tuple[tuple[Argument, ...], tuple[Type, ...]]
