@@ -108,3 +108,25 @@ def test_includes_that_are_no_files() -> None:
     Path("a.cpp").write_text("".join([f'#include "{name}"\n' for name in includes]) + library(DEFINITION))
     with time_limit(5):
         assert main(["import", "a.cpp", "--out", "o.yaml"]) == 0
+
+
+MODULE = 'PYBIND11_MODULE(acme, m) {{ m.def("f", &f{0}); {1} }}'
+#: Modules of pybind11 whose functions ask for much reading.
+MODULES = {
+    "uses of an argument": f"void f(at::Tensor x) {{ g({'x, ' * 20_000}x); {'x + ' * 20_000}x; }}"
+    + MODULE.format("", ""),
+    "members": f"void f(at::Tensor x) {{ {' '.join(f'p.m{n} = x.data_ptr();' for n in range(4000))} }}"
+    + MODULE.format("", ""),
+    "functions of a name": "void f(at::Tensor x);" * 5000 + MODULE.format("", 'm.def("f", &f);' * 1000),
+    "a cast": "void f(at::Tensor x) {}" + MODULE.format("", f'm.def("g", a<{"b, " * 20_000}c);'),
+    "a default": "void f(bool x) {}" + MODULE.format(f', py::arg("x") = std::vector<{">(0)" * 20_000}', ""),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_of_pybind11(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is too much to follow counts as not read."""
+    Path("a.cpp").write_text(MODULES[name])
+    with time_limit(10):
+        main(["import", "a.cpp", "--out", "o.yaml"])
+    assert Path("o.yaml").exists() is (name != "a default")

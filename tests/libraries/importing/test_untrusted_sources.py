@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,41 @@ def test_comparison_runs_no_plugin(folder: Path) -> None:
     Path("o.yaml").write_text("plugins: [./evil.py]\n" + Path("o.yaml").read_text())
     main(["import", "a.cpp", "--backend", "--out", "o.yaml", "--check"])
     assert not Path("RAN").exists()
+
+
+#: Texts with escapes of C++ that end what is around a text in Python.
+ESCAPED = [
+    r"x\"\nopen(\"RAN\", \"w\")\n#",
+    r"x\ropen('RAN', 'w')\r#",
+    r"\"\"\"\nopen(\"RAN\", \"w\")\n\"\"\"",
+    r"\0\f\\",
+]
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *ESCAPED])
+def test_texts_of_a_module_are_data(text: str, folder: Path) -> None:
+    """No text of a module of pybind11 is code of the Python module with its names, or the path of a file."""
+    raw = f'"{text}"' if text in ESCAPED else f'R"F({text})F"'
+    Path("a.cpp").write_text(f"""\
+void f(at::Tensor x, std::string y) {{}}
+PYBIND11_MODULE(acme, m) {{
+  m.doc() = {raw};
+  m.attr({raw}) = 1;
+  m.attr("y") = {raw};
+  auto inner = m.def_submodule({raw});
+  auto other = m.def_submodule("other", {raw});
+  m.def({raw}, &f);
+  m.def("f", &f, {raw}, py::arg("x"), py::arg("y") = {raw});
+  m.def("f", &f, py::arg({raw}), py::arg("y"));
+  m.def("f", &f);
+  py::class_<{raw}>(m, {raw});
+}}
+PYBIND11_MODULE(../evil, m) {{ m.def("f", &f); }}
+""")
+    files = {path.name for path in folder.parent.iterdir()}
+    assert main(["import", "a.cpp", "--out", "o.yaml"]) == 0
+    read_head("o.yaml")
+    code = Path("acme.py").read_text(encoding="utf-8")
+    defined = [node for node in ast.parse(code).body if not isinstance(node, (ast.FunctionDef, ast.Import, ast.Assign))]
+    assert all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in defined), code
+    assert {path.name for path in folder.parent.iterdir()} == files

@@ -63,6 +63,8 @@ _CUDA_FILES: Final = (".cu", ".cuh", ".hip")
 _CALLED: Final = re.compile(r"\b(\w+)\s*\(")
 #: How many calls are followed.
 _DEPTH: Final = 6
+#: How many tokens are read for all functions together; with more, what is left counts as not read.
+_MOST_WORK: Final = 2_000_000
 #: What stands before an expression that begins a statement.
 _BEFORE_STATEMENTS: Final = frozenset((";", "{", "}", ")", "else", "do", ""))
 
@@ -110,6 +112,11 @@ class DefinedFunctions:
         return [
             given for same in self._by_name.values() for given in same if given.body and given.function.path in paths
         ]
+
+    @property
+    def length(self) -> int:
+        """How many tokens the sources have that were read."""
+        return sum(len(source.tokens) for source in self._sources)
 
     def _parse(self, files: Iterable[SourceFile]) -> None:
         for file in files:
@@ -174,6 +181,7 @@ class ArgumentUses:
 
     def __init__(self, sources: DefinedFunctions) -> None:
         self.sources: Final = sources
+        self._work = 0
         self._members: dict[str, Use | None] = {}
         self._known: dict[tuple[int, int], Use] = {}
 
@@ -185,6 +193,11 @@ class ArgumentUses:
             self._known[key] = _UNUSED
             self._known[key] = _Body(definition, self, depth).use(number)
         return self._known[key]
+
+    def take(self, tokens: int) -> bool:
+        """Whether so many tokens can be read yet."""
+        self._work += tokens
+        return self._work < _MOST_WORK
 
     def of_call(self, name: str, number: int, count: int, depth: int) -> Use | None:
         """How functions of a name use an argument; None if none of them is known."""
@@ -198,7 +211,7 @@ class ArgumentUses:
 
     def of_member(self, member: str, depth: int) -> Use | None:
         """How functions use the memory to which a member of an object points; None if none of them names it."""
-        if member not in self._members:
+        if member not in self._members and self.take(self.sources.length):
             self._members[member] = None
             uses = [
                 _Body(given, self, depth + 1).member_use(member)
@@ -206,14 +219,14 @@ class ArgumentUses:
                 if any(token.text == member for token in given.body)
             ]
             self._members[member] = max(uses, key=lambda use: use.level) if uses and depth < _DEPTH else None
-        return self._members[member]
+        return self._members.get(member)
 
     def traits(self, definition: Definition) -> Traits:
         """What a function does, with the functions that it calls."""
         seen: set[int] = set()
         result = Traits()
         waiting = [definition]
-        while waiting and len(seen) < 100:
+        while waiting and len(seen) < 100 and self.take(len(waiting[-1].body)):
             given = waiting.pop()
             if id(given.body) in seen:
                 continue
@@ -225,8 +238,7 @@ class ArgumentUses:
             result = Traits(
                 result.has_memory or _MEMORY.search(text) is not None or "<<<" in text,
                 result.is_cuda or in_cuda or _CUDA.search(text) is not None,
-                result.chooses_device
-                or re.search(r"\bif\s*\([^;{]*(?:is_cuda|is_cpu|\bkCUDA|\bkCPU)\b", text) is not None,
+                result.chooses_device or (self.take(len(given.body)) and _Body(given, self, _DEPTH).chooses_device()),
                 result.has_gradient or "::apply(" in text,
             )
             called = {
@@ -280,6 +292,17 @@ class _Body:
         uses = [use for index in seeds for use in self._uses_at(self._object(index), "pointer", index)]
         return max([*uses, self._worst()], key=lambda use: use.level)
 
+    def chooses_device(self) -> bool:
+        """Whether a condition asks for the device of a tensor."""
+        for index, token in enumerate(self._tokens):
+            if token.text in ("is_cuda", "is_cpu", "kCUDA", "kCPU"):
+                around = self._around[index]
+                while around >= 0:
+                    if self._text(around) == "(" and self._text(around - 1) == "if":
+                        return True
+                    around = self._around[around]
+        return False
+
     def _object(self, index: int) -> int:
         """Where the expression begins of which a member is named at a place."""
         while index >= 2 and self._text(index - 1) in (".", "->") and self._tokens[index - 2].kind == "name":
@@ -289,8 +312,12 @@ class _Body:
     def _worst(self) -> Use:
         """The use that decides, of all names that stand for the memory."""
         worst = _UNUSED
+        if not self._uses.take(len(self._tokens)):
+            return self._found(MAYBE_WRITTEN, 0, "code that is too long") if self._tokens else _UNUSED
         for index, token in enumerate(self._tokens):
             if token.kind == "name" and token.text in self._names and self._text(index - 1) not in (".", "->", "::"):
+                if not self._uses.take(0):
+                    return self._found(MAYBE_WRITTEN, index, "code that is too long")
                 for use in self._uses_at(index, self._names[token.text]):
                     if use.level > worst.level:
                         worst = use
@@ -405,11 +432,15 @@ class _Body:
         around = self._around[start]
         if self._text(around) == "[":
             return
+        if not self._uses.take(0 if around < 0 else closing_index(self._tokens, around) - around):
+            yield self._found(MAYBE_WRITTEN, start, "code that is too long")
+            return
         first = start
         while (
             first > 0 and self._around[first - 1] == around and self._text(first - 1) not in (",", ";", "{", "}", "=")
         ):
             first -= 1
+        self._uses.take(start - first)
         if self._text(first - 1) == "=" and self._around[first - 1] == around:
             yield from self._assigned(first, start, end, kind)
         elif around >= 0 and self._text(around) == "(":

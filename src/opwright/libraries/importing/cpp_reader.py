@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -211,6 +212,8 @@ class _Reader:
         self._uses = ArgumentUses(defined)
         self._modules: list[BoundModule] = []
         self._to_declare: list[CppFunction] = []
+        #: What names of functions mean in a scope of a file.
+        self._named_before: dict[tuple[str, tuple[str, ...], str], list[Definition]] = {}
         seen = {os.path.realpath(source.path) for source in headers_too}
         #: Other headers by the words in them.
         self._more_headers: dict[str, list[SourceFile]] = {}
@@ -385,6 +388,9 @@ class _Reader:
         name = self._options.name or name if name == BUILD_NAMESPACE else name
         place = SourcePlace(source.path, statement.head[0].line, statement.last_line)
         namespace = self._options.namespace or name
+        if not name.isidentifier():
+            self._unread.append((place, f"the name of the module is `{shorten(name)}`"))
+            return
         if any(module.namespace == namespace for module in self._modules):
             self._unread.append((place, f"another module has the name `{namespace}`: import its sources by themselves"))
             return
@@ -402,12 +408,12 @@ class _Reader:
             text = self._text_of(call.arguments[0]) if call.arguments else None
             if call.method == "doc" and self._text_of(call.value) is not None:
                 doc = self._text_of(call.value) or ""
-            elif call.method == "def_submodule" and text:
+            elif call.method == "def_submodule" and text and _is_name(text):
                 path = f"{call.submodule}.{text}" if call.submodule else text
                 submodules[path] = (self._text_of(call.arguments[1]) if len(call.arguments) > 1 else "") or ""
-            elif call.method == "attr" and text and value is not None and not call.submodule:
+            elif call.method == "attr" and text and _is_name(text) and value is not None and not call.submodule:
                 values[text] = value
-            elif call.method == "def" and text and text.isidentifier() and len(call.arguments) > 1:
+            elif call.method == "def" and text and _is_name(text) and len(call.arguments) > 1:
                 operator = f"{call.submodule.replace('.', '_')}_{text}" if call.submodule else text
                 names[operator] = names.get(operator, 0) + 1
                 overload = operator if names[operator] == 1 else f"{operator}.overload{names[operator]}"
@@ -574,7 +580,10 @@ class _Reader:
 
     def _named(self, name: str, block: _Block, path: str) -> list[Definition]:
         """Functions that a name means in a block, one for each list of types, those with bodies if there are."""
-        candidates = self._defined.named(name.rpartition("::")[2])
+        before = self._named_before.get((name, block.scope, path))
+        if before is not None:
+            return before
+        candidates = self._defined.named(name.rpartition("::")[2])[:_MOST_OVERLOADS]
         for given in candidates:
             overloads = self._functions.setdefault(given.function.name, [])
             if given.function not in overloads and len(overloads) < _MOST_OVERLOADS:
@@ -588,7 +597,8 @@ class _Reader:
                     continue
                 if key not in by_types or (given.body and not by_types[key].body):
                     by_types[key] = given
-        return list(by_types.values())
+        definitions = self._named_before[name, block.scope, path] = list(by_types.values())
+        return definitions
 
     def _block(self, statement: Statement, given: Sequence[Sequence[Token]], macro: re.Match[str]) -> _Block | None:
         if len(given) != 3 and (len(given) != 2 or macro[0].endswith("_IMPL")):
@@ -849,6 +859,11 @@ def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[
             yield _Statement(method, arguments(body, opening), place, body[first].conditions)
             index = end
         index += 1
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a name that a Python module can define."""
+    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | None:

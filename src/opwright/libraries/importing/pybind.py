@@ -12,6 +12,7 @@ from opwright.libraries.importing.argument_uses import WRITTEN, Definition, Use
 from opwright.libraries.importing.registration import SourcePlace
 from opwright.source.diagnostic import shorten
 from opwright.source.record_fields import NamedTuple
+from opwright.source.yaml_scalar import comment
 from opwright.syntax.cpp_functions import CppFunction, divide_template, parameters_of, type_and_name
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of
 
@@ -23,6 +24,8 @@ _POLICIES: Final = re.compile(r"(?:\w+::)*(?:call_guard|return_value_policy|rv_p
 _ARGUMENT: Final = re.compile(r"(?:\w+::)*arg\(.*")
 _KEYWORDS: Final = re.compile(r"(?:\w+::)*kw_only\(\)")
 _POSITIONS: Final = re.compile(r"(?:\w+::)*pos_only\(\)")
+#: Tokens of a default, or of a cast; a longer one is not read.
+_LONGEST: Final = 500
 #: A word without a namespace before it.
 _WORD: Final = re.compile(r"(?<![\w:])[A-Za-z_]\w*")
 _STANDARD_HEADERS: Final = {
@@ -152,10 +155,13 @@ def _calls_of(
 
 def _arguments(tokens: Sequence[Token], opening: int) -> list[Sequence[Token]]:
     """Arguments of a call. A comma between the angle brackets of a cast divides none."""
-    given: list[Sequence[Token]] = []
+    given: list[list[Token]] = []
     depth = 0
     for part in arguments(tokens, opening):
-        given = [*given[:-1], [*given[-1], *part]] if depth else [*given, part]
+        if depth:
+            given[-1].extend(part)
+        else:
+            given.append([*part])
         index = 0
         while index < len(part):
             if part[index].text in ("(", "[", "{"):
@@ -165,8 +171,8 @@ def _arguments(tokens: Sequence[Token], opening: int) -> list[Sequence[Token]]:
             index += 1
         # The comma that `arguments` leaves out.
         if depth:
-            given[-1] = [*given[-1], part[-1]._replace(kind="sign", text=",")]
-    return given
+            given[-1].append(tokens[opening]._replace(kind="sign", text=","))
+    return [*given]
 
 
 def bound_arguments(
@@ -193,7 +199,8 @@ def bound_arguments(
             positions = len(named)
         elif not _POLICIES.fullmatch(text):
             unread = unread or text
-    return BoundArguments(named, doc, keywords, positions, unread)
+    unnamed = [text_of(argument.default) for argument in named if not argument.name.isidentifier()]
+    return BoundArguments(named, doc, keywords, positions, unread or ("an argument without a name" if unnamed else ""))
 
 
 def default_text(tokens: Sequence[Token], type: str, text_value: Callable[[Sequence[Token]], str | None]) -> str | None:
@@ -204,6 +211,8 @@ def default_text(tokens: Sequence[Token], type: str, text_value: Callable[[Seque
     ...     ("1e-6f", "float"), ("false", "bool"), ("c10::nullopt", "Tensor?"), ("{1, 2}", "int[]"), ("f()", "int"))]
     ['1e-6', 'False', 'None', '[1, 2]', None]
     """
+    if len(tokens) > _LONGEST:
+        return None
     text = text_of(tokens)
     if type.endswith("?"):
         if _NONE.fullmatch(text):
@@ -218,9 +227,9 @@ def default_text(tokens: Sequence[Token], type: str, text_value: Callable[[Seque
         return None if None in items else f"[{', '.join(map(str, items))}]"
     if type == "str":
         value = text_value(tokens)
-        return (
-            None if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-        )
+        if value is None or not value.replace("\n", "").isprintable():
+            return None
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     if type == "bool":
         return {"true": "True", "false": "False", "1": "True", "0": "False"}.get(text)
     if type in ("int", "float", "Scalar"):
@@ -293,6 +302,8 @@ def lambda_function(tokens: Sequence[Token], path: str) -> Definition | None:
 
 def overload_cast(tokens: Sequence[Token]) -> tuple[Sequence[Token], Sequence[str] | None]:
     """Function in a cast that chooses one of several, and the types of its parameters, None without one."""
+    if len(tokens) > _LONGEST:
+        return tokens, None
     text = text_of(tokens)
     match = re.fullmatch(r"(?:static_cast|(?:\w+::)*overload_cast)<(.*)>\((.*)\)", text, re.DOTALL)
     if match is None:
@@ -325,7 +336,7 @@ def _qualified(type: str, aliases: Mapping[str, str]) -> str:
 def module_text(module: BoundModule) -> str:
     """Python module: functions that call operators, with the names, defaults and texts of the C++ module."""
     lines = [f"#{MARK}, for callers of the C++ module: a function for each operator."]
-    lines += [f"# {place}: {shorten(reason)} is not here." for place, reason in module.missing]
+    lines += [comment(f"{place}: {shorten(reason)} is not here.") for place, reason in module.missing]
     lines += [_quoted(module.doc)] if module.doc else []
     lines += ["", *(["import sys", "import types", ""] if module.submodules else []), "import torch", ""]
     lines.append("# The library with the operators has to be loaded before a function is called.")
@@ -356,6 +367,5 @@ def module_text(module: BoundModule) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    escaped = escaped[:-1] + '\\"' if escaped.endswith('"') else escaped
-    return f'"""{escaped}"""'
+    is_plain = text.replace("\n", "").isprintable() and "\\" not in text and not text.endswith('"')
+    return f'"""{text}"""' if is_plain and '"""' not in text else repr(text)
