@@ -1,7 +1,7 @@
-"""Write the core: the drop-in programs with what they need, as a folder and as a zip file that Python runs.
+"""Write the core, as a folder and as a zip file that Python runs.
 
-make core                       build/core/opwright-core and build/core/opwright-core.zip
-make core PROGRAMS='gen gen_autograd'
+make core                                   all drop-in programs and the modules for importers, in build/core
+make core PROGRAMS='gen gen_autograd'       these programs alone
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from tests.core.closure import PROGRAMS, SOURCE, Closure
+from opwright.release.store import FORWARDS
+from opwright.torchgen.forwarding import module_file
+from tests.core.closure import SOURCE, Closure
 
 _TOP: Final = SOURCE.parent
 _MANIFEST: Final = "MANIFEST.txt"
+#: The first line of modules that forward: no program removes them.
+_MARK: Final = f'{FORWARDS}, whose core comes with this folder."""'
 #: The date of all members of the zip file, so that the same sources give the same bytes.
 _DATE: Final = (1980, 1, 1, 0, 0, 0)
 #: What runs the zip file, and the folder.
@@ -45,6 +49,9 @@ def contents(closure: Closure) -> dict[str, bytes]:
     files = {path.relative_to(SOURCE).as_posix(): path.read_bytes() for path in closure.files()}
     files["LICENSE"] = (_TOP / "LICENSE").read_bytes()
     files["__main__.py"] = _RUNNER.format(programs=closure.programs).encode()
+    for name, is_package in closure.interface.items():
+        path = name.replace(".", "/")
+        files[f"{path}/__init__.py" if is_package else f"{path}.py"] = module_file(name, _MARK).encode()
     files["prove.py"] = Path(__file__).with_name("prove.py").read_bytes()
     lines = [f"{hashlib.sha256(files[path]).hexdigest()}  {path}\n" for path in sorted(files)]
     # `sha256sum --check MANIFEST.txt` reads it.
@@ -89,7 +96,7 @@ def main() -> None:
     """Write the core, and print its size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=_TOP / "build" / "core")
-    parser.add_argument("programs", nargs="*", default=PROGRAMS, metavar="PROGRAM")
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     arguments = parser.parse_args()
     closure = Closure(arguments.programs)
     files = contents(closure)

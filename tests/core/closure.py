@@ -1,4 +1,4 @@
-"""What the drop-in programs need: the modules that they import, found in the sources, and the data beside these.
+"""What the drop-in programs and the Python interface need: the modules that they import, and the data beside these.
 
 An import counts wherever it stands, also in a function; but for types alone it does not, nor where the program goes on
 without what it imports (`except ModuleNotFoundError`). A string that is the name of a
@@ -16,6 +16,7 @@ from typing import Final
 
 from opwright.dialects.table import chosen_dialects
 from opwright.emit.registry import FAMILIES, Family, program_families
+from opwright.torchgen.forwarding import offered_modules
 
 SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
 
@@ -43,6 +44,9 @@ _FURTHER_FAMILIES: Final = {"generate_code": ("lazy",)}
 _FURTHER_DIALECTS: Final = ("selection", "upgraders")
 
 _PACKAGE: Final = "opwright"
+_CLASSES: Final = "opwright.torchgen.interface."
+#: A module of PyTorch's generator that is one of its inputs, and stays.
+_SHIM_TABLES: Final = "torchgen.aoti.fallback_ops"
 #: The tables whose words are read by rows.
 _TABLES: Final = frozenset(("opwright.dialects.table", "opwright.emit.registry"))
 
@@ -58,13 +62,24 @@ def module_paths() -> dict[str, Path]:
 
 
 class Closure:
-    """The modules that programs need, each with the one that imports it first, and the other packages they import."""
+    """The modules that programs need, each with the one that imports it first, and the other packages they import.
 
-    def __init__(self, programs: Iterable[str] = PROGRAMS) -> None:
-        self.programs: Final = tuple(programs)
+    Without names of programs these are all, and the interface for importers.
+    """
+
+    def __init__(self, programs: Iterable[str] = ()) -> None:
+        chosen = tuple(programs)
+        self.programs: Final = chosen or PROGRAMS
+        #: Modules of the interface, by the names that importers use, and whether each is a package.
+        self.interface: Final = {} if chosen else _interface()
         self.importers: Final[dict[str, str]] = {}
         self.other_packages: Final[dict[str, set[str]]] = {}
         waiting = [(name, "") for name in _roots(self.programs)]
+        if self.interface:
+            waiting += [(f"{_PACKAGE}.{name}", "") for name in self.interface]
+            # Programs that importers use as modules look up names there.
+            waiting += [(name, "") for name in module_paths() if name.startswith(_CLASSES) and "executorch" not in name]
+            waiting += [(f"{_PACKAGE}.torchgen.forwarding", "")]
         while waiting:
             name, importer = waiting.pop()
             if name in self.importers:
@@ -92,6 +107,15 @@ class Closure:
         while self.importers[way[-1]]:
             way.append(self.importers[way[-1]])
         return way[::-1]
+
+
+def _interface() -> dict[str, bool]:
+    """Modules that importers of PyTorch's generator name, other than ExecuTorch's, which left PyTorch."""
+    return {
+        name: is_package
+        for name, is_package in offered_modules().items()
+        if "executorch" not in name and name != _SHIM_TABLES
+    }
 
 
 def _is_data(folder: Path) -> bool:

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,10 +17,11 @@ import pytest
 import yaml
 
 from opwright.cli.main import COMMANDS
-from opwright.release.local import from_installed
+from opwright.release.local import from_installed, installed_generator
 from tests.core.__main__ import contents, write_folder, write_zip
 from tests.core.closure import SOURCE, Closure, imports_of, module_paths
 from tests.test_layering import WINGS
+from tests.torchgen_interface.symbols import symbols
 
 #: What drop-in programs never import: the other wings, and plug-ins.
 OUTSIDE = {"builds", "libraries", "tools", "plugin", "plugins", "setuptools"}
@@ -27,7 +29,7 @@ OUTSIDE = {"builds", "libraries", "tools", "plugin", "plugins", "setuptools"}
 PARTS_OUTSIDE = ("dialects.library", "dialects.executorch", "emit.library", "emit.stubs", "emit.executorch")
 NETWORK = {"asyncio", "ftplib", "http", "netrc", "smtplib", "socket", "ssl", "urllib"}
 #: What reviewers of a vendored copy read. It may grow, knowingly.
-MOST_LINES = 55_000
+MOST_LINES = 62_000
 
 
 @cache
@@ -112,8 +114,57 @@ def isolated(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]
 def test_every_module_loads(archive: Path, tmp_path: Path) -> None:
     """Each module of the zip file can be imported from it, with PyYAML alone."""
     code = "import sys; sys.path.insert(0, sys.argv[1])\nfor name in sys.argv[2:]: __import__(name)"
-    done = isolated(["-c", code, str(archive), *sorted(core().importers)], tmp_path)
+    done = isolated(["-c", code, str(archive), *sorted({*core().importers, *core().interface})], tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_for_importers(archive: Path, tmp_path: Path) -> None:
+    """What public programs import from PyTorch's generator, they get from the core, but for ExecuTorch's modules."""
+    lines = ["import sys", "sys.path.insert(0, sys.argv[1])"]
+    for module, names in symbols().items():
+        if "executorch" not in module and module != "torchgen.aoti.fallback_ops":
+            lines += [f"from {module} import {name}" for name in names if name not in ("(module)", "*")]
+    done = isolated(["-c", "\n".join(lines), str(archive)], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.thorough
+def test_torch_runs_on_the_core(tmp_path: Path) -> None:
+    """In an installed PyTorch whose generator is replaced, PyTorch is imported and compiles, and the generator runs.
+
+    The inputs of the folder stay: `packaged`, and the table of shims.
+    """
+    site = tmp_path / "site"
+    write_folder(contents(core()), site)
+    original = Path(installed_generator() or "")
+    for path in original.parent.iterdir():
+        if path.name.startswith(("torch-", "functorch")) or path.name == "torch":
+            (site / path.name).symlink_to(path)
+    shutil.copy(original / "aoti" / "fallback_ops.py", site / "torchgen" / "aoti")
+    ignored = shutil.ignore_patterns("*.py", "__pycache__")
+    shutil.copytree(original / "packaged", site / "torchgen" / "packaged", ignore=ignored, dirs_exist_ok=True)
+
+    def run(*words: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"}
+        command = [sys.executable, *words]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    program = Path(__file__).parents[1] / "torchgen_interface" / "torch_program.py"
+    code = f"import runpy, opwright, torchgen; runpy.run_path({str(program)!r}); print(opwright.__file__)"
+    assert run("-c", code, "aot_eager").splitlines()[-1] == str(site / "opwright" / "__init__.py")
+    code = (
+        "from torchgen.aoti import fallback_ops; print(fallback_ops.__name__, len(fallback_ops.inductor_fallback_ops))"
+    )
+    assert run("-c", code).startswith("torchgen.aoti.fallback_ops ")
+    aten = site / "torchgen" / "packaged" / "ATen"
+    words = ["--install-dir", "out", "--aoti-install-dir", "out", "--output-dependencies", "lists.cmake", "--dry-run"]
+    lists = []
+    for module, folder in (("torchgen.gen", aten), ("opwright.torchgen.gen", original / "packaged" / "ATen")):
+        run("-m", module, "--source-path", str(folder), *words)
+        lists.append((tmp_path / "lists.cmake").read_bytes())
+    assert lists[0] == lists[1]
 
 
 def test_programs_run(archive: Path, tmp_path: Path) -> None:

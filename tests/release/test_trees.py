@@ -26,6 +26,7 @@ from opwright.schema.base_types import LEARNED_TYPES
 from opwright.schema.types import BASES
 from opwright.source.diagnostic import Diagnostics, FaultsFound
 from opwright.source.text import SourceFile
+from opwright.torchgen.forwarding import module_file
 from tests.release.fake_torch import write_files, write_source_tree
 
 #: The rows whose change is in none of the files that are read.
@@ -124,8 +125,10 @@ def test_a_known_release_follows_the_table(tmp_path: Path, version: str) -> None
 
 
 def test_a_tree_without_a_generator_follows_the_table(tmp_path: Path) -> None:
-    """A folder of inputs alone shows no behaviours."""
+    """A folder of inputs alone shows no behaviours, and neither do modules that forward to Opwright."""
     assert rules_of(from_source_path(write_source_tree(tmp_path, "2.14.0a0"))) == Rules(parse_version("2.14"))
+    forwarding = {name: module_file(name) for name in GENERATOR}
+    assert rules_of(tree(tmp_path / "replaced", "2.14.0a0", forwarding)) == Rules(parse_version("2.14"))
 
 
 def test_the_installed_generator_shows_its_release() -> None:

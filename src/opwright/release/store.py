@@ -57,6 +57,8 @@ GENERATOR = (
     "autograd/gen_trace_type.py",
     "autograd/gen_variable_type.py",
 )
+#: How modules begin that stand in the place of PyTorch's generator and forward to Opwright.
+FORWARDS = '"""Forwards to Opwright'
 VERSION_FILES = (TREE_VERSION, "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"

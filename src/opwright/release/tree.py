@@ -8,7 +8,7 @@ changes in it decide, and it tells the operators that it lists. Its files are re
 from __future__ import annotations
 
 from opwright.release.rules import Rules
-from opwright.release.store import GENERATOR
+from opwright.release.store import FORWARDS, GENERATOR
 from opwright.release.tree_facts import (
     TreeFacts,
     generator_fields,
@@ -31,7 +31,10 @@ def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | Non
     (E0512) or unknown (E0513).
     """
     version = version_of(inputs, release, sink)
-    if release is not None or is_known_release(inputs.version_text) or inputs.read_optional(GENERATOR[0]) is None:
+    if release is not None or is_known_release(inputs.version_text):
+        return Rules(version)
+    program = inputs.read_optional(GENERATOR[0])
+    if program is None or program.text.startswith(FORWARDS):
         return Rules(version)
     facts = facts_of(inputs, version)
     learn(facts)

@@ -14,12 +14,13 @@ from types import ModuleType
 from typing import Final
 
 from opwright.release.local import installed_generator
+from opwright.release.store import FORWARDS
 
 __all__ = ["MARK", "PACKAGE", "ForwardingFinder", "forward", "module_file", "offered_modules"]
 
 PACKAGE: Final = "torchgen"
 #: The first line of each file of a package that forwards.
-MARK: Final = '"""Forwards to Opwright; `python -m opwright.torchgen.install --remove` removes it."""'
+MARK: Final = f'{FORWARDS}; `python -m opwright.torchgen.install --remove` removes it."""'
 
 #: The packages in whose folders PyTorch has inputs of its generator.
 _WITH_INPUTS: Final = (PACKAGE, f"{PACKAGE}.packaged", f"{PACKAGE}.packaged.autograd")
@@ -58,10 +59,10 @@ def offered_modules() -> dict[str, bool]:
     return modules
 
 
-def module_file(name: str) -> str:
-    """Text of the file of a module that forwards; as a program it is Opwright's."""
+def module_file(name: str, mark: str = MARK) -> str:
+    """Text of the file of a module that forwards, with a first line; as a program it is Opwright's."""
     return f"""\
-{MARK}
+{mark}
 
 from opwright.torchgen.forwarding import forward
 
