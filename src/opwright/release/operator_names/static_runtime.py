@@ -12,7 +12,7 @@ HAND_WRITTEN: Final = NameTable(
         """abs add addmm all any argmin bmm clamp clamp_min cumsum detach div expand_as flatten fmod index_select
         leaky_relu linear log matmul mul narrow narrow_copy nonzero pow remainder reshape_as select sigmoid sign
         slice softmax split squeeze sub tanh transpose view where""",
-        "Static runtime's own sources register code for them.",
+        "Static runtime's sources register code for them.",
     ),
     form="root",
 )
