@@ -50,7 +50,7 @@ from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
 from opwright.dialects.library.sections import COMMON_FIELDS, SECTION_FIELDS
-from opwright.dialects.names import AUTOCAST_POLICIES
+from opwright.dialects.names import LIBRARY_POLICIES
 from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.dialects.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.dialects.upgraders.fields import UPGRADER_FIELDS
@@ -326,7 +326,7 @@ def _library_table(name: str) -> str:
     if name == "members":
         return _table("member | value", [f"`{_member_text(member)}` | {member.help}" for member in MEMBERS.values()])
     if name == "policies":
-        return _words_table("policy | what it does", AUTOCAST_POLICIES)
+        return _words_table("policy | what it does", LIBRARY_POLICIES)
     return _fields_table(_LIBRARY_FIELDS[name])
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import runpy
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, generated_code
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 pytestmark = pytest.mark.thorough
 
@@ -31,6 +37,25 @@ def cast(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pyt
     torch.ops.load_library(compiler.library("cast", sources))
     operators: ModuleType = torch.ops.cast
     return operators
+
+
+def check_cast_back(function: Callable[..., tuple[Tensor, Tensor, list[Tensor]]], torch: ModuleType) -> None:
+    """Call an operator with the policy with several dtypes, and compare the results with those of a cast by hand."""
+    for first, second in (("bfloat16", "float32"), ("float16", "int64"), ("float32", "bfloat16")):
+        tensor, boxes = torch.rand(2).to(getattr(torch, first)), (torch.rand(2) * 9).to(getattr(torch, second))
+        inner = boxes if second == "int64" else boxes.float()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            total, codes, tensors = function(tensor, boxes)
+        assert codes.tolist() == [CODES["float32"], CODES["int64" if second == "int64" else "float32"]]
+        assert torch.equal(total, (tensor.float() + inner).to(tensor.dtype))
+        assert [item.dtype for item in (total, *tensors)] == [
+            tensor.dtype, tensor.dtype, boxes.dtype if second == "int64" else tensor.dtype
+        ]  # fmt: skip
+    double = torch.rand(2, dtype=torch.float64)
+    with torch.autocast("cpu"):
+        total, codes, _ = function(double, double.float())
+    assert total.dtype == torch.float64
+    assert codes.tolist() == [CODES["float64"], CODES["float32"]]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +96,11 @@ def test_dtypes_of_results_are_set(cast: ModuleType, torch: ModuleType) -> None:
     assert cast.appended(tensor, 3).tolist() == [CODES["bool"]]
 
 
+def test_results_are_cast_back(cast: ModuleType, torch: ModuleType) -> None:
+    """`fp32_cast_back` computes in float32, and gives results with real numbers the dtype of the first tensor."""
+    check_cast_back(cast.aligned, torch)
+
+
 def test_composite_operators_are_cast(cast: ModuleType, torch: ModuleType) -> None:
     """A policy of a composite operator holds on the CPU too."""
     with torch.autocast("cpu"):
@@ -83,3 +113,25 @@ def test_each_device_has_its_policy(generated: Path) -> None:
     cuda = text.partition("TORCH_LIBRARY_IMPL(cast, AutocastCUDA, m) {")[2].partition("}")[0]
     assert [line.partition('"')[2].partition('"')[0] for line in cuda.strip().splitlines()] == ["full", "composite"]
     assert "Policy::promote, c10::DeviceType::CUDA, c10::DispatchKey::AutocastCUDA" in cuda
+
+
+def test_stable_libraries_cast_results_back(torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A stable library has the policy in Python, and it does the same."""
+    file = tmp_path_factory.mktemp("stable") / "cast_stable.yaml"
+    file.write_text(
+        "namespace: cast_stable\nabi: stable\noperators:\n"
+        "- func: aligned(Tensor self, Tensor boxes) -> (Tensor, Tensor, Tensor[])\n"
+        "  dispatch: {CPU: aligned}\n  autocast: fp32_cast_back\n",
+        encoding="utf-8",
+    )
+    module = generated_code(file, tmp_path_factory) / "python" / "cast_stable" / "_autocast.py"
+    library = torch.library.Library("cast_stable", "DEF")
+    library.define("aligned(Tensor self, Tensor boxes) -> (Tensor, Tensor, Tensor[])")
+
+    def aligned(self: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+        names = [str(tensor.dtype).removeprefix("torch.") for tensor in (self, boxes)]
+        return self + boxes, torch.tensor([CODES[name] for name in names]), [self.clone(), boxes.clone()]
+
+    library.impl("aligned", aligned, "CPU")
+    runpy.run_path(str(module))
+    check_cast_back(torch.ops.cast_stable.aligned, torch)

@@ -59,7 +59,7 @@ def port(library: Library, cache: Path, out: Path) -> tuple[str, str]:
     top = sources_of(library.distribution, cache) / library.top
     named = [str(top / source) for source in library.sources]
     printed = []
-    for words in ([*named, "--out", str(out)], [str(out), "--check"]):
+    for words in ([*named, "--out", str(out)], [str(out), "--diff"]):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             run_opwright(["port", "--stable", *words])

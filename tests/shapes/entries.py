@@ -44,7 +44,8 @@ FACTORS: Final[Factors] = {
         "none", "grad", "saved", "result", "forward", "linear", "non_differentiable", "subject", "undifferentiable",
     ),
     "autocast": (
-        "none", "fp32", "lower_precision_fp", "promote", "fp32_set_opt_dtype", "fp32_append_dtype", "by device",
+        "none", "fp32", "lower_precision_fp", "promote", "fp32_set_opt_dtype", "fp32_append_dtype",
+        "fp32_cast_back", "by device",
     ),
     "batch_rule": ("none", "given"),
     "samples": ("none", "given"),

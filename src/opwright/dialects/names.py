@@ -96,6 +96,11 @@ AUTOCAST_POLICIES: Final = {
     "promote": "Cast tensors to the widest dtype among them.",
 }
 
+#: Those of libraries, one of which also casts results.
+LIBRARY_POLICIES: Final = AUTOCAST_POLICIES | {
+    "fp32_cast_back": "Cast tensors to float32, and results with real numbers to the dtype that the first tensor had.",
+}
+
 _AUTOCAST: Final = "Autocast"
 
 #: The devices with autocast.

@@ -43,4 +43,8 @@ at::Tensor composite(const at::Tensor& self) {
   return dtypes({self.scalar_type()});
 }
 
+std::tuple<at::Tensor, at::Tensor, std::vector<at::Tensor>> aligned(const at::Tensor& self, const at::Tensor& boxes) {
+  return {self.add(boxes), dtypes({self.scalar_type(), boxes.scalar_type()}), {self, boxes}};
+}
+
 } // namespace cast::native

@@ -14,7 +14,7 @@ from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
-from opwright.dialects.names import AUTOCAST_DEVICES, AUTOCAST_POLICIES, IDENTIFIER, split_kernel
+from opwright.dialects.names import AUTOCAST_DEVICES, IDENTIFIER, LIBRARY_POLICIES, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
@@ -65,8 +65,8 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
 def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
     """Policy that a scalar names. Unknown ones, and those that do not fit the schema, are faults of the entry."""
     policy = node.value
-    if policy not in AUTOCAST_POLICIES:
-        help = did_you_mean(policy, AUTOCAST_POLICIES, f"the policies are {_name_list(AUTOCAST_POLICIES)}")
+    if policy not in LIBRARY_POLICIES:
+        help = did_you_mean(policy, LIBRARY_POLICIES, f"the policies are {_name_list(LIBRARY_POLICIES)}")
         builder.fault(codes.AUTOCAST_POLICY, f"unknown autocast policy `{policy}`", node.span, help=help)
     elif builder.schema is not None:
         reason = _misfit(policy, builder.schema)
@@ -89,6 +89,8 @@ def _misfit(policy: str, schema: FunctionSchema) -> str:
         return "its first argument is not a tensor"
     if policy == "fp32_set_opt_dtype" and not any(argument.type.text == "ScalarType?" for argument in arguments):
         return "it has no argument of type `ScalarType?`"
+    if policy == "fp32_cast_back" and not any(result.type.text in ("Tensor", "Tensor[]") for result in schema.returns):
+        return "it returns no tensor"
     return ""
 
 
@@ -159,7 +161,7 @@ def _name_list(names: Iterable[str]) -> str:
 _OVERLAP: Final = "overlap"
 _ALLOWED: Final = "allowed"
 
-_POLICY: Final = choice(*AUTOCAST_POLICIES)
+_POLICY: Final = choice(*LIBRARY_POLICIES)
 #: The fields of a library's entries that PyTorch's lack, in the order of the documentation.
 ROWS: Final = (
     EntryField(

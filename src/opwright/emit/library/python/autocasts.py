@@ -24,6 +24,7 @@ PYTHON_POLICIES: Final = {
     "lower_precision_fp": '_torch.get_autocast_dtype("{device}")',
     "fp32": "_torch.float32",
     "promote": '_widest("{device}", {tensors})',
+    "fp32_cast_back": "_torch.float32",
 }
 
 
@@ -56,6 +57,15 @@ def _widest(device, *arguments):
                 if tensor.dtype is not _torch.float64:
                     dtype = _torch.promote_types(dtype, tensor.dtype)
     return dtype
+
+
+def _back(result, device, first):
+    """A result with real numbers in the dtype of a tensor that autocast casts."""
+    if isinstance(result, (list, tuple)):
+        return type(result)([_back(item, device, first) for item in result])
+    is_cast = first.device.type == device and first.is_floating_point() and first.dtype is not _torch.float64
+    is_real = isinstance(result, _torch.Tensor) and result.is_floating_point()
+    return result.to(first.dtype) if is_cast and is_real else result
 '''
 
 
@@ -77,7 +87,10 @@ def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     yield from [line.rstrip() for line in renaming]
     yield f"    _dtype = {dtype}"
     yield f"    with _C._ExcludeDispatchKeyGuard({name}_keys):"
-    yield f"        return {name}_operator({', '.join(passed)})"
+    called = f"{name}_operator({', '.join(passed)})"
+    if policy.policy == "fp32_cast_back":
+        called = f'_back({called}, "{device}", {variable_name(function.schema.arguments.all[0].name)})'
+    yield f"        return {called}"
     yield ""
     yield ""
     yield f'_library.impl("{function.name.text}", {name}_kernel, "Autocast{policy.device}")'

@@ -8,7 +8,9 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <optional>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace at::autocast {
@@ -19,7 +21,7 @@ TORCH_API at::Tensor cached_cast(at::ScalarType to_type, const at::Tensor& arg, 
 namespace opwright::autocast {
 
 // What an operator does under autocast.
-enum class Policy { lower_precision_fp, fp32, fp32_set_opt_dtype, fp32_append_dtype, promote };
+enum class Policy { lower_precision_fp, fp32, fp32_set_opt_dtype, fp32_append_dtype, promote, fp32_cast_back };
 
 // Whether autocast casts a tensor: it is on the device, and it has real numbers of less than 64 bits.
 inline bool is_cast(c10::DeviceType device, const at::Tensor& tensor) {
@@ -88,6 +90,26 @@ const First& first_of(const First& first, const Rest&...) {
   return first;
 }
 
+// A result in another dtype, if it has real numbers.
+template <class Result>
+Result cast_back(at::ScalarType dtype, Result result) {
+  if constexpr (std::is_same_v<Result, at::Tensor>) {
+    return result.defined() && result.is_floating_point() ? result.to(dtype) : result;
+  } else if constexpr (std::is_same_v<Result, std::vector<at::Tensor>>) {
+    for (at::Tensor& tensor : result) {
+      tensor = cast_back(dtype, tensor);
+    }
+    return result;
+  } else {
+    return result;
+  }
+}
+
+template <class... Results>
+std::tuple<Results...> cast_back(at::ScalarType dtype, std::tuple<Results...> results) {
+  return std::apply([&](auto&... result) { return std::tuple<Results...>(cast_back(dtype, result)...); }, results);
+}
+
 // The kernel of an operator with parameters Args, under the Autocast key of a device. It calls `function`, which is the
 // operator itself, or for fp32_append_dtype the overload with a further dtype.
 template <Policy policy, c10::DeviceType device, c10::DispatchKey key, auto function, class Signature>
@@ -105,6 +127,10 @@ struct Kernel<policy, device, key, function, Result(Args...)> {
       at::ScalarType dtype = at::autocast::get_autocast_dtype(device);
       ((dtype = widest(dtype, device, args)), ...);
       return function(cast(dtype, device, args)...);
+    } else if constexpr (policy == Policy::fp32_cast_back) {
+      const at::Tensor& first = first_of(args...);
+      Result result = function(cast(at::kFloat, device, args)...);
+      return is_cast(device, first) ? cast_back(first.scalar_type(), std::move(result)) : result;
     } else if constexpr (policy == Policy::fp32_set_opt_dtype) {
       return is_cast(device, first_of(args...)) ? function(with_dtype(args)...) : function(args...);
     } else {
