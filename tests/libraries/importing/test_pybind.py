@@ -318,6 +318,24 @@ PYBIND11_MODULE(acme, m) {
     assert "def power(*arguments, **named):" in module
 
 
+def test_other_forms(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Modules of nanobind and literals for arguments are read; a second module of one name is named."""
+    Path("csrc/bindings.cpp").write_text("""
+#include "kernels.h"
+using namespace pybind11::literals;
+NB_MODULE(acme, module) {
+  module.def("scale", &pyb::scale, "x"_a, "by"_a = .5f, pybind11::arg("bias").none() = nullptr)
+      .def("again", &pyb::accumulate, nb::arg("out"), nb::arg("x"), nb::arg("by") = -1);
+}
+""")
+    Path("csrc/more.cpp").write_text('NB_MODULE(acme, m) { m.def("scale", &pyb::scale); }\n')
+    assert imported("csrc") == {
+        "scale(Tensor x, float by=.5, Tensor? bias=None) -> Tensor": "",
+        "again(Tensor(a!) out, Tensor x, float by=-1) -> ()": "{'CPU': 'accumulate'}",
+    }
+    assert "stays: csrc/more.cpp:1: another module has the name `acme`" in capsys.readouterr().out
+
+
 def test_files_of_users_stay(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--force` replaces no Python module that an import did not write."""
     Path("pyb_C.py").write_text("mine")
