@@ -35,6 +35,8 @@ _STANDARD_HEADERS: Final = {
 _QUALIFIERS: Final = dict.fromkeys(_STANDARD_HEADERS, "std::") | dict.fromkeys(
     ("Tensor", "Scalar", "ScalarType", "Device", "Generator", "IntArrayRef", "TensorList", "ArrayRef", "Layout"), "at::"
 )
+#: One with a leading zero is octal.
+_INTEGER: Final = re.compile(r"0|-?[1-9]\d*")
 _NUMBER: Final = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _NONE: Final = re.compile(r"(?:\w+::)*(?:none\(\)|nullopt)|nullptr|NULL|\{\}|std::optional<.*>(?:\(\)|\{\})")
 _LIST: Final = re.compile(r"(?:std::vector<.*>)?(?:\((\{.*\})\)|(\{.*\}))")
@@ -208,7 +210,7 @@ def default_text(tokens: Sequence[Token], type: str, text_value: Callable[[Seque
 
     >>> from opwright.syntax.cpp_tokens import cpp_tokens
     >>> [default_text([*cpp_tokens(text)], type, lambda _: None) for text, type in (
-    ...     ("1e-6f", "float"), ("false", "bool"), ("c10::nullopt", "Tensor?"), ("{1, 2}", "int[]"), ("f()", "int"))]
+    ...     ("1e-6f", "float"), ("false", "bool"), ("c10::nullopt", "Tensor?"), ("{1, 2}", "int[]"), ("010", "int"))]
     ['1e-6', 'False', 'None', '[1, 2]', None]
     """
     if len(tokens) > _LONGEST:
@@ -234,7 +236,7 @@ def default_text(tokens: Sequence[Token], type: str, text_value: Callable[[Seque
         return {"true": "True", "false": "False", "1": "True", "0": "False"}.get(text)
     if type in ("int", "float", "Scalar"):
         number = text if "x" in text else re.sub(r"(?<=[\d.])[fFlLuU]+$", "", text)
-        return number if _NUMBER.fullmatch(number) and (type != "int" or number.lstrip("-").isdigit()) else None
+        return number if (_INTEGER if type == "int" else _NUMBER).fullmatch(number) else None
     return None
 
 

@@ -103,7 +103,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         imported = _without_drafted(statements, drafts, request.fakes)
     if not imported.operators:
         names = ", ".join([*request.sources, *request.modules])
-        help = "name sources with `TORCH_LIBRARY` or `torch.library`"
+        help = "name sources with `TORCH_LIBRARY`, `PYBIND11_MODULE` or `torch.library`"
         message = f"there are no registrations in {names or 'no source'}"
         reasons = (*imported.refused, *imported.left, *read.unread, *from_python.unread)
         raise no_registrations(message, help, reasons, files)
