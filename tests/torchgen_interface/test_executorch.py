@@ -197,6 +197,10 @@ def test_single_texts_are_made() -> None:
         stub(function("count(Tensor self) -> int"))
     register = gen_executorch.ComputeCodegenUnboxedKernels(EVERYTHING, False)
     assert '"aten::mix.out",' in register((MIX, (DEFAULT, kernel("mix"))))
+    special = ETKernelKey.gen_from_yaml({"self": ("T0", "D0")}, {"T0": ["Float", "Int"]}, {"D0": [0]})
+    assert register((MIX, (special, kernel("mix")))) == "".join(
+        [register((MIX, (key, kernel("mix")))) for key in special]
+    )
     few = SelectiveBuilder.from_legacy_op_registration_allow_list({"aten::add"}, True, False)
     assert gen_executorch.ComputeCodegenUnboxedKernels(few, False)((MIX, (DEFAULT, kernel("mix")))) == ""
     with pytest.raises(AssertionError, match="neither returns nor `out`"):

@@ -64,19 +64,23 @@ class ComputeCodegenUnboxedKernels(Record):
     add_exception_boundary: bool = False
 
     @refusals()
-    def __call__(self, unbox_kernel_entry: tuple[NativeFunction, tuple[ETKernelKey, BackendMetadata]]) -> str:
-        """Text for a function and one of its kernels with its key; empty if the kernel is not selected.
+    def __call__(
+        self, unbox_kernel_entry: tuple[NativeFunction, tuple[ETKernelKey | Sequence[ETKernelKey], BackendMetadata]]
+    ) -> str:
+        """Text for a function and one of its kernels with its key or keys; empty if none is selected.
 
         Raises AssertionError for a function that has neither returns nor out arguments.
         """
-        function, (key, metadata) = unbox_kernel_entry
+        function, (keys, metadata) = unbox_kernel_entry
         if not function.func.returns and not function.func.arguments.out:
             raise Invalid(f"`{function.func.name}` has neither returns nor `out` arguments")
-        operator = model_operator(function, {key: metadata})
+        listed = [keys] if isinstance(keys, ETKernelKey) else keys
+        operator = model_operator(function, dict.fromkeys(listed, metadata))
         options = AS_REFERENCE._replace(aten_mode=self.use_aten_lib, exception_boundary=self.add_exception_boundary)
         job = job_of([operator], self.selector, options)
         (emitter,) = kernel_emitters(job)
-        return "".join(emitter.fragment(KernelEntry(operator, operator.kernels[0]), job).get("unboxed_kernels", ()))
+        fragments = [emitter.fragment(KernelEntry(operator, kernel), job) for kernel in operator.kernels]
+        return "".join([text for fragment in fragments for text in fragment.get("unboxed_kernels", ())])
 
 
 def gen_unboxing(
