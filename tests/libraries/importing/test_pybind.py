@@ -334,6 +334,9 @@ NB_MODULE(acme, module) {
         "again(Tensor(a!) out, Tensor x, float by=-1) -> ()": "{'CPU': 'accumulate'}",
     }
     assert "stays: csrc/more.cpp:1: another module has the name `acme`" in capsys.readouterr().out
+    Path("csrc/stable.cpp").write_text('STABLE_TORCH_LIBRARY(stable, m) { m.def("f(Tensor x) -> Tensor"); }\n')
+    assert [*imported("csrc")] == ["f(Tensor x) -> Tensor"]
+    assert "stays: csrc/bindings.cpp:4: operators of the stable C++ API" in capsys.readouterr().out
 
 
 def test_files_of_users_stay(library: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,6 +89,13 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     options = ModuleOptions(request.namespace, re.sub(r"\W", "_", stem), request.written)
     others = [file for file in files if file.path.endswith(CPP_SUFFIXES)]
     read = read_cpp_sources(cpp, request.macros, headers, others=others, options=options)
+    if any(row.is_stable for row in read.statements) and read.modules:
+        # A library file has one interface, and functions of modules have the other.
+        told = [
+            (module.place, "operators of the stable C++ API are imported into another file") for module in read.modules
+        ]
+        rows = [row for row in read.statements if not row.is_bound]
+        read = read._replace(statements=rows, modules=(), header="", unread=[*read.unread, *told])
     from_python = read_python_sources(python)
     # Python defines operators for kernels of either C++ interface.
     is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
