@@ -10,6 +10,7 @@ import yaml
 
 from opwright.cli.main import main
 from opwright.libraries.importing.cpp_reader import read_cpp_sources
+from opwright.libraries.importing.drafts import draft_derivatives
 from opwright.libraries.importing.process import proven_outputs
 from opwright.source.text import SourceFile
 
@@ -243,6 +244,24 @@ TORCH_LIBRARY_FRAGMENT(acme, m) {
     assert again["manual_kernel_registration"] is True
     assert "`scale_again`, which applies `Doubled`, a class of autograd, for CPU" in Path("acme.yaml").read_text()
     assert "can be deleted: again.cpp: 9\n" in capsys.readouterr().out
+
+
+def test_sources_that_are_no_cpp(library: Path) -> None:
+    """A source that ends anywhere, or lacks any few tokens, is read without an end of the program."""
+    words = CLASSES.split(" ")
+    for at in range(0, len(words), 3):
+        for text in (
+            " ".join(words[:at]),
+            " ".join([*words[:at], *words[at + 2 :]]),
+            CLASSES.replace(words[at], "", 1),
+        ):
+            Path("cut.cpp").write_text(text)
+            read = read_cpp_sources([SourceFile.read("cut.cpp")], {})
+            draft_derivatives(read.statements, read.classes)
+    for old in ("->saved_data", '["by"] = by', "save_for_backward", "Scale::apply(self, by)", "grads[0],"):
+        Path("cut.cpp").write_text(CLASSES.replace(old, "->", 1))
+        read = read_cpp_sources([SourceFile.read("cut.cpp")], {})
+        draft_derivatives(read.statements, read.classes)
 
 
 def test_lambdas_that_hand_on(library: Path) -> None:

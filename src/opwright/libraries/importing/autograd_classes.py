@@ -288,7 +288,7 @@ def _simple_statements(body: Sequence[Token]) -> Iterator[tuple[Sequence[Token],
             index = closing_index(body, index)
         elif text == "{":
             index = closing_index(body, index)
-            if index + 1 == len(body) or body[index + 1].text != ";":
+            if index + 1 >= len(body) or body[index + 1].text != ";":
                 yield body[start : index + 1], body[start].text not in _CONTROL
                 start = index + 1
         elif text == ";":
@@ -373,7 +373,8 @@ class _Forward:
         self.call = calls.pop() if len(calls) == 1 else ""
 
     def _read_context(self, statement: Sequence[Token], values: _Values) -> None:
-        texts = [token.text for token in statement]
+        # The blanks stand for what a statement that is no C++ lacks.
+        texts = [*[token.text for token in statement], *[""] * 4]
         opening = texts.index("(") if "(" in texts else 0
         if texts[2] == "save_for_backward":
             items = arguments(statement, opening + 1) if texts[opening + 1] == "{" else []
@@ -424,8 +425,7 @@ def gradients_of(given: AutogradClass, named: Mapping[str, str | None], results:
         names: _with_gradients(formula, shown if forward.materializes else ())
         for names, formula in gradients.formulas.items()
     }
-    used = set(_GRADIENT.findall(" ".join(formulas.values())))
-    if used <= {"0"}:
+    if set(re.findall(r"\bgrads\[(\d+)\]", " ".join(formulas.values()))) <= {"0"}:
         formulas = {names: formula.replace("grads[0]", "grad") for names, formula in formulas.items()}
     reason = gradients.reason
     if forward.written:

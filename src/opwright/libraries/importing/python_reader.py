@@ -347,7 +347,11 @@ class _Reader:
                 value = part.value if isinstance(part, ast.FormattedValue) and is_plain else part
                 parts.append(self._text(value, names, depth + 1))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            parts = [self._text(side, names, depth + 1) for side in (node.left, node.right)]
+            left: ast.expr = node
+            while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add):
+                parts.insert(0, self._text(left.right, names, depth + 1))
+                left = left.left
+            parts.insert(0, self._text(left, names, depth + 1))
         elif isinstance(node, ast.Call) and self._library_function(node) == "infer_schema" and node.args:
             function = self._functions.get(_source_of(self._value(node.args[0], names) or node.args[0]))
             mutated = _written_names(_keyword(node, "mutates_args"))
