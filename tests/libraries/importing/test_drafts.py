@@ -258,8 +258,9 @@ def test_sources_that_are_no_cpp(library: Path) -> None:
             Path("cut.cpp").write_text(text)
             read = read_cpp_sources([SourceFile.read("cut.cpp")], {})
             draft_derivatives(read.statements, read.classes)
-    for old in ("->saved_data", '["by"] = by', "save_for_backward", "Scale::apply(self, by)", "grads[0],"):
-        Path("cut.cpp").write_text(CLASSES.replace(old, "->", 1))
+    call = "return Scale::apply(self, by);"
+    for old, new in (('context->saved_data["by"] = by;', "context->;"), (call, f"{call} {{ (")):
+        Path("cut.cpp").write_text(CLASSES.replace(old, new, 1))
         read = read_cpp_sources([SourceFile.read("cut.cpp")], {})
         draft_derivatives(read.statements, read.classes)
 
