@@ -287,7 +287,7 @@ bench-scale: $(REFERENCE)
 # COUNT damaged inputs of all dialects: the full 100,000, or fewer.
 fuzz: COUNT ?= 100000
 fuzz: $(REFERENCE)
-	$(VENV)/bin/python -m tests.fuzz --count $(COUNT)
+	$(VENV)/bin/python -m tests.fuzz --count $(COUNT) --quick $(or $(QUICK),0)
 
 # COUNT hostile values in the fields of input files, of which none may be code: the full 20,000, or fewer.
 hostile: COUNT ?= 20000

@@ -14,7 +14,7 @@ from opwright.cli.main import main
 from tests.builds.actions.sandbox import opwright
 from tests.builds.actions.test_ninja_and_meson import ENVIRONMENT, PATH
 
-#: Names of files that builds take. A backslash is none of their characters: CMake and Meson read a slash.
+#: Names of files that builds take.
 TAKEN = (
     "$ENV{HOME}.yaml",
     "$(touch PWNED).yaml",
@@ -31,6 +31,7 @@ REFUSED = (
     "`touch PWNED`.yaml",
     "a;b.yaml",
     "|x&y.yaml",
+    "a\\b.yaml",
     '")\nexecute_process(COMMAND touch PWNED)\n#.yaml',
 )
 CMAKE = """\

@@ -16,8 +16,8 @@ from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
 from opwright.files.writer import Writer
 from opwright.incremental.identity import RunIdentity, dependencies, input_files
-from opwright.source.codes import OUTPUT_DIFFERS
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.codes import OUTPUT_DIFFERS, UNWRITABLE_PATH
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.terminal import print_rendered, tell
 
 TYPE_CHECKING = False
@@ -40,6 +40,14 @@ def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> N
         inputs = dependencies(stamps)
         # What no build can depend on is a fault before the first build, which would configure itself without end.
         make_rule((), inputs)
+        for path in inputs:
+            if "\\" in path.replace(os.sep, "/"):
+                # CMake reads a slash, and a build would wait for a file that is not there each time.
+                raise Fault.at(
+                    UNWRITABLE_PATH,
+                    f"CMake cannot depend on `{ascii(path)[1:-1]}`: it reads `/` for `\\`",
+                    help="rename the file or its folder",
+                )
         print_rendered(cmake_list("opwright_outputs", targets) + "\n")
         print_rendered(cmake_list("opwright_inputs", inputs) + "\n")
     else:
