@@ -147,7 +147,9 @@ def replay(library: Library, top: Path, out: Path) -> Replayed:
         sum(operator.by_hand for operator in read.imported.operators),
         sum(place.last - place.first + 1 for place in read.imported.taken if place.first),
         len(file.read_text().splitlines()) if file.exists() else 0,
-        "" if is_compared and compared.endswith(" 0 differences") else said.getvalue() + told.getvalue(),
+        ""
+        if is_compared and " alike, 0 differences are lost or added" in compared
+        else said.getvalue() + told.getvalue(),
         len({(own.path, line) for own in read.deletable if own.first for line in range(own.first, own.last + 1)}),
     )
 

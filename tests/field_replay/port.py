@@ -67,8 +67,8 @@ def built_port(port: Port, cache: Path, work: Path) -> Ported:
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(sources_of(port.distribution, cache), work)
     before = _lines(_matching(work, port.glue))
-    told = _opwright(work, "import", "csrc", "--out", port.library_file)
-    _opwright(work, "import", "csrc", "--out", port.library_file, "--check")
+    _opwright(work, "import", "csrc", "--out", port.library_file)
+    told = _opwright(work, "import", "csrc", "--out", port.library_file, "--check")
     _delete_lines(work, told)
     for path in [*_matching(work, port.removed)]:
         path.unlink()

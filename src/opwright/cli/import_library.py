@@ -1,7 +1,7 @@
 """Write a library file, or a backend file, from the registrations in sources.
 
   opwright import csrc --out acme.yaml             from C++ and Python sources: files, or folders with them
-  opwright import csrc --out acme.yaml --check     compare: does acme.yaml register what the sources register?
+  opwright import csrc --out acme.yaml --check     compare: what would calls run before and after the move?
   opwright import --module acme._C --out acme.yaml from a process that imports the module
   opwright import csrc --out acme.yaml --derivatives derivatives.yaml
                                                    with formulas from the classes of autograd
@@ -9,7 +9,8 @@
                                                    from `PYBIND11_MODULE`, with `_C.py` for its callers
   opwright import csrc --backend --out npu.yaml    a backend file from `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)`
 
-The file has comments where something is uncertain. The program prints which lines the file takes the place of."""
+The file has comments where something is uncertain. The program prints which lines the file takes the place of, and with
+`--check` which of them can be deleted."""
 
 from __future__ import annotations
 
@@ -80,11 +81,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the arguments that a function of such a module writes, such as `adam=param,exp_avg`, in place of what "
         "the sources say (may be repeated); none behind `=` for none",
     )
+    parser.add_argument(
+        "--by-hand",
+        metavar="SOURCE",
+        action="append",
+        default=[],
+        help="with --check, count the kernels that this source registers as well (may be repeated)",
+    )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; compare what the code generated from FILE registers with what the sources register",
+        help="write nothing; compare what calls would run with the sources, and with FILE and what stays of them",
     )
     parser.add_argument(
         "--torch", metavar="TORCH", default="auto", help="the PyTorch to generate for with --check (default: auto)"
@@ -94,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
-    from opwright.libraries.importing.run import COMPARED, ImportRequest, check_import, write_import
+    from opwright.libraries.importing.run import ImportRequest, check_import, write_import
 
     macros = dict(word.partition("=")[::2] for word in arguments.define)
     if arguments.backend:
@@ -109,14 +117,20 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tuple(arguments.outputs_from),
         arguments.namespace,
         {name: [word for word in words.split(",") if word] for name, _, words in mutates},
+        tuple(arguments.by_hand),
     )
     if arguments.check:
-        comparison = check_import(request, arguments.torch, sink)
-        for difference in comparison.differences:
-            tell(difference)
-        count = f"{len(comparison.differences)} differences in {', '.join(COMPARED)}"
-        tell(f"{comparison.equal} operators are registered alike, {count}")
-        return console.FAULTS if comparison.differences else console.SUCCESS
+        comparison, deletable, unread = check_import(request, arguments.torch, sink)
+        for difference, operators in comparison.by_difference().items():
+            tell(f"{difference.kind}: {', '.join([f'`{name}`' for name in operators])}: {difference.text}")
+        for place, reason in unread:
+            tell(f"not compared: {place}: {reason}")
+        for path, ranges in deletable.items():
+            tell(f"can be deleted: {os.path.normpath(path)}: {ranges}")
+        count = len(comparison.unexplained)
+        found = f"{count} differences are lost or added, {len(comparison.differences) - count} are intended"
+        tell(f"{comparison.equal} operators are registered alike, {found}; compared are {comparison.compared}")
+        return console.FAULTS if count else console.SUCCESS
     _report(arguments.out, write_import(request, force=arguments.force))
     return console.SUCCESS
 
@@ -144,6 +158,6 @@ def _report(out: str, written: Written) -> None:
     for place, reason in written.left:
         tell(f"stays: {place}: {reason}")
     for path, ranges in written.deletable.items():
-        tell(f"can be deleted: {os.path.normpath(path)}: {ranges}")
+        tell(f"in the file: {os.path.normpath(path)}: {ranges}")
     noun = "operator" if written.operators == 1 else "operators"
     tell(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`")

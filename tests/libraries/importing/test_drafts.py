@@ -112,7 +112,7 @@ def test_formulas_from_classes(library: Path, capsys: pytest.CaptureFixture[str]
     assert (written["derivatives"], written["derivative_includes"]) == ("derivatives.yaml", ["scale.h"])
     assert [entry["dispatch"] for entry in written["operators"]] == [{"CPU": "scale_cpu"}, {"CPU": "pick_cpu"}]
     printed = capsys.readouterr().out
-    assert "can be deleted: scale.cpp: 5-41, 43-54\n" in printed
+    assert "in the file: scale.cpp: 5-41, 43-54\n" in printed
     assert imported("--check") == 0
     main(["check", "acme.yaml"])
     assert "error[" not in capsys.readouterr().err
@@ -243,7 +243,7 @@ TORCH_LIBRARY_FRAGMENT(acme, m) {
     (again,) = [entry for entry in entries if "again" in entry["func"]]
     assert again["manual_kernel_registration"] is True
     assert "`scale_again`, which applies `Doubled`, a class of autograd, for CPU" in Path("acme.yaml").read_text()
-    assert "can be deleted: again.cpp: 9\n" in capsys.readouterr().out
+    assert "in the file: again.cpp: 9\n" in capsys.readouterr().out
 
 
 def test_sources_that_are_no_cpp(library: Path) -> None:
@@ -339,7 +339,7 @@ def test_proven_outputs_take_the_place_of_kernels(
     words = ["only_fake.py", "--outputs-from", "acme_fake"]
     assert imported(*words) == 0
     assert "- func: scale(Tensor x, float by) -> Tensor\n  outputs: like(x)\n" in Path("acme.yaml").read_text()
-    assert "can be deleted: only_fake.py: 2" in capsys.readouterr().out
+    assert "in the file: only_fake.py: 2" in capsys.readouterr().out
     assert imported(*words, "--check") == 0
     assert imported("--outputs-from", "acme_absent", "--force") == 1
     assert "E2405" in capsys.readouterr().err

@@ -42,28 +42,35 @@ def test_native_library(library: Path, capsys: pytest.CaptureFixture[str]) -> No
     printed = capsys.readouterr().out
     assert 'stays: bindings.cpp:33: the schema of `twice` is generated: write `m.impl("twice", ...)`' in printed
     assert "stays: bindings.cpp:42: the sources have no schema for `acme::absent`" in printed
-    assert "can be deleted: bindings.cpp: 18-22, 24-25, 27, 29, 32, 34, 41, 45-46, 48" in printed
+    assert "in the file: bindings.cpp: 18-22, 24-25, 27, 29, 32, 34, 41, 45-46, 48" in printed
     main(["check", "acme.yaml"])
     assert "error" not in capsys.readouterr().err
 
 
 def test_generated_registrations_are_equal(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The code that is generated from the file registers what the sources register, until one of them changes."""
-    assert imported("bindings.cpp", *DEFINE) == 0
-    assert imported("bindings.cpp", *DEFINE, "--check") == 0
-    assert (
-        "9 operators are registered alike, 0 differences in schema, tags, condition, kernels" in capsys.readouterr().out
-    )
-    for old, new, told in (
-        ("float by", "int by", "`acme::scale` differs in its schema"),
-        ("pt2_compliant_tag", "core", "`acme::scale` differs in its tags"),
-        ("CUDA: fast::scale", "MPS: fast::scale", "`acme::scale` differs in its kernels"),
-        ("VERSION >= 12", "VERSION >= 13", "`acme::fill` differs in its kernels"),
-        ("if: defined(WITH_MORE)\n", "if: defined(WITHOUT)\n", "`acme::fill` differs in its condition"),
-        ("last() -> int[]", "least() -> int[]", "`acme_more::least` is not in the sources"),
-    ):
+    kernel = '  m.impl("twice", [](const at::Tensor& x) { return x + x; });\n'
+    Path("hand.cpp").write_text(f"TORCH_LIBRARY_IMPL(acme, CompositeImplicitAutograd, m) {{\n{kernel}}}\n")
+    words = ["bindings.cpp", *DEFINE]
+    assert imported(*words) == 0
+    words += ["--by-hand", "hand.cpp", "--check"]
+    assert imported(*words) == 0
+    assert "9 operators are registered alike, 0 differences are lost or added" in capsys.readouterr().out
+    changed = [
+        ("float by", "int by", "lost: `acme::scale`: its schema: "),
+        ("pt2_compliant_tag", "core", "lost: `acme::scale`: its tags: `pt2_compliant_tag` in the sources, and `core`"),
+        (
+            "CUDA: fast::scale",
+            "MPS: fast::scale",
+            "lost: `acme::scale`: `fast::scale` answers for CUDA, and now nothing",
+        ),
+        ("VERSION >= 12", "VERSION >= 13", "lost: `acme::fill`: `fill_cuda` if "),
+        ("if: defined(WITH_MORE)\n", "if: defined(WITHOUT)\n", "lost: `acme::fill`: its condition: "),
+        ("last() -> int[]", "least() -> int[]", "added: `acme_more::least`: it is not in the sources"),
+    ]
+    for old, new, told in changed:
         Path("acme.yaml").write_text(EXPECTED.replace(old, new))
-        assert imported("bindings.cpp", *DEFINE, "--check") == 1
+        assert imported(*words) == 1
         assert told in capsys.readouterr().out
     assert Path("acme.yaml").read_text() != EXPECTED
 
@@ -118,7 +125,10 @@ def test_refused_operators_stay_by_hand(library: Path, capsys: pytest.CaptureFix
     assert "\n# ops.py:8: `wait` stays by hand: `Future(Tensor) x` has no form in C++\n" in text
     assert "stays: ops.py:2: `default` stays by hand" in capsys.readouterr().out
     assert main(["check", "acme.yaml"]) == 0
-    assert imported("ops.py", "--check") == 0
+    assert imported("ops.py", "--check") == 1
+    lost = [line for line in capsys.readouterr().out.splitlines() if line.startswith("lost: ")]
+    assert lost
+    assert all(line.startswith("lost: `acme::mode`: ") for line in lost)
 
 
 def test_python_beside_cpp(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -294,8 +304,10 @@ def test_macros_of_a_file(library: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert entries["half(Tensor self, float by=0.5) -> Tensor"]["dispatch"] == {"CPU": "half_cpu"}
     assert len(entries) == 4
     # A line of which one statement stays is not deleted.
-    assert "can be deleted: macros.cpp: 15-17\n" in capsys.readouterr().out
-    assert imported("macros.cpp", "--check") == 0
+    assert "in the file: macros.cpp: 15-17\n" in capsys.readouterr().out
+    kernel = '  m.impl("lambda", [] { return 1; });\n'
+    Path("hand.cpp").write_text(f"TORCH_LIBRARY_IMPL(acme, CompositeImplicitAutograd, m) {{\n{kernel}}}\n")
+    assert imported("macros.cpp", "--by-hand", "hand.cpp", "--check") == 0
 
 
 def test_a_kernel_for_several_keys(library: Path) -> None:
@@ -333,7 +345,7 @@ def test_declared_kernels_of_stable_libraries_are_equal(library: Path, capsys: p
     assert "# narrow.cpp:6: the kernel takes `scale` as `float`, which generated code converts" in text
     Path("acme.yaml").write_text(text.replace("dispatch: CPU", "dispatch: {CPU: g}"))
     assert imported("narrow.cpp", "--check") == 1
-    assert "`acme::f` differs in its kernels" in capsys.readouterr().out
+    assert "lost: `acme::f`: `f` answers for CPU, and now `g`" in capsys.readouterr().out
 
 
 def test_types_of_stable_kernels_are_told() -> None:
@@ -441,4 +453,4 @@ def test_the_python_module_of_operators_is_named(library: Path, capsys: pytest.C
     assert imported("k.cpp") == 0
     printed = capsys.readouterr().out
     assert 'stays: k.cpp:2: `set_python_module` names "fakes", which the library file cannot say' in printed
-    assert "can be deleted: k.cpp: 3\n" in printed
+    assert "in the file: k.cpp: 3\n" in printed

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.kernel_types import check_kernel_types
+from opwright.model.operator_library import OperatorLibrary
 from opwright.plugins.discovery import load_plugin
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation, Outcome
@@ -82,6 +83,14 @@ def update_code(
     `plugins` are names of plug-ins. Raises FaultsFound or Fault with the mistakes of the files.
     """
     return _code(out, generate(_request(files, out, torch, plugins), out, jobs=1, sink=sink))
+
+
+def library_code(
+    file: SourceFile, out: str, *, torch: str, sink: Diagnostics
+) -> tuple[GeneratedCode, Sequence[OperatorLibrary]]:
+    """Write the generated code of a library file below `out`, and give its libraries. Raises FaultsFound or Fault."""
+    generation = Generation(_request([file], out, torch), sink)
+    return _code(out, generation.write_after(None)), generation.job.libraries
 
 
 def update_backend_code(

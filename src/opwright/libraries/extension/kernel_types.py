@@ -58,6 +58,24 @@ class _Defined(NamedTuple):
 
 def check_kernel_types(libraries: Iterable[OperatorLibrary], files: Sequence[SourceFile], sink: Diagnostics) -> None:
     """Report kernels that the sources of a library certainly define with other types only."""
+    for wanted, definition in _wrong_kernels(libraries, files):
+        at = _kernel_span(wanted.function, wanted.kernel.name)
+        also = (Label(definition.place, f"is defined as {_defined_type(definition)}", primary=False),)
+        help = "correct the schema, or the function"
+        label = f"the kernel of `{wanted.function.name}`"
+        sink.error(codes.KERNEL_TYPE, _wanted_type(wanted), at, label=label, help=help, also=also)
+
+
+def wrong_kernels(libraries: Iterable[OperatorLibrary], files: Sequence[SourceFile]) -> Iterator[tuple[str, str, str]]:
+    """The kernels that sources certainly define with other types: namespace, operator, and what differs."""
+    for wanted, definition in _wrong_kernels(libraries, files):
+        what = f"{_wanted_type(wanted)}, and is {_defined_type(definition)}"
+        yield wanted.function.library.namespace, wanted.function.name.text, what
+
+
+def _wrong_kernels(
+    libraries: Iterable[OperatorLibrary], files: Sequence[SourceFile]
+) -> Iterator[tuple[_Wanted, _Defined]]:
     kernels = [wanted for library in libraries for wanted in _wanted_kernels(library)]
     names = {wanted.kernel.name for wanted in kernels}
     functions, unclear = _functions([file for file in files if any(name in file.text for name in names)], names)
@@ -72,7 +90,7 @@ def check_kernel_types(libraries: Iterable[OperatorLibrary], files: Sequence[Sou
         # One of several overloads may be the kernel of another operator.
         wrong = [definition for definition in defined if all(_is_other(definition.function, other) for other in others)]
         if wrong:
-            _report(wanted, wrong[0], sink)
+            yield wanted, wrong[0]
 
 
 def _wanted_kernels(library: OperatorLibrary) -> Iterator[_Wanted]:
@@ -166,14 +184,13 @@ def _is_other(function: CppFunction, signature: Signature) -> bool:
     return are_different(read_type(function.result), read_type(signature.returns.text))
 
 
-def _report(wanted: _Wanted, definition: _Defined, sink: Diagnostics) -> None:
+def _wanted_type(wanted: _Wanted) -> str:
+    return f"`{wanted.name}` is wanted as `{wanted.signature.type}`"
+
+
+def _defined_type(definition: _Defined) -> str:
     function = definition.function
-    message = f"`{wanted.name}` is wanted as `{wanted.signature.type}`"
-    defined = f"`{function.result} ({', '.join(function.parameters)})`"
-    also = (Label(definition.place, f"is defined as {defined}", primary=False),)
-    at = _kernel_span(wanted.function, wanted.kernel.name)
-    help = "correct the schema, or the function"
-    sink.error(codes.KERNEL_TYPE, message, at, label=f"the kernel of `{wanted.function.name}`", help=help, also=also)
+    return f"`{function.result} ({', '.join(function.parameters)})`"
 
 
 def _kernel_span(function: NativeFunction, name: str) -> Span:

@@ -73,7 +73,7 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
         importer.add(row)
     fallbacks = {key: read.fallbacks[key] for key in (device, _autocast_key(device)) if key in read.fallbacks}
     places = {place for place, _ in fallbacks.values()}
-    importer.left += [(place, reason) for place, reason in read.unread if place not in places]
+    importer.left += [(place, reason) for place, reason in (*read.staying, *read.unread) if place not in places]
     for key, (place, text) in fallbacks.items():
         importer.add_fallback(key, place, text, files)
     return importer.result()

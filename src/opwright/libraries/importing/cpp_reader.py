@@ -118,6 +118,7 @@ class CppRegistrations(NamedTuple):
     these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
     the functions that a name can mean, with the headers that declare them, or without. `fallbacks` are the kernels for
     all operators, by their keys, as texts; one under a condition of the preprocessor is only unread.
+    `staying` was read, and no library file takes its place.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -129,6 +130,7 @@ class CppRegistrations(NamedTuple):
     classes: Sequence[tuple[AppliedClass, AutogradClass]]
     declared: Mapping[str, str]
     fallbacks: Mapping[str, tuple[SourcePlace, str]]
+    staying: Sequence[tuple[SourcePlace, str]] = ()
     modules: Sequence[BoundModule] = ()
     header: str = ""
 
@@ -165,6 +167,7 @@ class _Block(NamedTuple):
     scope: tuple[str, ...]
     is_stable: bool
     tags: Mapping[str, Sequence[str]] = MappingProxyType({})
+    python_module: str = ""
 
 
 def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
@@ -232,6 +235,7 @@ class _Reader:
         self._proposed: dict[tuple[str, str], str] = {}
         self._unread: list[tuple[SourcePlace, str]] = []
         self._fallbacks: dict[str, tuple[SourcePlace, str]] = {}
+        self._staying: list[tuple[SourcePlace, str]] = []
         self._unknown: dict[str, str] = {}
         self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
         self._aliases: dict[str, str] = {}
@@ -280,6 +284,7 @@ class _Reader:
             applied,
             declared,
             self._fallbacks,
+            self._staying,
             self._modules,
             header_text(self._to_declare, self._aliases) if self._to_declare else "",
         )
@@ -364,6 +369,10 @@ class _Reader:
                         if sum(token.text == ";" for token in statement.body) == len(calls):
                             self._add_whole(statement, [call.place for call in calls])
                         for call in calls:
+                            if call.method in _PYTHON_MODULES and call.arguments:
+                                named = call.arguments[0]
+                                module = _text_value(named, self._macros) or text_of(named)
+                                block = block._replace(python_module=module)
                             yield from self._registration(call, block)
                         break
                 elif token.text in MODULE_MACROS and statement.body:
@@ -653,10 +662,11 @@ class _Reader:
         if call.method not in ("def", "impl") or not given:
             if call.method == "fallback" and block.namespace == "_" and not call.conditions:
                 self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
-            if call.method in _PYTHON_MODULES:
+                self._staying.append((call.place, "`fallback` stays in the source"))
+            elif call.method in _PYTHON_MODULES:
                 names = ", ".join(map(text_of, given))
                 told = "which the library file cannot say: operators that it defines have no such module"
-                self._unread.append((call.place, f"`{call.method}` names {names}, {told}"))
+                self._staying.append((call.place, f"`{call.method}` names {names}, {told}"))
             elif call.method in ("fallback", "class_", "define"):
                 self._unread.append((call.place, f"`{call.method}` stays in the source"))
             return
@@ -681,7 +691,7 @@ class _Reader:
             rest = [part for part in rest if text_of(part) not in block.tags]
             schema = " ".join(text.split())
             schema = schema.partition("::")[2] if namespace else schema
-            row = row._replace(schema=schema if parenthesis else "")
+            row = row._replace(schema=schema if parenthesis else "", python_module=block.python_module)
         keys, kernels = [block.key] if block.key else [], []
         for part in rest:
             key = _key_of(part)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass, Gradients, gradients_of
@@ -33,12 +34,14 @@ class DraftedDerivatives(NamedTuple):
     """The text of a derivative file, what it makes needless, and the functions that its formulas call.
 
     `taken` are statements, which register kernels for Autograd; `deletable` are the functions and classes of these.
+    `gradients` are the arguments with formulas, by the namespace and the name of the operator.
     """
 
     text: str = ""
     taken: Sequence[RegistrationStatement] = ()
     deletable: Sequence[SourcePlace] = ()
     called: frozenset[str] = frozenset()
+    gradients: Mapping[tuple[str, str], frozenset[str]] = MappingProxyType({})
 
 
 def draft_derivatives(
@@ -56,6 +59,7 @@ def draft_derivatives(
     taken: list[RegistrationStatement] = []
     deletable: list[SourcePlace] = []
     called: set[str] = set()
+    arguments: dict[tuple[str, str], frozenset[str]] = {}
     for row in statements:
         schema = schemas.get((row.namespace, row.name), "")
         same = applied.get(row.kernel, []) if row.keys and row.kernel else []
@@ -85,10 +89,11 @@ def draft_derivatives(
         raises = ", whose backward only raises, as that of an operator without formulas does"
         entries += [comment(f"{given.place}: from `{given.name}`{raises if gradients.only_raises else ''}"), *lines]
         taken.append(row)
+        arguments[row.namespace, row.name] = frozenset([name for names in gradients.formulas for name in names])
         deletable += [given.place, function.place]
         called.update(name for formula in gradients.formulas.values() for name in _CALLED.findall(formula))
     text = "".join([f"{line}\n" for line in entries])
-    return DraftedDerivatives(text, taken, deletable, frozenset(called))
+    return DraftedDerivatives(text, taken, deletable, frozenset(called), arguments)
 
 
 def _is_call(call: str, given: AutogradClass, row: RegistrationStatement, schema: str, kernels: Sequence[str]) -> bool:

@@ -141,7 +141,7 @@ class _Operator:
 
     def _build(self, definitions: Sequence[RegistrationStatement], statements: Sequence[RegistrationStatement]) -> None:
         first = definitions[0]
-        conditions = _either([row.conditions for row in definitions])
+        conditions = either_conditions([row.conditions for row in definitions])
         notes = [(row.place, note) for row in statements for note in row.notes]
         parsed = read_written_schema(first.schema)
         notes += [
@@ -197,7 +197,9 @@ class _Operator:
             if is_by_hand
             else tuple(
                 [
-                    ImportedKernel(key, rows[0].kernel, _beyond(_either([row.conditions for row in rows]), conditions))
+                    ImportedKernel(
+                        key, rows[0].kernel, _beyond(either_conditions([row.conditions for row in rows]), conditions)
+                    )
                     for key, rows in kernels.items()
                     if by_hand.isdisjoint(rows)
                 ]
@@ -239,7 +241,7 @@ def _kernel_alone(row: RegistrationStatement) -> str:
     return f'write `m.impl("{row.name}", ...)` in place of `m.def`'
 
 
-def _either(alternatives: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def either_conditions(alternatives: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The conditions that hold where those of one of the alternatives do."""
     different = list(dict.fromkeys(alternatives))
     if len(different) == 1:

@@ -39,7 +39,7 @@ def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
     try:
         return list(map(_registration, cast("list[_Row]", answer)))
     except (TypeError, ValueError, AttributeError):
-        raise _not_an_answer(modules) from None
+        raise _not_an_answer(_importing(modules)) from None
 
 
 def proven_outputs(modules: Sequence[str], operators: Sequence[str]) -> dict[str, str]:
@@ -64,30 +64,36 @@ def program_command(program: str, argument: object, modules: Sequence[str]) -> l
     return [sys.executable, "-c", text, program, json.dumps(argument), *modules]
 
 
-def answer_of(program: str, argument: object, modules: Sequence[str]) -> object:
-    """What a program of `importing.programs` answers, in a process of its own. Raises Fault if it fails."""
+def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: str = "") -> object:
+    """What a program of `importing.programs` answers, in a process of its own. Raises Fault if it fails.
+
+    `doing` is what it does for messages, if this is more than to import the modules.
+    """
     command = program_command(program, argument, modules)
-    shown = ", ".join(f"`{module}`" for module in modules)
+    doing = doing or _importing(modules)
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", check=False, timeout=_TIME_LIMIT
         )
     except subprocess.TimeoutExpired:
-        raise Fault.at(MODULE_NOT_READ, f"importing {shown} took more than {_TIME_LIMIT} seconds") from None
+        raise Fault.at(MODULE_NOT_READ, f"{doing} took more than {_TIME_LIMIT} seconds") from None
     marked = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if done.returncode or not marked:
         lines = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
-        raise Fault.at(MODULE_NOT_READ, f"importing {shown} failed: {lines or f'exit status {done.returncode}'}")
+        raise Fault.at(MODULE_NOT_READ, f"{doing} failed: {lines or f'exit status {done.returncode}'}")
     try:
         answer: object = json.loads(marked[-1].removeprefix(MARK))
     except (ValueError, RecursionError):
-        raise _not_an_answer(modules) from None
+        raise _not_an_answer(doing) from None
     return answer
 
 
-def _not_an_answer(modules: Sequence[str]) -> Fault:
-    shown = ", ".join(f"`{module}`" for module in modules)
-    return Fault.at(MODULE_NOT_READ, f"importing {shown} failed: something else printed the answer of the process")
+def _importing(modules: Sequence[str]) -> str:
+    return f"importing {', '.join(f'`{module}`' for module in modules)}"
+
+
+def _not_an_answer(doing: str) -> Fault:
+    return Fault.at(MODULE_NOT_READ, f"{doing} failed: something else printed the answer of the process")
 
 
 def _registration(row: _Row) -> RegistrationStatement:

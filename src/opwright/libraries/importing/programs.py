@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -87,6 +88,108 @@ def print_dispatcher(keys: Sequence[str], modules: Sequence[str]) -> None:
     can_be_called = torch._C._dispatch_has_computed_kernel_for_dispatch_key
     runs = [name for name in torch._C._dispatch_get_all_op_names() if can_be_called(name, own)]
     _answer([direct, runs, torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, own))])
+
+
+#: The file of stubs, for the dispatcher; its line is the number of a registration.
+_STUBS: Final = "opwright"
+_TABLE_LINE: Final = re.compile(r"(\w+): (fallthrough )?registered at (.*?)(?::(\d+))? \[([^]]*)\]")
+
+
+def print_answers(path: str, _modules: Sequence[str]) -> None:
+    """Answer with PyTorch's release, and with what its dispatcher says of the operators of each side in a file."""
+    torch: _Torch = import_module("torch")
+    with open(path, encoding="utf-8") as file:
+        sides = json.load(file)
+    _answer([torch.__version__, [_side_answers(torch, side) for side in sides]])
+
+
+def _side_answers(torch: _Torch, rows: Sequence[Any]) -> list[list[Any]]:
+    """What the dispatcher says of operators while the registrations of a side are loaded, and which it refuses."""
+    before = set(torch._C._dispatch_get_all_op_names())
+    # Registrations are undone when these are.
+    libraries: list[Any] = []
+    refused, answers, custom = [], [], {}
+    for number, (what, namespace, name, text, tags, keys) in enumerate(rows):
+        try:
+            if what == "custom_op":
+                custom[namespace, name] = number
+                libraries.append(_custom_op(torch, f"{namespace}::{name}", text, tags, keys))
+                continue
+            kind = "IMPL" if namespace == "_" else "FRAGMENT"
+            library = torch._C._dispatch_library(kind, namespace, "", _STUBS, number)
+            libraries.append(library)
+            if what == "define":
+                library.define(text, "", [getattr(torch.Tag, tag) for tag in tags if hasattr(torch.Tag, tag)])
+            elif namespace == "_":
+                getattr(library, what)(text, *([] if what.endswith("fallthrough") else [_stub]))
+            else:
+                library.impl(name, text, torch.library.fallthrough_kernel if what == "fallthrough" else _stub)
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            refused.append([number, str(error).strip().partition("\n")[0]])
+    for namespace, name in dict.fromkeys((namespace, name) for _, namespace, name, *_ in rows if namespace != "_"):
+        operator, _, overload = f"{namespace}::{name}".partition(".")
+        try:
+            schema = str(torch._C._dispatch_find_schema_or_throw(operator, overload).schema())
+            table = torch._C._dispatch_dump_table(f"{namespace}::{name}")
+            tags = torch._C._get_operation_overload(operator, overload)[2]
+        except (RuntimeError, AttributeError):
+            continue
+        answers.append(
+            [namespace, name, schema, [tag.name for tag in tags], _answers_by_row(table, custom.get((namespace, name)))]
+        )
+    for library in libraries:
+        library.reset()
+    left = set(torch._C._dispatch_get_all_op_names()) - before
+    if left:
+        raise RuntimeError(f"the dispatcher keeps {', '.join(sorted(left))}")
+    return [answers, refused]
+
+
+def _stub(*_values: object, **_more: object) -> None:
+    raise RuntimeError("a stub was called")
+
+
+class _CustomOp:
+    """An operator of `custom_op`, until it is reset."""
+
+    def __init__(self, name: str, definition: _Operator) -> None:
+        self._operators = import_module("torch._library.custom_ops").OPDEFS
+        self._name = name
+        self._library = definition._lib
+
+    def reset(self) -> None:
+        self._operators.pop(self._name, None)
+        self._library._destroy()
+
+
+def _custom_op(torch: _Torch, name: str, schema: str, tags: Sequence[str], keys: Sequence[str]) -> _CustomOp:
+    """An operator as `custom_op` registers it, with kernels for the devices of keys."""
+    parsed = torch._C.parse_schema(schema)
+    mutated = [argument.name for argument in parsed.arguments if argument.alias_info and argument.alias_info.is_write]
+    devices = [key.lower() for key in keys if not key.startswith("Composite")] or None
+    text = schema[schema.index("(") :]
+    own = [getattr(torch.Tag, tag) for tag in tags if hasattr(torch.Tag, tag) and tag != "pt2_compliant_tag"]
+    given = {"tags": own} if own else {}
+    define = torch.library.custom_op
+    return _CustomOp(name, define(name, _stub, mutates_args=mutated, schema=text, device_types=devices, **given))
+
+
+def _answers_by_row(table: str, custom: int | None) -> list[tuple[int | str, list[str]]]:
+    """The keys of a table of the dispatcher by what answers for them: the number of a row, or what PyTorch does."""
+    keys: dict[int | str, list[str]] = {}
+    for line in table.splitlines():
+        match = _TABLE_LINE.fullmatch(line)
+        if match is None:
+            continue
+        key, fallthrough, file, number, kind = match.groups()
+        if file == _STUBS:
+            answer: int | str = int(number)
+        elif kind == "backend fallback" or custom is None:
+            answer = f"PyTorch's {'fallthrough' if fallthrough else 'fallback' if 'fallback' in kind else 'kernel'}"
+        else:
+            answer = custom
+        keys.setdefault(answer, []).append(key)
+    return list(keys.items())
 
 
 def print_samples(start: Sequence[Any], modules: Sequence[str]) -> None:
@@ -264,7 +367,8 @@ class _Samples:
                     yield f"broadcast({', '.join(name for name, _ in group)})"
 
 
-PROGRAMS: Final[Mapping[str, Callable[[Sequence[Any], Sequence[str]], None]]] = {
+PROGRAMS: Final[Mapping[str, Callable[[Any, Sequence[str]], None]]] = {
+    "answers": print_answers,
     "dispatcher": print_dispatcher,
     "outputs": print_outputs,
     "registrations": print_registrations,

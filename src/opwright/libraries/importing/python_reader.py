@@ -119,8 +119,9 @@ def _default(node: ast.expr) -> str | None:
 
 
 _LIBRARY: Final = "torch.library."
-#: Functions that define an operator from a Python function.
+#: Functions that define an operator from a Python function, and the tag that they give it.
 _DEFINERS: Final = ("custom_op", "triton_op")
+_DEFINERS_TAG: Final = "pt2_compliant_tag"
 #: Functions that add to an operator -> the key of the kernel that they register.
 _ADDERS: Final = {
     "register_fake": META.name,
@@ -535,10 +536,9 @@ class _Reader:
         devices = _keyword(call, "device_types")
         types = [_text(devices)] if devices is not None and _text(devices) else _texts(devices)
         keys = tuple([_DEVICE_KEYS.get(type or "", _DEFAULT_KEY) for type in types]) or (_DEFAULT_KEY,)
-        row = RegistrationStatement(
-            namespace, name, context.place, schema, keys, by_hand=function.name, tags=tuple(_tags(call))
-        )
-        self.statements.append(row)
+        tags = tuple(dict.fromkeys((_DEFINERS_TAG, *_tags(call))))
+        row = RegistrationStatement(namespace, name, context.place, schema, keys, by_hand=function.name, tags=tags)
+        self.statements.append(row._replace(registrar="custom_op"))
 
     def _add_kernel(self, called: str, call: ast.Call, function: _Function | None, context: _Context) -> None:
         """What adds a kernel to an operator that is named by its text, or by a library and its name."""

@@ -30,7 +30,9 @@ class RegistrationStatement(NamedTuple):
     which `by_hand` has the text. A `policy` of autocast takes the place of a kernel. `parameters` are the types of the
     kernel, if its source was read. A statement that `is_bound` is of a module of pybind11, and registers no operator.
     All `conditions` of the preprocessor hold at the place. `notes` say what is uncertain. A kernel that `records`
-    gradients applies the class of autograd of this name.
+    gradients applies the class of autograd of this name. `python_module` is what `set_python_module` says before a
+    definition, and `registrar` the function of `torch.library` that defines the operator, if it registers more than
+    the statement says.
     """
 
     namespace: str
@@ -48,6 +50,8 @@ class RegistrationStatement(NamedTuple):
     policy: str = ""
     is_bound: bool = False
     records: str = ""
+    python_module: str = ""
+    registrar: str = ""
 
 
 def no_registrations(

@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from opwright.files.user_outputs import write_user_files
-from opwright.libraries.extension.generated import update_code
+from opwright.libraries.extension.generated import library_code
+from opwright.libraries.extension.kernel_types import wrong_kernels
 from opwright.libraries.importing.backend_import import BackendImport, import_backend
+from opwright.libraries.importing.comparison import (
+    Explanations,
+    OperatorKey,
+    RegistrationComparison,
+    Side,
+    as_generated,
+    compare_registrations,
+)
 from opwright.libraries.importing.cpp_reader import (
     CPP_HEADERS,
     CPP_SUFFIXES,
@@ -21,19 +30,19 @@ from opwright.libraries.importing.cpp_reader import (
 )
 from opwright.libraries.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
 from opwright.libraries.importing.library_file import LibraryHead, library_text
-from opwright.libraries.importing.operators import ImportedOperator, ImportedOperators, import_operators
+from opwright.libraries.importing.operators import ImportedOperators, import_operators
 from opwright.libraries.importing.process import proven_outputs, read_modules
 from opwright.libraries.importing.pybind import MARK, BoundModule, module_text
 from opwright.libraries.importing.python_reader import read_python_sources
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
+from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.project_file import files_below
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp import joined_conditions
 
 _PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
 
@@ -43,6 +52,7 @@ class ImportRequest(NamedTuple):
 
     `derivatives` is the file for drafts of derivatives, empty for none. `fakes` are modules whose kernels for Meta run.
     `namespace` and `written` are for modules of pybind11: that of their operators, and what functions write.
+    A comparison counts what the sources `by_hand` register to what the library file does.
     """
 
     sources: tuple[str, ...]
@@ -53,6 +63,7 @@ class ImportRequest(NamedTuple):
     fakes: tuple[str, ...] = ()
     namespace: str = ""
     written: Mapping[str, Sequence[str]] = MappingProxyType({})
+    by_hand: tuple[str, ...] = ()
 
 
 class Written(NamedTuple):
@@ -67,7 +78,9 @@ class ReadOperators(NamedTuple):
     """What was read: the statements, the operators that they register, the head of the file, and the derivatives.
 
     `deletable` are the places that the files take the place of. `modules` are those of pybind11, and `header` is the
-    text of one for their functions, if they need it.
+    text of one for their functions, if they need it. `drafts` are the derivatives of the operators, whether
+    they are asked for or not, `files` the sources, `fallbacks` the kernels for all operators by their keys, and
+    `unread` what was not understood.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -75,6 +88,10 @@ class ReadOperators(NamedTuple):
     head: LibraryHead
     derivatives: DraftedDerivatives
     deletable: Sequence[SourcePlace]
+    drafts: DraftedDerivatives
+    files: Sequence[SourceFile]
+    fallbacks: Mapping[str, tuple[SourcePlace, str]]
+    unread: Sequence[tuple[SourcePlace, str]]
     modules: Sequence[BoundModule] = ()
     header: str = ""
 
@@ -128,6 +145,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     left = (
         *imported.left,
         *imported.refused,
+        *read.staying,
         *read.unread,
         *from_python.unread,
         *[(module.place, f"the module `{module.name}` has more than the library file") for module in partial],
@@ -158,7 +176,21 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     replaced = set(taken)
     wholes = [whole for whole, inside in read.wholes if replaced.issuperset(inside)]
     deletable = [*taken, *wholes, *drafts.deletable]
-    return ReadOperators(statements, imported._replace(left=left), head, drafts, deletable, read.modules, read.header)
+    imported = imported._replace(left=left)
+    unread = (*read.unread, *from_python.unread)
+    return ReadOperators(
+        statements,
+        imported,
+        head,
+        drafts,
+        deletable,
+        drafts if request.derivatives else draft_derivatives(statements, read.classes),
+        files,
+        read.fallbacks,
+        unread,
+        read.modules,
+        read.header,
+    )
 
 
 def _without_drafted(
@@ -241,11 +273,96 @@ def _module_files(request: ImportRequest, read: ReadOperators) -> dict[str, byte
     return files
 
 
-def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> RegistrationComparison:
-    """Compare what the code generated from the library file registers with what the sources register."""
+class CheckedImport(NamedTuple):
+    """The comparison of a library file with sources, the lines that it proves to be needless, and what was not read."""
+
+    comparison: RegistrationComparison
+    deletable: Mapping[str, str]
+    unread: Sequence[tuple[SourcePlace, str]]
+
+
+def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> CheckedImport:
+    """Compare what the sources register with what the code from the library file, and what stays of them, register."""
     read = read_operators(request)
-    generated = generated_operators(SourceFile.read(request.out), torch, sink)
-    return compare_registrations(read.imported.operators, generated)
+    before, (after, libraries) = Side(), generated_side(SourceFile.read(request.out), torch, sink)
+    before.add(read.statements)
+    replaced = _lines(read.deletable)
+    after.add(_staying(read.statements, replaced, after))
+    after.add(_registered_by_hand(request))
+    before.fallbacks.update({key: text for key, (_, text) in read.fallbacks.items()})
+    # No library file takes the place of a kernel for all operators.
+    after.fallbacks.update(before.fallbacks)
+    cpp = [file for file in read.files if file.path.endswith(CPP_SUFFIXES)]
+    recording = frozenset([row.kernel for row in read.statements if row.records])
+    wrong_types: dict[OperatorKey, list[str]] = {}
+    for namespace, name, text in wrong_kernels(libraries, cpp):
+        wrong_types.setdefault((namespace, name), []).append(text)
+    comparison = compare_registrations(before, after, Explanations(recording, read.drafts.gradients, wrong_types))
+    unproved = [row for row in read.statements if (row.namespace, row.name) not in comparison.proved]
+    places = _without_lines(read.deletable, [row.place for row in unproved])
+    if not set(read.derivatives.taken).isdisjoint(unproved):
+        kept = set(read.derivatives.deletable)
+        places = [place for place in places if place not in kept]
+    return CheckedImport(comparison, _ranges(places), read.unread)
+
+
+def _staying(
+    statements: Iterable[RegistrationStatement], replaced: Mapping[str, set[int]], generated: Side
+) -> Iterator[RegistrationStatement]:
+    """What statements register that a library file leaves in the sources: nothing in the place of a generated kernel.
+
+    A definition with a kernel goes with the kernel if its operator is generated. What a process says has no place, so
+    its kernels count as registered apart.
+    """
+    for row in statements:
+        is_known = row.place.first > 0
+        is_generated = (row.namespace, row.name) in generated.definitions
+        if is_known and replaced.get(row.place.path, set()).issuperset(_line_numbers(row.place)):
+            continue
+        if is_generated and row.schema and is_known:
+            continue
+        kernels = generated.kernels.get((row.namespace, row.name), {})
+        keys = tuple([key for key in row.keys if key not in kernels or (key != META.name and kernels[key].does)])
+        yield row._replace(keys=keys, schema="" if is_generated else row.schema)
+
+
+def _registered_by_hand(request: ImportRequest) -> list[RegistrationStatement]:
+    """What the sources of kernels that stay by hand register; their definitions are those of the library file."""
+    files = [SourceFile.read_plain(path) for path in _paths(request.by_hand)]
+    cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
+    read = [
+        *read_cpp_sources(cpp, request.macros).statements,
+        *read_python_sources([file for file in files if file.path.endswith(".py")]).statements,
+    ]
+    return [row._replace(schema="") for row in read if not row.schema]
+
+
+def generated_side(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[Side, Sequence[OperatorLibrary]]:
+    """What the generated code of a library file registers, and its libraries. Raises what a run for the file raises."""
+    with tempfile.TemporaryDirectory() as folder:
+        code, libraries = library_code(file, folder, torch=torch, sink=sink)
+        # Nodes of autograd open a brace for Windows and one for others, which together is one too many.
+        sources = [
+            SourceFile(path, SourceFile.read(path).text.replace("#ifdef _WIN32\n", "#if 0\n"))
+            for path in code.sources
+            if os.path.basename(path).startswith("register")
+        ]
+        statements = [
+            *read_cpp_sources(sources, {}).statements,
+            *read_python_sources(list(map(SourceFile.read, code.modules))).statements,
+        ]
+    side = Side()
+    side.add(statements)
+    functions = {
+        (library.library.namespace, function.name.text): (library, function)
+        for library in libraries
+        for function in library.catalog.functions
+    }
+    for operator, kernels in side.kernels.items():
+        library, function = functions.get(operator, (None, None))
+        for key, registered in kernels.items():
+            kernels[key] = as_generated(library, function, key, registered)
+    return side, libraries
 
 
 def _without_lines(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> list[SourcePlace]:
@@ -280,83 +397,3 @@ def _range_text(lines: Sequence[int]) -> str:
         else:
             parts.append([line, line])
     return ", ".join([str(first) if first == last else f"{first}-{last}" for first, last in parts])
-
-
-#: Tags that follow from the name or the kind of an operator.
-_IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
-#: The kernels of authors in generated code; all others are generated.
-_OWN: Final = re.compile(r"own_signature<&::([\w:]+)[>,]")
-
-
-class RegistrationComparison(NamedTuple):
-    """How many operators are equal, and how the others differ."""
-
-    equal: int
-    differences: tuple[str, ...]
-
-
-def generated_operators(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[ImportedOperator, ...]:
-    """The operators that the generated code of a library file registers. Raises what a run for the file raises."""
-    with tempfile.TemporaryDirectory() as folder:
-        code = update_code([file], folder, torch=torch, sink=sink)
-        sources = [SourceFile.read(path) for path in code.sources if os.path.basename(path).startswith("register")]
-    names = {name for source in sources for name in _OWN.findall(source.text)}
-    statements = [
-        row for row in read_cpp_sources(sources, {}).statements if row.schema or row.is_stable or row.kernel in names
-    ]
-    return import_operators(statements).operators
-
-
-def compare_registrations(
-    wanted: Sequence[ImportedOperator], generated: Sequence[ImportedOperator]
-) -> RegistrationComparison:
-    """Compare operators by schema, tags, condition, and the key, name and condition of each kernel."""
-    theirs = {(operator.namespace, operator.name): _facts(operator) for operator in wanted}
-    ours = {(operator.namespace, operator.name): _facts(operator) for operator in generated}
-    differences = [f"`{space}::{name}` is not generated" for space, name in theirs if (space, name) not in ours]
-    differences += [f"`{space}::{name}` is not in the sources" for space, name in ours if (space, name) not in theirs]
-    equal = 0
-    for (space, name), facts in theirs.items():
-        other = ours.get((space, name))
-        if other is None:
-            continue
-        unlike = [what for what in facts if facts[what] != other[what]]
-        equal += not unlike
-        differences += [
-            f"`{space}::{name}` differs in its {what}: `{facts[what]}`, and `{other[what]}` is generated"
-            for what in unlike
-        ]
-    return RegistrationComparison(equal, tuple(differences))
-
-
-def _kernels(operator: ImportedOperator) -> dict[str, tuple[str, ...]]:
-    """The names of kernels, with their conditions, by key."""
-    kernels = {
-        kernel.key: (kernel.name, *_parts(joined_conditions((operator.condition, kernel.condition))))
-        for kernel in operator.kernels
-    }
-    return dict(sorted(kernels.items()))
-
-
-#: What is compared of an operator.
-COMPARED: Final[Mapping[str, Callable[[ImportedOperator], object]]] = {
-    "schema": lambda operator: str(operator.schema),
-    "tags": lambda operator: sorted({*operator.tags} - _IMPLIED_TAGS),
-    "condition": lambda operator: _parts(operator.condition),
-    "kernels": _kernels,
-}
-
-
-def _facts(operator: ImportedOperator) -> Mapping[str, object]:
-    return {name: fact(operator) for name, fact in COMPARED.items()}
-
-
-def _parts(condition: str) -> list[str]:
-    """The conditions that a condition joins, in the order of the alphabet."""
-    parts, depth, start = [], 0, 0
-    for index, character in enumerate(condition):
-        depth += (character == "(") - (character == ")")
-        if not depth and condition[index : index + 2] == "&&":
-            parts.append(condition[start:index].strip())
-            start = index + 2
-    return sorted({part for part in (*parts, condition[start:].strip()) if part})

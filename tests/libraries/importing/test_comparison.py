@@ -1,0 +1,279 @@
+"""`opwright import --check` says what PyTorch's dispatcher would call before and after the move to a library file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+from opwright.cli.main import main
+from opwright.libraries.importing.comparison import Explanations, Registered, Side, compare_registrations, load_sides
+from opwright.libraries.importing.python_reader import read_python_sources
+from opwright.source.text import SourceFile
+
+SOURCE = """\
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+using namespace torch::autograd;
+
+at::Tensor cpu(const at::Tensor& x, const at::Tensor& y) { return x + y; }
+at::Tensor narrow(const at::Tensor& x, int y) { return x + y; }
+struct Sum : Function<Sum> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& y) {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    return cpu(x, y);
+  }
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    return {grads[0], grads[0]};
+  }
+};
+at::Tensor sum_autograd(const at::Tensor& x, const at::Tensor& y) { return Sum::apply(x, y); }
+at::Tensor recorded(const at::Tensor& x, const at::Tensor& y) { return Sum::apply(x, y); }
+at::Tensor& write(at::Tensor& x) { return x; }
+
+TORCH_LIBRARY(acme, m) {
+  m.def("kept(Tensor x, Tensor y) -> Tensor");
+  m.def("gone(Tensor x, Tensor y) -> Tensor");
+  m.def("half(Tensor x, Tensor y) -> Tensor");
+  m.def("records(Tensor x, Tensor y) -> Tensor");
+  m.def("plain(Tensor x, Tensor y) -> Tensor");
+  m.def("write_(Tensor(a!) self) -> Tensor(a!)");
+  m.def("typed(Tensor x, int y) -> Tensor");
+  m.def("hand(Tensor x) -> Tensor", [](const at::Tensor& x) { return x; });
+  m.def("emptied(Tensor x, Tensor y) -> Tensor", &cpu);
+}
+TORCH_LIBRARY_FRAGMENT(acme, m) {
+  m.set_python_module("acme.fakes");
+  m.def("faked(Tensor x) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(acme, CPU, m) {
+  m.impl("kept", &cpu);
+  m.impl("gone", &cpu);
+  m.impl("half", &cpu);
+  m.impl("records", &recorded);
+  m.impl("plain", &cpu);
+  m.impl("write_", &write);
+  m.impl("typed", &narrow);
+}
+TORCH_LIBRARY_IMPL(acme, Autograd, m) {
+  m.impl("kept", &sum_autograd);
+  m.impl("gone", &sum_autograd);
+  m.impl("half", &sum_autograd);
+}
+TORCH_LIBRARY_IMPL(acme, AutocastCPU, m) {
+  m.impl("plain", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(acme, Functionalize, m) {
+  m.impl("plain", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFallthrough());
+}
+"""
+
+LIBRARY = """\
+namespace: acme
+kernel_namespace: "::"
+derivatives: derivatives.yaml
+operators:
+- func: kept(Tensor x, Tensor y) -> Tensor
+  dispatch: {CPU: cpu}
+- func: gone(Tensor x, Tensor y) -> Tensor
+  dispatch: {CPU: cpu}
+- func: half(Tensor x, Tensor y) -> Tensor
+  dispatch: {CPU: cpu, MPS: cpu}
+- func: records(Tensor x, Tensor y) -> Tensor
+  dispatch: {CPU: recorded}
+- func: plain(Tensor x, Tensor y) -> Tensor
+  manual_kernel_registration: True
+- func: write_(Tensor(a!) self) -> Tensor(a!)
+  dispatch: {CPU: write}
+- func: typed(Tensor x, int y) -> Tensor
+  dispatch: {CPU: narrow}
+- func: hand(Tensor x) -> Tensor
+  manual_kernel_registration: True
+- func: emptied(Tensor x, Tensor y) -> Tensor
+  manual_kernel_registration: True
+- func: faked(Tensor x) -> Tensor
+  dispatch: {}
+"""
+
+DERIVATIVES = """\
+- name: acme::kept(Tensor x, Tensor y) -> Tensor
+  x, y: grad
+- name: acme::half(Tensor x, Tensor y) -> Tensor
+  x: grad
+"""
+
+HAND = """\
+TORCH_LIBRARY_IMPL(acme, CompositeImplicitAutograd, m) {
+  m.impl("hand", [](const at::Tensor& x) { return x; });
+}
+"""
+
+
+#: What Python can register, for the comparison of its reader with PyTorch.
+REGISTERING = """\
+import torch
+from torch import Tensor
+
+
+@torch.library.custom_op("acme_registering::custom", mutates_args=(), device_types="cpu")
+def custom(x: Tensor, k: int = 2) -> Tensor:
+    return x * k
+
+
+@torch.library.custom_op("acme_registering::every", mutates_args=("x",))
+def every(x: Tensor) -> None:
+    x.add_(1)
+
+
+@torch.library.register_fake("acme_registering::custom")
+def fake(x: Tensor, k: int = 2) -> Tensor:
+    return torch.empty_like(x)
+
+
+library = torch.library.Library("acme_registering", "FRAGMENT")
+library.define("plain(Tensor x) -> Tensor", tags=(torch.Tag.core,))
+library.define("composite(Tensor x) -> Tensor")
+library.define("several.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+
+
+def once(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+def into(x: Tensor, *, out: Tensor) -> Tensor:
+    return out.copy_(x)
+
+
+library.impl("plain", once, "CPU")
+library.impl("plain", once, "Meta")
+library.impl("plain", torch.library.fallthrough_kernel, "AutocastCPU")
+library.impl("plain", once, "Autograd")
+library.impl("composite", once, "CompositeImplicitAutograd")
+library.impl("composite", once, "CUDA")
+library.impl("several.out", into, "CompositeExplicitAutograd")
+"""
+
+
+def checked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[str]]:
+    """The exit status of a comparison, and the lines that it prints."""
+    status = main(["import", *words, "--out", "acme.yaml", "--check"])
+    return status, capsys.readouterr().out.splitlines()
+
+
+def test_differences_are_classed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is lost is told from what is added and what is intended, for each operator by itself."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("k.cpp", SOURCE),
+        ("acme.yaml", LIBRARY),
+        ("derivatives.yaml", DERIVATIVES),
+        ("hand.cpp", HAND),
+    ):
+        Path(name).write_text(text)
+    status, lines = checked(capsys, "k.cpp")
+    assert status == 1
+
+    def told(operator: str) -> list[str]:
+        return [line for line in lines if f"`acme::{operator}`" in line]
+
+    (kept,) = told("kept")
+    assert kept.startswith(
+        "intended: `acme::kept`: `sum_autograd` answers for AutogradOther, AutogradCPU, AutogradCUDA"
+    )
+    (gone,) = told("gone")
+    assert gone.startswith("lost: `acme::gone`: `sum_autograd` answers")
+    assert "raises in the backward pass" in gone
+    half, added = told("half")
+    assert added == "added: `acme::half`: nothing answers for MPS, and now `cpu`"
+    assert half.startswith("lost: `acme::half`: `sum_autograd` answers")
+    assert half.endswith(", but not of `y`")
+    (records,) = told("records")
+    assert records.startswith("lost: ")
+    assert "`recorded` applies a class of autograd, whose gradients are gone" in records
+    assert not told("plain")
+    assert [line.partition(":")[0] for line in told("write_")] == ["intended"] * 3
+    typed = [line for line in told("typed") if line.startswith("lost: ")]
+    assert typed == [
+        "lost: `acme::typed`: `narrow` is wanted as `at::Tensor (const at::Tensor &, int64_t)`, "
+        "and is `at::Tensor (const at::Tensor&, int)`"
+    ]
+    for operator in ("hand", "emptied"):
+        assert "`--by-hand` reads the source that is to register it" in told(operator)[0]
+        assert all(line.startswith("lost: ") for line in told(operator))
+    assert told("faked")[-1] == 'lost: `acme::faked`: `set_python_module("acme.fakes")` covers it no more'
+    (deletable,) = [line for line in lines if line.startswith("can be deleted: ")]
+    assert deletable == "can be deleted: k.cpp: 21, 25-26, 36, 41, 45"
+    assert lines[-1].startswith("3 operators are registered alike, 12 differences are lost or added, ")
+    status, lines = checked(capsys, "k.cpp", "--by-hand", "hand.cpp")
+    assert status == 1
+    assert not told("hand")
+
+
+def test_registrations_are_those_that_python_makes(tmp_path: Path, torch: ModuleType) -> None:
+    """Where stubs answer in the dispatcher, the functions answer that a module registers, and nowhere else."""
+    path = tmp_path / "registering.py"
+    path.write_text(REGISTERING)
+    side = Side()
+    side.add(read_python_sources([SourceFile.read(str(path))]).statements)
+    _, (loaded,) = load_sides([side])
+    scope: dict[str, object] = {}
+    exec(compile(REGISTERING, str(path), "exec"), scope)
+    assert len(side.definitions) == 5
+    for namespace, name in side.definitions:
+        table = torch._C._dispatch_dump_table(f"{namespace}::{name}")
+        lines = [line.partition(": ") for line in table.splitlines()]
+        own = {key for key, _, text in lines if "[backend fallback]" not in text}
+        through = {key for key, _, text in lines if text.startswith("fallthrough") and key in own}
+        answers = loaded.tables[namespace, name]
+        assert {key for key, answer in answers.items() if isinstance(answer, Registered)} == own, name
+        assert {key for key in own if getattr(answers[key], "is_fallthrough", False)} == through
+        operator, _, overload = f"{namespace}::{name}".partition(".")
+        definition = torch._C._get_schema(operator, overload)
+        assert loaded.schemas[namespace, name] == str(definition)
+        packet = getattr(getattr(torch.ops, namespace), name.partition(".")[0])
+        tags = getattr(packet, overload or "default").tags
+        assert loaded.tags[namespace, name] == {tag.name for tag in tags}
+    assert "pt2_compliant_tag" in loaded.tags["acme_registering", "custom"]
+
+
+def test_tags_of_custom_op_are_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An operator of `custom_op` keeps the tag that PyTorch gives it, and its kernel in the file is alike."""
+    monkeypatch.chdir(tmp_path)
+    Path("ops.py").write_text(
+        "import torch\n\n\n@torch.library.custom_op('acme::twice', mutates_args=(), device_types='cpu')\n"
+        "def twice(x: torch.Tensor, k: int = 2) -> torch.Tensor:\n    return x * k\n"
+    )
+    assert main(["import", "ops.py", "--out", "acme.yaml"]) == 0
+    text = Path("acme.yaml").read_text()
+    (entry,) = yaml.safe_load(text)["operators"]
+    assert entry["tags"] == ["pt2_compliant_tag"]
+    capsys.readouterr()
+    kernel = "  outputs: like(x)\n  dispatch:\n    CPU: {python: 'ops:twice'}\n"
+    written = text.replace("  manual_kernel_registration: True\n", kernel)
+    Path("acme.yaml").write_text(written)
+    status, lines = checked(capsys, "ops.py")
+    assert (status, lines[-1].partition(",")[0]) == (0, "1 operators are registered alike")
+    Path("acme.yaml").write_text(written.replace("  tags: [pt2_compliant_tag]\n", ""))
+    status, lines = checked(capsys, "ops.py")
+    assert (status, lines[0]) == (
+        1,
+        "lost: `acme::twice`: its tags: `pt2_compliant_tag` in the sources, and `` generated",
+    )
+
+
+def test_without_pytorch_texts_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without PyTorch nothing says what a call runs, and nothing counts as proved."""
+    monkeypatch.setattr("opwright.libraries.importing.comparison.find_spec", lambda _name: None)
+    side = Side()
+    comparison = compare_registrations(side, side, Explanations(frozenset(), {}, {}))
+    assert "without PyTorch" in comparison.compared
+    assert not comparison.proved
