@@ -19,6 +19,15 @@ from opwright.libraries.importing.argument_uses import (
     Use,
 )
 from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
+from opwright.libraries.importing.cpp_arguments import (
+    dispatch_parts,
+    forwarded_name,
+    function_name,
+    key_of,
+    tag_variables,
+    tags_of,
+    text_value,
+)
 from opwright.libraries.importing.pybind import (
     MODULE_MACROS,
     BoundFunction,
@@ -37,7 +46,6 @@ from opwright.libraries.importing.pybind import (
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import BUILD_NAMESPACE
-from opwright.model.runtime_keys import runtime_keys
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import SOURCE_REGISTRATIONS
@@ -48,15 +56,12 @@ from opwright.syntax.cpp_functions import (
     CppFunction,
     Statement,
     called_names,
-    forwarded_to,
     function_of,
     inferred_schema,
-    parameters_of,
     plain_cpp_type,
     result_types,
     schema_type,
     statements,
-    type_and_name,
 )
 from opwright.syntax.cpp_source import (
     CppSource,
@@ -75,27 +80,12 @@ CPP_HEADERS: Final = (".h", ".hpp", ".cuh")
 _BLOCK: Final = re.compile(
     r"(STABLE_)?TORCH_LIBRARY(?:_FRAGMENT|_IMPL|_EXPAND|_THREAD_UNSAFE_LAZY_INIT)*|\w+_LIBRARY_IMPL"
 )
-#: The names of keys that libraries write as constants of devices, such as `torch::kCUDA`.
-_DEVICES: Final = {f"k{key.name}": key.name for key in runtime_keys()}
 _ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
 #: Methods that name the Python module with the fakes of the operators that follow.
 _PYTHON_MODULES: Final = ("set_python_module", "impl_abstract_pystub")
-#: What only wraps a name or a text.
-_WRAPPERS: Final = frozenset(
-    ("TORCH_FN", "TORCH_BOX", "TORCH_SELECTIVE_NAME", "TORCH_SELECTIVE_SCHEMA", "TORCH_FN_TYPE", "static_cast")
-)
 #: PyTorch's macros for operators under autocast, in `ATen/autocast_mode.h`. The device is in the name, or the first
 #: argument; then come operator, overload and policy. Those that call another overload name the operator second.
 _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
-_ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
-_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_RAW: Final = re.compile(r'\w*"([^(]*)\((.*)\)\1"', re.DOTALL)
-#: How generated code passes a kernel of an author.
-_OWN_SIGNATURE: Final = re.compile(r"::opwright::own_signature<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)>")
-#: The same with further arguments of the template, of which a reader of calls sees the first alone.
-_DECLARED_KERNEL: Final = re.compile(
-    r"(?:&::opwright::declared_kernel|::opwright::checked_own_signature)<&((?:::)?[A-Za-z_]\w*(?:::\w+)*)(?:,.*)?"
-)
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", *MODULE_MACROS)
 #: Words of files whose functions may record gradients.
@@ -103,8 +93,6 @@ _RECORDING: Final = ("Function<", "::apply(")
 #: Declarations of one name that are remembered.
 _MOST_OVERLOADS: Final = 200
 _WORD: Final = re.compile(r"\w+")
-#: Tokens of an argument that passes a function by its name.
-_LONGEST_KERNEL: Final = 500
 #: Tokens of the declaration of an alias; a longer one is no type of schemas.
 _LONGEST_ALIAS: Final = 100
 
@@ -444,7 +432,7 @@ class _Reader:
         self._modules.append(BoundModule(name, namespace, doc, place, functions, submodules, values, missing))
 
     def _text_of(self, tokens: Sequence[Token]) -> str | None:
-        return _text_value(tokens, self._macros)
+        return text_value(tokens, self._macros)
 
     def _constant(self, tokens: Sequence[Token]) -> str | None:
         """A constant as Python writes it; None if it has no such form."""
@@ -570,7 +558,7 @@ class _Reader:
         """Function that a definition passes; None if its types are not known."""
         closure = lambda_function(kernel, path)
         if closure is not None:
-            name, _ = _forwarded_name(kernel)
+            name, _ = forwarded_name(kernel)
             defined = self._named(self._whole_name(name) or "", block, path) if name else []
             same = [given for given in defined if given.function.parameters == closure.function.parameters]
             if same:
@@ -580,7 +568,7 @@ class _Reader:
                 return closure._replace(function=closure.function._replace(result=defined[0].function.result))
             return closure if closure.function.result else None
         chosen, types = overload_cast(kernel)
-        name = self._whole_name(_function_name(chosen)) or ""
+        name = self._whole_name(function_name(chosen)) or ""
         same = self._named(name, block, path) if name else []
         if types is not None and len(same) > 1:
             wanted = list(map(plain_cpp_type, types))
@@ -618,7 +606,7 @@ class _Reader:
             unknown = [token.text for token in given[0][-4:] if self._is_unknown_macro(token.text)]
             if unknown:
                 self._unknown[namespace] = unknown[0]
-        is_stable, tags = macro[1] is not None, _tag_variables(statement.body)
+        is_stable, tags = macro[1] is not None, tag_variables(statement.body)
         return _Block(namespace, _ALIASES.get(key, key), statement.scope, is_stable, tags)
 
     def _policies(self, body: Sequence[Token], block: _Block, path: str) -> Iterator[RegistrationStatement]:
@@ -670,7 +658,7 @@ class _Reader:
             elif call.method in ("fallback", "class_", "define"):
                 self._unread.append((call.place, f"`{call.method}` stays in the source"))
             return
-        text = _text_value(given[0], self._macros)
+        text = text_value(given[0], self._macros)
         if text is None:
             self._unread.append((call.place, f"the name is `{shorten(text_of(given[0]))}`, not a text"))
             return
@@ -685,8 +673,8 @@ class _Reader:
         )
         rest = given[1:]
         if call.method == "def":
-            row = row._replace(tags=tuple([tag for part in rest for tag in _tags_of(part)]))
-            rest = [part for part in rest if not _tags_of(part) and text_of(part) != "{}"]
+            row = row._replace(tags=tuple([tag for part in rest for tag in tags_of(part)]))
+            rest = [part for part in rest if not tags_of(part) and text_of(part) != "{}"]
             row = row._replace(tags=(*row.tags, *[tag for part in rest for tag in block.tags.get(text_of(part), ())]))
             rest = [part for part in rest if text_of(part) not in block.tags]
             schema = " ".join(text.split())
@@ -694,13 +682,13 @@ class _Reader:
             row = row._replace(schema=schema if parenthesis else "", python_module=block.python_module)
         keys, kernels = [block.key] if block.key else [], []
         for part in rest:
-            key = _key_of(part)
+            key = key_of(part)
             if key:
                 keys.append(key)
             else:
                 kernels.append(part)
         if kernels:
-            keys, kernel = _dispatch_parts(kernels[0], keys)
+            keys, kernel = dispatch_parts(kernels[0], keys)
             row = self._with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block)
         if call.method == "def" and not row.schema:
             yield self._with_inferred_schema(row)
@@ -712,9 +700,9 @@ class _Reader:
     ) -> RegistrationStatement:
         row = row._replace(keys=tuple([_ALIASES.get(key, key) for key in keys]))
         path = row.place.path
-        name = self._whole_name(_function_name(kernel))
+        name = self._whole_name(function_name(kernel))
         if name is None:
-            callee = self._forwarded(*_forwarded_name(kernel), block.scope, path)
+            callee = self._forwarded(*forwarded_name(kernel), block.scope, path)
             if callee is None:
                 return row._replace(by_hand=shorten(text_of(kernel)))
             name = f"::{callee.name}"
@@ -874,121 +862,3 @@ def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[
 def _is_name(text: str) -> bool:
     """Whether a text is a name that a Python module can define."""
     return text.isidentifier() and not keyword.iskeyword(text)
-
-
-def _text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | None:
-    """The value of quotations that stand beside each other, in what only wraps them; None for anything else."""
-    while len(tokens) > 2 and tokens[-1].text == ")" and tokens[0].kind == "name":
-        opening = next(index for index, token in enumerate(tokens) if token.text == "(")
-        name = tokens[opening - 1].text
-        if name not in _WRAPPERS and name != "schema":
-            return None
-        given = arguments(tokens, opening)
-        tokens = given[0] if given else ()
-    if any(token.kind == "name" for token in tokens):
-        pieces = [
-            cpp_tokens(macros[text_token.text]) if text_token.text in macros else (text_token,) for text_token in tokens
-        ]
-        tokens = [token for piece in pieces for token in piece]
-    if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
-        return None
-    values = list(map(_quoted_text, tokens))
-    return None if None in values else "".join(map(str, values))
-
-
-def _quoted_text(token: Token) -> str | None:
-    """The value of a quotation; None if it has none, or one that is not UTF-8."""
-    if token.kind == "raw":
-        raw = _RAW.fullmatch(token.text)
-        return raw[2] if raw is not None else None
-    inside = token.text[token.text.index('"') + 1 : -1].replace("\\\n", "")
-    value, end = bytearray(), 0
-    try:
-        for escape in _ESCAPE.finditer(inside):
-            octal, hexadecimal, short, long, other = escape.groups()
-            value += inside[end : escape.start()].encode()
-            if octal or hexadecimal:
-                value.append(int(octal, 8) if octal else int(hexadecimal, 16))
-            else:
-                value += (chr(int(short or long, 16)) if short or long else _ESCAPED.get(other, str(other))).encode()
-            end = escape.end()
-        return (value + inside[end:].encode()).decode()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _tags_of(tokens: Sequence[Token]) -> list[str]:
-    """The tags that an argument lists, as in `{at::Tag::core}`."""
-    texts = [token.text for token in tokens]
-    return [texts[index + 2] for index in range(len(texts) - 2) if texts[index : index + 2] == ["Tag", "::"]]
-
-
-def _tag_variables(body: Sequence[Token]) -> dict[str, list[str]]:
-    """The variables of a block that list tags, such as `std::vector<at::Tag> tags = {at::Tag::core}`."""
-    variables = {}
-    for index in range(1, len(body) - 1):
-        if body[index].text == "=" and body[index + 1].text == "{" and body[index - 1].kind == "name":
-            tags = _tags_of(body[index : closing_index(body, index + 1)])
-            if tags:
-                variables[body[index - 1].text] = tags
-    return variables
-
-
-def _key_of(tokens: Sequence[Token]) -> str:
-    """The dispatch key that an argument names; empty if it names none."""
-    texts = [token.text for token in tokens]
-    if not texts or any(token.kind != "name" and token.text != "::" for token in tokens):
-        return ""
-    if len(texts) >= 3 and texts[-3] == "DispatchKey":
-        return texts[-1]
-    return _DEVICES.get(texts[-1], "")
-
-
-def _dispatch_parts(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str], Sequence[Token]]:
-    """The keys and the kernel of `torch::dispatch(key, kernel)`."""
-    opening = next((index for index, token in enumerate(tokens) if token.text == "("), -1)
-    if opening > 0 and tokens[opening - 1].text == "dispatch":
-        given = arguments(tokens, opening)
-        if len(given) == 2 and (key := _key_of(given[0])):
-            return [key], given[1]
-    return keys, tokens
-
-
-def _forwarded_name(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...]]:
-    """The function to which a lambda only hands its arguments, and their types; empty for anything else."""
-    texts = [token.text for token in tokens]
-    if texts[:2] != ["[", "]"] or "{" not in texts:
-        return "", ()
-    parameters = parameters_of(tokens, 2) if texts[2] == "(" else []
-    return forwarded_to(tokens[texts.index("{") + 1 : -1], parameters), tuple(
-        [type for type, _ in map(type_and_name, parameters)]
-    )
-
-
-def _function_name(tokens: Sequence[Token]) -> str | None:
-    """The name of the function that an argument passes; None if it passes something else."""
-    if len(tokens) > _LONGEST_KERNEL:
-        return None
-    if len(tokens) > 2 and tokens[-1].text == ")":
-        opening = len(tokens) - 1
-        depth = 0
-        for index in range(len(tokens) - 1, -1, -1):
-            depth += (tokens[index].text == ")") - (tokens[index].text == "(")
-            if not depth:
-                opening = index
-                break
-        if not opening:
-            return _function_name(tokens[1:-1])
-        before = [token.text for token in tokens[:opening]]
-        given = arguments(tokens, opening)
-        if before and before[0] in _WRAPPERS and len(given) == 1:
-            return _function_name(given[0])
-        boxed = _OWN_SIGNATURE.fullmatch("".join(before))
-        return boxed[1] if boxed is not None and not given else None
-    declared = _DECLARED_KERNEL.fullmatch("".join([token.text for token in tokens]))
-    if declared is not None:
-        return declared[1]
-    plain = tokens[1:] if tokens and tokens[0].text == "&" else tokens
-    if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
-        return None
-    return "".join([token.text for token in plain])
