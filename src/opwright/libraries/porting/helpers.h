@@ -19,7 +19,7 @@ Tensor filled(Value value) {
   return result;
 }
 
-//! number filled
+//! number filled needs_dimension
 inline int number_category(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Bool:
@@ -68,6 +68,12 @@ auto number(const Tensor& other, const Value& value) {
         ? exact
         : torch::stable::to(exact, dtype);
   }
+}
+
+//! needs_dimension
+// Whether a number beside a tensor is exact only if the tensor has a dimension: two tensors without one promote.
+inline bool needs_dimension(const Tensor& self) {
+  return self.dim() == 0 && (self.scalar_type() == ScalarType::Half || self.scalar_type() == ScalarType::BFloat16);
 }
 
 //! fill_ number
@@ -155,6 +161,9 @@ inline Tensor add_tensors(const Tensor& self, const Tensor& other, bool is_diffe
 
 template <typename Other>
 Tensor add(const Tensor& self, const Other& other) {
+  if (!std::is_same_v<Other, Tensor> && needs_dimension(self)) {
+    return torch::stable::squeeze(add(torch::stable::unsqueeze(self, 0), other), 0);
+  }
   return add_tensors(self, number(self, other), false);
 }
 
@@ -166,6 +175,9 @@ Tensor sub(const Tensor& self, const Other& other) {
     is_boolean |= other.scalar_type() == ScalarType::Bool;
   }
   STD_TORCH_CHECK(!is_boolean, "Subtraction, the `-` operator, with a bool tensor is not supported");
+  if (!std::is_same_v<Other, Tensor> && needs_dimension(self)) {
+    return torch::stable::squeeze(sub(torch::stable::unsqueeze(self, 0), other), 0);
+  }
   return add_tensors(self, number(self, other), true);
 }
 
@@ -379,9 +391,8 @@ void check_all_same(CheckedFrom from, const std::vector<TensorArg>& tensors, Che
 //! checkSameType CheckedFrom TensorArg text
 inline void checkSameType(CheckedFrom from, const TensorArg& first, const TensorArg& second) {
   const auto type = [](const Tensor& tensor) {
-    std::string device = text(Device(tensor.device().type()));
-    std::transform(device.begin(), device.end(), device.begin(), [](unsigned char letter) { return std::toupper(letter); });
-    return device + torch::headeronly::toString(tensor.scalar_type()) + "Type";
+    const std::string module = tensor.is_cpu() ? "torch." : "torch." + text(Device(tensor.device().type())) + ".";
+    return module + torch::headeronly::toString(tensor.scalar_type()) + "Tensor";
   };
   STD_TORCH_CHECK(
       first->device().type() == second->device().type() && first->scalar_type() == second->scalar_type(),

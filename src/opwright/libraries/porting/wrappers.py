@@ -37,7 +37,6 @@ _HEAD: Final = """\
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
@@ -190,6 +189,10 @@ def _number_wrapper(schema: FunctionSchema) -> str:
     // aten::mul.Scalar(Tensor self, Scalar other) -> Tensor
     template <typename Other>
     auto mul(const Tensor& self, const Other& other) {
+      if (needs_dimension(self)) {
+        const Tensor row = torch::stable::unsqueeze(self, 0);
+        return torch::stable::squeeze(mul(row, number(row, other)), 0);
+      }
       return mul(self, number(self, other));
     }
     <BLANKLINE>
@@ -211,7 +214,14 @@ def _number_wrapper(schema: FunctionSchema) -> str:
             passed.append(argument.name)
         parameters.append(f"{_shorter(type)} {argument.name}{f' = {default}' if default else ''}")
     head = f"// aten::{schema}\ntemplate <{', '.join(types)}>\nauto {schema.name.name}({', '.join(parameters)}) {{\n"
-    return f"{head}  return {schema.name.name}({', '.join(passed)});\n}}\n"
+    called = f"{schema.name.name}({', '.join(passed)})"
+    if tensors == ["self"] and len(tensors) + len(numbers) == len(schema.arguments.all):
+        # Other parameters may be numbers of dimensions.
+        row = re.sub(r"\bself\b", "row", called)
+        result = f"torch::stable::squeeze({row}, 0)" if not schema.arguments.writes else f"{row}, self"
+        head += "  if (needs_dimension(self)) {\n    const Tensor row = torch::stable::unsqueeze(self, 0);\n"
+        head += f"    return {result};\n  }}\n"
+    return f"{head}  return {called};\n}}\n"
 
 
 def _shorter(type: str) -> str:
