@@ -80,3 +80,9 @@ def test_places_in_bytes() -> None:
     assert fault.diagnostic.span is not None
     assert fault.diagnostic.span.line == 2
     assert fault.diagnostic.span.column == 1
+
+
+@pytest.mark.parametrize("index", ["Slice", "Slice{}", "Slice<int>", "Slice(", "None(", "Ellipsis::x"])
+def test_indices_that_are_no_calls(index: str, tmp_path: Path) -> None:
+    """An index that only has the name of a slice is code that stays, or is ported, and no error of the program."""
+    _port(f"at::Tensor f(at::Tensor x) {{ return x.index({{{index}}}); }}\n", tmp_path)

@@ -602,9 +602,12 @@ class Translator:
                 continue
             # Behind an ellipsis, dimensions count from the last one.
             dim = CppValue(str(-len(taking) - (kind == "None") if is_behind else position), "int")
-            arguments = [child for child in walk(index) if child.type == "argument_list"][:1]
+            arguments = [child for child in walk(index) if child.type in ("argument_list", "initializer_list")][:1]
             if kind == "None":
                 name, given = "unsqueeze", []
+            elif kind == "Slice" and not arguments:
+                self._state.leave(node, "an index is no number or slice: call operators")
+                return None
             elif kind == "Slice":
                 bounds = [child for child in arguments[0].named_children if child.type != "comment"]
                 name, given = (
