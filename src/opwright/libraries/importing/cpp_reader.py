@@ -359,7 +359,7 @@ class _Reader:
                         for call in calls:
                             if call.method in _PYTHON_MODULES and call.arguments:
                                 named = call.arguments[0]
-                                module = _text_value(named, self._macros) or text_of(named)
+                                module = text_value(named, self._macros) or text_of(named)
                                 block = block._replace(python_module=module)
                             yield from self._registration(call, block)
                         break
