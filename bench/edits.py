@@ -27,8 +27,8 @@ ALL = "all operators"
 #: Runs a module as if no edit were one in place.
 _WITHOUT_EDITS = """
 import runpy, sys
-from opwright.run.incremental_generation import Session
-Session.write_edit = lambda *_: None
+from opwright.run.incremental_generation import IncrementalGeneration
+IncrementalGeneration.write_edit = lambda *_: None
 del sys.argv[0]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """

@@ -22,7 +22,7 @@ PLACES: Final = {
     "model/native_function.py": "    tags: frozenset[str] = frozenset()\n",
     "dialects/native_functions/fields.py": '    EntryField(TAGS_FIELD, _read_tags, "tags"),\n',
     "emit/aten/register/devices.py": (
-        '    """The check, the initialization of the device, and the guard of a wrapper that calls a kernel."""\n'
+        '    """Check, the initialization of the device, and the guard of a wrapper that calls a kernel."""\n'
     ),
 }
 

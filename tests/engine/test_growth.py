@@ -26,8 +26,8 @@ from opwright.tools.lsp.highlights import highlights_at
 from opwright.tools.lsp.hover import hover_at
 from opwright.tools.lsp.inlay_hints import hints_between
 from opwright.tools.lsp.navigation import definitions_at, references_at, symbols_in
-from opwright.tools.lsp.project import PluginRequest, kind_of
 from opwright.tools.lsp.project import Project as OpenFiles
+from opwright.tools.lsp.project import kind_of
 from opwright.tools.lsp.reports import FileReport
 from opwright.tools.lsp.semantic_tokens import tokens_of
 from opwright.tools.lsp.worker import check_texts
@@ -204,7 +204,7 @@ def steps_of_watch(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> int:
 
 def check_open(project: OpenFiles, file: SourceFile, offset: int, tree: str) -> None:
     """The whole check of an open file."""
-    request = {"folder": str(Path(file.path).parent), "texts": {file.path: file.text}, "plugins": PluginRequest()}
+    request = {"folder": str(Path(file.path).parent), "texts": {file.path: file.text}, "plugins": []}
     check_texts(io.StringIO(json.dumps(request)), io.StringIO(), None, tree, ())
 
 

@@ -24,7 +24,7 @@ SETTLED = 2.1
 ASK_MODULES = """
 import sys
 from opwright.cli.main import main
-from opwright.run.incremental_generation import Session
+from opwright.run.incremental_generation import IncrementalGeneration
 status = main(sys.argv[1:])
 print([name for name in ("yaml", "typing", "opwright.dialects", "opwright.emit.emitter") if name in sys.modules])
 raise SystemExit(status)

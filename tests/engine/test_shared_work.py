@@ -171,7 +171,7 @@ def test_comparing_is_shared_from_more_work_on(project: Project, monkeypatch: py
         shared.append(arguments)
         return share(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("opwright.run.incremental_generation.Session.write_edit", lambda *_: None)
+    monkeypatch.setattr("opwright.run.incremental_generation.IncrementalGeneration.write_edit", lambda *_: None)
     monkeypatch.setattr("opwright.run.output_writer.share_work", counted)
     monkeypatch.setattr("opwright.source.child.usable_processes", lambda jobs: 2)
     counts = []

@@ -62,14 +62,14 @@ def test_no_process_is_copied_beside_the_watcher(project: Project, monkeypatch: 
     """Once the watcher runs, which has threads of its own, every run uses one process."""
     limits: list[int | None] = []
 
-    class NotedSession(IncrementalGeneration):
+    class NotedGeneration(IncrementalGeneration):
         """A session that notes how many processes it may use when it loads."""
 
         def __init__(self, run: RunIdentity, *, jobs: int | None = None, keeps_state: bool = True) -> None:
             super().__init__(run, jobs=jobs, keeps_state=keeps_state)
             limits.append(jobs)
 
-    monkeypatch.setattr("opwright.cli.generate.Session", NotedSession)
+    monkeypatch.setattr("opwright.cli.generate.IncrementalGeneration", NotedGeneration)
     watch(project, monkeypatch, lambda: None)
     # The first session takes the stamps of the inputs, the second one makes the first run.
     assert limits == [None, None, 1, 1, 1]

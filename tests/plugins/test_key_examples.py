@@ -15,7 +15,7 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.dialects.table import BACKEND
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from opwright.run.field_schemas import fields_at
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import Generate, generate, program, torch

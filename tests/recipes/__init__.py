@@ -17,7 +17,7 @@ class Recipe(NamedTuple):
     """A section of the page: the number that it gives, the files that it lists, and its text."""
 
     title: str
-    count: int
+    file_count: int
     read: tuple[str, ...]
     changed: tuple[str, ...]
     text: str

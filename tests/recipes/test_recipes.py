@@ -26,7 +26,7 @@ def test_files_are_few_and_there(recipe: Recipe) -> None:
     """The files to read are as many as the page says, they exist, and the text sends nobody to a file besides them."""
     read, changed = (set(map(file_of, names)) for names in (recipe.read, recipe.changed))
     assert [path for path in read if not (ROOT / path).is_file()] == []
-    assert len(read) == len(recipe.read) == recipe.count <= LIMIT
+    assert len(read) == len(recipe.read) == recipe.file_count <= LIMIT
     new = set(map(file_of, recipe.new))
     assert changed | recipe.paths == (changed | recipe.paths) & read | new
 

@@ -9,9 +9,10 @@ keys by name: whoever needs a fact about a key asks its row. A new key is a new 
 
 from __future__ import annotations
 
-from typing import Final
-
 # Programs read the flags of devices when they start, before they know whether there is anything to do.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class Device:

@@ -5,17 +5,15 @@ Most runs use none, and import nothing else about plug-ins.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from opwright.emit.extensions import NO_EXTENSIONS
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Final
 
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.dialects.extra_key_reader import ExtraKeys
     from opwright.dialects.extra_keys import ExtraKey
+    from opwright.emit.extensions import EmitExtensions
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.plugins.plugin import Plugin
 
@@ -33,7 +31,7 @@ class ActivePlugins:
         self.backend_lints: Final[list[BackendLint]] = []
         self.extra_keys: Mapping[str, tuple[ExtraKey, ...]] = {}
         self.backend_readers: tuple[BackendReader, ...] = ()
-        self.extensions = NO_EXTENSIONS
+        self.extensions: EmitExtensions | None = None
 
     def clear(self) -> None:
         """Forget all."""
@@ -44,7 +42,7 @@ class ActivePlugins:
         self.codes.clear()
         self.operator_lints.clear()
         self.backend_lints.clear()
-        self.extra_keys, self.backend_readers, self.extensions = {}, (), NO_EXTENSIONS
+        self.extra_keys, self.backend_readers, self.extensions = {}, (), None
 
 
 ACTIVE: Final = ActivePlugins()

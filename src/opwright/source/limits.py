@@ -6,11 +6,10 @@ needs, so only damaged or hostile files exceed it.
 
 from __future__ import annotations
 
-from typing import Final
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import compile as lazy_pattern
+    from typing import Final
 else:
 
     class lazy_pattern:  # noqa: N801 - to its callers it is a function like that of `re`

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TextIO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def visible(text: str) -> str:

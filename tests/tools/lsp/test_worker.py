@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from opwright.tools.lsp.project import PluginRequest
 from opwright.tools.lsp.worker import check_texts
 from tests.test_layering import room
 from tests.tools.lsp.small_tree import SmallTree
@@ -20,7 +19,7 @@ _LIBRARY = "namespace: acme\noperators:\n- func: f(Tensro x) -> Tensor\n"
 def _reports(folder: Path, paths: list[Path], tree: Path, **more: object) -> list[dict[str, Any]]:
     """The lines that the process answers."""
     texts = {str(path): path.read_text() for path in paths}
-    request = {"folder": str(folder), "texts": texts, "plugins": PluginRequest(), **more}
+    request = {"folder": str(folder), "texts": texts, "plugins": [], **more}
     report = io.StringIO()
     check_texts(io.StringIO(json.dumps(request)), report, None, str(tree / "aten/src/ATen"), ())
     return [json.loads(line) for line in report.getvalue().splitlines()]

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
+from opwright.source.terminal import tell
+
 #: PyTorch has no types here.
 _Torch: TypeAlias = Any
 _Tensor: TypeAlias = Any
@@ -25,7 +27,8 @@ MARK: Final = "opwright: "
 
 
 def _answer(value: object) -> None:
-    print(f"\n{MARK}{json.dumps(value)}", flush=True)
+    # An empty line first: a module may leave one without its end.
+    tell("", f"{MARK}{json.dumps(value)}", flush=True)
 
 
 def _import_modules(modules: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from opwright.emit.aten.c_shim import check_names
 from opwright.emit.autograd.variable_type import check_kernels
 from opwright.emit.dispatch.records import CoverageReport
 from opwright.emit.emitter import Job, Lazy, Options
+from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, build_folders, checks_of, dialects_of
 from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend, Fallback
@@ -200,7 +201,7 @@ class _Check:
             libraries=libraries,
             backends=backends,
             lazy_backends=lazy_backends,
-            extensions=ACTIVE.extensions,
+            extensions=ACTIVE.extensions or NO_EXTENSIONS,
         )
         families = _backend_families(is_lazy=bool(lazy_backends))
         for rule in checks_of(families, deferred=False, tolerant=self._request.tolerant):
