@@ -11,7 +11,6 @@ ROOT = Path(__file__).parent.parent
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 #: How sentences begin that promise nothing: they say what others do not promise.
 LIMITS = (
-    "Some commands are for running code",
     "It trusts the index itself.",
     "What is code by design is listed below.",
     "Whoever compiles generated code trusts its inputs.",

@@ -128,8 +128,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         for path, ranges in deletable.items():
             tell(f"can be deleted: {os.path.normpath(path)}: {ranges}")
         count = len(comparison.unexplained)
-        found = f"{count} differences are lost or added, {len(comparison.differences) - count} are intended"
-        tell(f"{comparison.equal} operators are registered alike, {found}; compared are {comparison.compared}")
+        classes = f"{count} differences are lost or added, {len(comparison.differences) - count} are intended"
+        tell(f"{comparison.equal} operators are registered alike, {classes}; compared are {comparison.compared}")
         return console.FAULTS if count else console.SUCCESS
     _report(arguments.out, write_import(request, force=arguments.force))
     return console.SUCCESS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions, RunPlugins
 from opwright.plugins.active import ACTIVE, with_plugins
+from opwright.plugins.sources import source_paths, sources_fingerprint
 from opwright.plugins.use import ensure_active
 
 if TYPE_CHECKING:
@@ -40,15 +41,11 @@ class _Plugins(RunPlugins["Plugin"]):
         return plugin_template(name)
 
     def sources(self, plugins: Sequence[Plugin]) -> list[str]:
-        from opwright.plugins.sources import source_paths
-
         return source_paths(plugins) if plugins else []
 
     def identities(self, plugins: Sequence[Plugin]) -> list[list[str]]:
         if not plugins:
             return []
-        from opwright.plugins.sources import sources_fingerprint
-
         return [[plugin.name, sources_fingerprint(plugin)] for plugin in plugins]
 
 

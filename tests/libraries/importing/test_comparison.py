@@ -9,7 +9,13 @@ import pytest
 import yaml
 
 from opwright.cli.main import main
-from opwright.libraries.importing.comparison import Explanations, Registered, Side, compare_registrations, load_sides
+from opwright.libraries.importing.comparison import (
+    Explanations,
+    Registered,
+    RegisteredSide,
+    compare_registrations,
+    load_sides,
+)
 from opwright.libraries.importing.python_reader import read_python_sources
 from opwright.source.text import SourceFile
 
@@ -220,7 +226,7 @@ def test_registrations_are_those_that_python_makes(tmp_path: Path, torch: Module
     """Where stubs answer in the dispatcher, the functions answer that a module registers, and nowhere else."""
     path = tmp_path / "registering.py"
     path.write_text(REGISTERING)
-    side = Side()
+    side = RegisteredSide()
     side.add(read_python_sources([SourceFile.read(str(path))]).statements)
     _, (loaded,) = load_sides([side])
     scope: dict[str, object] = {}
@@ -273,7 +279,7 @@ def test_tags_of_custom_op_are_imported(
 def test_without_pytorch_texts_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without PyTorch nothing says what a call runs, and nothing counts as proved."""
     monkeypatch.setattr("opwright.libraries.importing.comparison.find_spec", lambda _name: None)
-    side = Side()
+    side = RegisteredSide()
     comparison = compare_registrations(side, side, Explanations(frozenset(), {}, {}))
     assert "without PyTorch" in comparison.compared
     assert not comparison.proved

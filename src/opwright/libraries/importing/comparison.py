@@ -79,7 +79,7 @@ class Registered(NamedTuple):
         )
 
 
-class Definition(NamedTuple):
+class RegisteredDefinition(NamedTuple):
     """The definition of an operator. One by `custom_op` has the kernels that this registers.
 
     `python_module` is what `set_python_module` says of it.
@@ -92,11 +92,11 @@ class Definition(NamedTuple):
     python_module: str = ""
 
 
-class Side:
+class RegisteredSide:
     """What one side registers: operators, kernels for their keys, and keys with kernels for all operators."""
 
     def __init__(self) -> None:
-        self.definitions: Final[dict[OperatorKey, Definition]] = {}
+        self.definitions: Final[dict[OperatorKey, RegisteredDefinition]] = {}
         self.kernels: Final[dict[OperatorKey, dict[str, Registered]]] = {}
         self.fallbacks: Final[dict[str, str]] = {}
 
@@ -112,7 +112,7 @@ class Side:
             for key in row.keys if row.keys != ("Python",) else ():
                 kernels.setdefault((operator, key), []).append(row)
         for operator, rows in defined.items():
-            self.definitions[operator] = Definition(
+            self.definitions[operator] = RegisteredDefinition(
                 _written_schema(rows[0].schema),
                 tuple(dict.fromkeys(tag for row in rows for tag in row.tags)),
                 _parts(either_conditions([row.conditions for row in rows])),
@@ -130,7 +130,7 @@ def _registered(rows: Sequence[RegistrationStatement], condition: Sequence[str])
     by_name: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
         by_name.setdefault(_kernel_name(row), []).append(row.conditions)
-    names = [(name, *_parts((*condition, *either_conditions(found)))) for name, found in by_name.items()]
+    names = [(name, *_parts((*condition, *either_conditions(conditions)))) for name, conditions in by_name.items()]
     text = rows[0].by_hand
     does = _RAISES if _NOT_IMPLEMENTED in text else ""
     return Registered(tuple(sorted(names)), does, _FALLTHROUGH.search(text) is not None)
@@ -198,7 +198,7 @@ def _parts(conditions: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({part for part in (*parts, condition[start:].strip()) if part}))
 
 
-class Difference(NamedTuple):
+class RegistrationDifference(NamedTuple):
     """A difference of an operator: `lost`, `added`, or `intended` for a reason, which is the text."""
 
     kind: str
@@ -213,19 +213,19 @@ class RegistrationComparison(NamedTuple):
     """
 
     equal: int
-    differences: tuple[Difference, ...]
+    differences: tuple[RegistrationDifference, ...]
     compared: str
     proved: frozenset[OperatorKey]
 
-    def by_difference(self) -> dict[Difference, list[str]]:
+    def by_difference(self) -> dict[RegistrationDifference, list[str]]:
         """The operators by the differences that they share."""
-        operators: dict[Difference, list[str]] = {}
+        operators: dict[RegistrationDifference, list[str]] = {}
         for difference in self.differences:
             operators.setdefault(difference._replace(operator=""), []).append(difference.operator)
         return operators
 
     @property
-    def unexplained(self) -> list[Difference]:
+    def unexplained(self) -> list[RegistrationDifference]:
         """What is lost or added."""
         return [difference for difference in self.differences if difference.kind != "intended"]
 
@@ -242,7 +242,7 @@ class _Loaded(NamedTuple):
     refused: Mapping[OperatorKey, set[str]]
 
 
-def _by_text(side: Side) -> _Loaded:
+def _by_text(side: RegisteredSide) -> _Loaded:
     """What the texts of a side say: no more than what it registers."""
     definitions = side.definitions
     return _Loaded(
@@ -264,7 +264,7 @@ class _Row(NamedTuple):
     stands_for: Registered = Registered(())
 
 
-def _rows(side: Side) -> Iterator[_Row]:
+def _rows(side: RegisteredSide) -> Iterator[_Row]:
     """What a side registers, definitions first."""
     for operator, definition in side.definitions.items():
         schema, tags, own = definition.schema, definition.tags, Registered(((definition.custom_op,),))
@@ -286,7 +286,7 @@ def _rows(side: Side) -> Iterator[_Row]:
         yield _Row(what, ("_", ""), key, stands_for=stands_for)
 
 
-def load_sides(sides: Sequence[Side]) -> tuple[str, list[_Loaded]]:
+def load_sides(sides: Sequence[RegisteredSide]) -> tuple[str, list[_Loaded]]:
     """What the dispatcher says of each side, and the release of PyTorch. Raises Fault if the process fails."""
     rows = [[*_rows(side)] for side in sides]
     with tempfile.TemporaryDirectory() as folder:
@@ -305,7 +305,7 @@ _Answers: TypeAlias = (
 )
 
 
-def _loaded(side: Side, rows: Sequence[_Row], answers: _Answers) -> _Loaded:
+def _loaded(side: RegisteredSide, rows: Sequence[_Row], answers: _Answers) -> _Loaded:
     written = _by_text(side)
     schemas, tags = dict(written.schemas), dict(written.tags)
     tables: dict[OperatorKey, Mapping[str, Registered | str]] = {**side.kernels}
@@ -324,7 +324,7 @@ def _loaded(side: Side, rows: Sequence[_Row], answers: _Answers) -> _Loaded:
     return _Loaded(schemas, tags, tables, refused)
 
 
-def _answer(row: _Row, key: str, side: Side) -> Registered:
+def _answer(row: _Row, key: str, side: RegisteredSide) -> Registered:
     """What answers for a key: what a row registers, or what `custom_op` registers besides."""
     if row.what != "custom_op" or not _CUSTOM_OP_KEYS.fullmatch(key):
         return row.stands_for
@@ -345,7 +345,9 @@ class Explanations(NamedTuple):
     wrong_types: Mapping[OperatorKey, Sequence[str]]
 
 
-def compare_registrations(before: Side, after: Side, explanations: Explanations) -> RegistrationComparison:
+def compare_registrations(
+    before: RegisteredSide, after: RegisteredSide, explanations: Explanations
+) -> RegistrationComparison:
     """Compare two sides, as PyTorch's dispatcher would call their operators if PyTorch is installed."""
     compared = "schemas, tags, conditions, names of kernels, their types where sources define them"
     is_asked = find_spec("torch") is not None
@@ -358,11 +360,9 @@ def compare_registrations(before: Side, after: Side, explanations: Explanations)
     comparison = _Comparison(before, after, was, now, explanations)
     operators = dict.fromkeys((*before.definitions, *after.definitions))
     by_operator = {operator: [*comparison.of(operator)] for operator in operators}
-    differences = tuple([difference for found in by_operator.values() for difference in found])
+    differences = tuple([difference for rows in by_operator.values() for difference in rows])
     alike = {
-        operator
-        for operator, found in by_operator.items()
-        if all(difference.kind == "intended" for difference in found)
+        operator for operator, rows in by_operator.items() if all(difference.kind == "intended" for difference in rows)
     }
     equal = len(alike & before.definitions.keys())
     return RegistrationComparison(equal, differences, compared, frozenset(alike if is_asked else ()))
@@ -371,23 +371,23 @@ def compare_registrations(before: Side, after: Side, explanations: Explanations)
 class _Comparison(NamedTuple):
     """Both sides with what the dispatcher says of them."""
 
-    before: Side
-    after: Side
+    before: RegisteredSide
+    after: RegisteredSide
     was: _Loaded
     now: _Loaded
     explanations: Explanations
 
-    def of(self, operator: OperatorKey) -> Iterator[Difference]:
+    def of(self, operator: OperatorKey) -> Iterator[RegistrationDifference]:
         """The differences of an operator."""
         shown = "::".join(operator)
         before, after = self.before.definitions.get(operator), self.after.definitions.get(operator)
         if after is None:
-            yield Difference("lost", shown, "it is not generated")
+            yield RegistrationDifference("lost", shown, "it is not generated")
         elif before is None:
             kernels = [*self.after.kernels.get(operator, {}).values()]
             is_made = bool(kernels) and all(kernel.does for kernel in kernels)
             what = f", and has {kernels[0]}" if is_made else ""
-            yield Difference("intended" if is_made else "added", shown, f"it is not in the sources{what}")
+            yield RegistrationDifference("intended" if is_made else "added", shown, f"it is not in the sources{what}")
         if before is None or after is None:
             return
         for what, old, new in (
@@ -396,29 +396,31 @@ class _Comparison(NamedTuple):
             ("condition", joined_conditions(before.condition), joined_conditions(after.condition)),
         ):
             if old != new:
-                yield Difference("lost", shown, f"its {what}: `{old}` in the sources, and `{new}` generated")
+                yield RegistrationDifference(
+                    "lost", shown, f"its {what}: `{old}` in the sources, and `{new}` generated"
+                )
         for text in self.explanations.wrong_types.get(operator, ()):
-            yield Difference("lost", shown, text)
+            yield RegistrationDifference("lost", shown, text)
         for message in self.now.refused.get(operator, set()) - self.was.refused.get(operator, set()):
-            yield Difference("lost", shown, f"PyTorch refuses {message}")
+            yield RegistrationDifference("lost", shown, f"PyTorch refuses {message}")
         old_table, new_table = self.was.tables.get(operator, {}), self.now.tables.get(operator, {})
         if before.python_module and before.python_module != after.python_module:
             text = f'`set_python_module("{before.python_module}")` covers it no more'
             if isinstance(new_table.get("Meta"), Registered):
-                yield Difference("intended", shown, f"{text}, and its kernel for Meta needs no module")
+                yield RegistrationDifference("intended", shown, f"{text}, and its kernel for Meta needs no module")
             else:
-                yield Difference("lost", shown, text)
-        found: dict[tuple[str, str, str], dict[str, str]] = {}
+                yield RegistrationDifference("lost", shown, text)
+        changes: dict[tuple[str, str, str], dict[str, str]] = {}
         for key in dict.fromkeys((*old_table, *new_table)):
             old_answer, new_answer = old_table.get(key, ""), new_table.get(key, "")
             if old_answer != new_answer:
                 kind, reason = self._explained(operator, key, old_answer, new_answer)
-                found.setdefault((kind, _shown(new_answer), reason), {})[key] = _shown(old_answer)
-        for (kind, now, reason), was in found.items():
+                changes.setdefault((kind, _shown(new_answer), reason), {})[key] = _shown(old_answer)
+        for (kind, now, reason), was in changes.items():
             more = len(was) - _SHOWN_KEYS
             keys = f"{', '.join([*was][:_SHOWN_KEYS])}{f' and {more} more keys' if more > 0 else ''}"
             answered = " or ".join(dict.fromkeys(was.values()))
-            yield Difference(kind, shown, f"{answered} answers for {keys}, and now {now}{reason}")
+            yield RegistrationDifference(kind, shown, f"{answered} answers for {keys}, and now {now}{reason}")
 
     def _explained(
         self, operator: OperatorKey, key: str, old: Registered | str, new: Registered | str

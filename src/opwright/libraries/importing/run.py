@@ -16,8 +16,8 @@ from opwright.libraries.importing.backend_import import BackendImport, import_ba
 from opwright.libraries.importing.comparison import (
     Explanations,
     OperatorKey,
+    RegisteredSide,
     RegistrationComparison,
-    Side,
     as_generated,
     compare_registrations,
 )
@@ -284,7 +284,7 @@ class CheckedImport(NamedTuple):
 def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> CheckedImport:
     """Compare what the sources register with what the code from the library file, and what stays of them, register."""
     read = read_operators(request)
-    before, (after, libraries) = Side(), generated_side(SourceFile.read(request.out), torch, sink)
+    before, (after, libraries) = RegisteredSide(), generated_side(SourceFile.read(request.out), torch, sink)
     before.add(read.statements)
     replaced = _lines(read.deletable)
     after.add(_staying(read.statements, replaced, after))
@@ -301,13 +301,13 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     unproved = [row for row in read.statements if (row.namespace, row.name) not in comparison.proved]
     places = _without_lines(read.deletable, [row.place for row in unproved])
     if not set(read.derivatives.taken).isdisjoint(unproved):
-        kept = set(read.derivatives.deletable)
-        places = [place for place in places if place not in kept]
+        staying = set(read.derivatives.deletable)
+        places = [place for place in places if place not in staying]
     return CheckedImport(comparison, _ranges(places), read.unread)
 
 
 def _staying(
-    statements: Iterable[RegistrationStatement], replaced: Mapping[str, set[int]], generated: Side
+    statements: Iterable[RegistrationStatement], replaced: Mapping[str, set[int]], generated: RegisteredSide
 ) -> Iterator[RegistrationStatement]:
     """What statements register that a library file leaves in the sources: nothing in the place of a generated kernel.
 
@@ -337,7 +337,7 @@ def _registered_by_hand(request: ImportRequest) -> list[RegistrationStatement]:
     return [row._replace(schema="") for row in read if not row.schema]
 
 
-def generated_side(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[Side, Sequence[OperatorLibrary]]:
+def generated_side(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[RegisteredSide, Sequence[OperatorLibrary]]:
     """What the generated code of a library file registers, and its libraries. Raises what a run for the file raises."""
     with tempfile.TemporaryDirectory() as folder:
         code, libraries = library_code(file, folder, torch=torch, sink=sink)
@@ -351,7 +351,7 @@ def generated_side(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[Sid
             *read_cpp_sources(sources, {}).statements,
             *read_python_sources(list(map(SourceFile.read, code.modules))).statements,
         ]
-    side = Side()
+    side = RegisteredSide()
     side.add(statements)
     functions = {
         (library.library.namespace, function.name.text): (library, function)
