@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +100,23 @@ def test_names_that_no_build_can_depend_on(
     printed = capsys.readouterr()
     assert "error[E0612]" in printed.err
     assert not printed.out
+
+
+@pytest.mark.parametrize("name", [*TAKEN, *REFUSED])
+def test_descriptions_for_bazel_are_data(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Starlark reads a name as one string, in a file where nothing is called but `struct`."""
+    words = _write(tmp_path, (name,))
+    monkeypatch.chdir(tmp_path)
+    assert main(["generate", *words, "--out", "gen", "--describe", "bazel"]) == 0
+    text = capsys.readouterr().out
+    called = {ast.unparse(node.func) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
+    assert called == {"struct"}
+    read: dict[str, Any] = {"struct": dict, "__builtins__": {}}
+    exec(text, read)
+    (action,) = read["ACTIONS"]
+    assert set(action["srcs"]) == {"l0.yaml", name}
 
 
 @pytest.mark.thorough
