@@ -184,6 +184,8 @@ NAMING_DEVICES = {
     "opwright.torchgen.executorch.model": {"CPU"},
     # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
     "opwright.torchgen.interface.keys": {"CUDA", "MTIA", "Meta", "MkldnnCPU", "XPU"},
+    # Functions of Python modules have kernels for these.
+    "opwright.libraries.importing.cpp_reader": {"CPU", "CUDA"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

@@ -15,6 +15,7 @@ from tests.library.conftest import ACME
 
 
 @pytest.mark.parametrize("library", ["acme", "graded"])
+@pytest.mark.thorough
 def test_stubs_answer_where_compiled_kernels_do(
     library: str, torch: ModuleType, request: pytest.FixtureRequest
 ) -> None:

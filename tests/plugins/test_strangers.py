@@ -198,7 +198,9 @@ def test_commands_run_nothing_that_a_file_names(command: str, stranger: Stranger
         assert "Traceback" not in done.stderr
         assert done.returncode != 70
         assert stranger.touched() == [], words
-        assert stranger.started() == []
+        # `port --check` compiles what it would write, without linking or running it.
+        compiled = [event for event in stranger.started() if command == "port" and "-fsyntax-only" in event[2]]
+        assert stranger.started() == compiled
     assert stranger.ran == []
 
 

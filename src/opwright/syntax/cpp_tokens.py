@@ -127,8 +127,9 @@ class MacroExpander:
 
         What results is read again: it may call macros with what follows.
 
+        >>> from opwright.source.text import SourceFile
         >>> call = Macro("CALL", ("name",), "f(#name, &name##_cpu)", "f.h", 1)
-        >>> expander = MacroExpander({"CALL": call}, SourceBudget(SourceText("f.cpp", "")))
+        >>> expander = MacroExpander({"CALL": call}, SourceBudget(SourceFile("f.cpp", "")))
         >>> text_of(expander.expanded(list(cpp_tokens("CALL(scale);"))))
         'f("scale", &scale_cpu);'
         """

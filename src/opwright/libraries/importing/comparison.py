@@ -22,6 +22,7 @@ from opwright.emit.library.python.overloads import calls_another_form
 from opwright.libraries.importing.operators import either_conditions
 from opwright.libraries.importing.process import answer_of
 from opwright.libraries.importing.registration import RegistrationStatement
+from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.schema.fault import SchemaFault
@@ -45,7 +46,7 @@ _SHOWN_KEYS: Final = 3
 _GENERATED: Final = {
     "ADInplaceOrView": "counts the versions of written arguments",
     "Functionalize": "functionalizes the operator",
-    "Meta": "has the sizes of declared `outputs`",
+    META.name: "has the sizes of declared `outputs`",
     "Autocast": "casts arguments as `autocast` says",
     "FuncTorchBatched": "runs the operator under `vmap`",
     "Autograd": "records gradients by formulas",
@@ -277,7 +278,7 @@ def _rows(side: RegisteredSide) -> Iterator[_Row]:
         custom_op = side.definitions[operator].custom_op if operator in side.definitions else ""
         for key, kernel in kernels.items():
             # These go into functions that `custom_op` registers.
-            if not custom_op or not (key in ("Meta", "Autograd") or kernel.names == ((custom_op,),)):
+            if not custom_op or not (key in (META.name, "Autograd") or kernel.names == ((custom_op,),)):
                 what = "fallthrough" if kernel.is_fallthrough else "kernel"
                 yield _Row(what, operator, key, stands_for=kernel)
     for key, text in side.fallbacks.items():
@@ -406,7 +407,7 @@ class _Comparison(NamedTuple):
         old_table, new_table = self.was.tables.get(operator, {}), self.now.tables.get(operator, {})
         if before.python_module and before.python_module != after.python_module:
             text = f'`set_python_module("{before.python_module}")` covers it no more'
-            if isinstance(new_table.get("Meta"), Registered):
+            if isinstance(new_table.get(META.name), Registered):
                 yield RegistrationDifference("intended", shown, f"{text}, and its kernel for Meta needs no module")
             else:
                 yield RegistrationDifference("lost", shown, text)
@@ -428,7 +429,7 @@ class _Comparison(NamedTuple):
         """Whether an answer of the dispatcher that differs is lost, added or intended, and more about the reason."""
         if isinstance(new, str):
             # What `custom_op` registers in place of a fake only raises.
-            is_same = isinstance(old, Registered) and old.does == _CUSTOM_OP and key == "Meta"
+            is_same = isinstance(old, Registered) and old.does == _CUSTOM_OP and key == META.name
             if is_same:
                 return "intended", ": both raise"
             told = "" if self.after.kernels.get(operator) else "; `--by-hand` reads the source that is to register it"
@@ -446,7 +447,7 @@ class _Comparison(NamedTuple):
             missing = self.explanations.gradients.get(operator, frozenset()) - new.arguments
             named = ", ".join([f"`{name}`" for name in sorted(missing)])
             return ("lost", f", but not of {named}") if missing else ("intended", "")
-        is_declared = new.does in (_GENERATED["Meta"], _GENERATED["Autocast"], _GENERATED["FuncTorchBatched"])
+        is_declared = new.does in (_GENERATED[META.name], _GENERATED["Autocast"], _GENERATED["FuncTorchBatched"])
         return ("intended" if is_declared else "lost"), ""
 
     def _recording(self, operator: OperatorKey) -> str:

@@ -44,7 +44,7 @@ from opwright.libraries.importing.pybind import (
     use_note,
 )
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
@@ -551,8 +551,8 @@ class _Reader:
             # Its operators choose the device, and record the gradients.
             return composite, []
         if traits.chooses_device:
-            return ("CPU", "CUDA"), ["the kernel chooses the device itself: name those that it has"]
-        return ("CUDA" if traits.is_cuda else "CPU",), []
+            return (CPU.name, CUDA.name), ["the kernel chooses the device itself: name those that it has"]
+        return (CUDA.name if traits.is_cuda else CPU.name,), []
 
     def _definition(self, kernel: Sequence[Token], block: _Block, path: str) -> Definition | None:
         """Function that a definition passes; None if its types are not known."""

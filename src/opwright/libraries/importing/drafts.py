@@ -14,6 +14,7 @@ from typing import Final
 from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass, Gradients, gradients_of
 from opwright.libraries.importing.operators import is_apart
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.model.dispatch_key import META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.record_fields import NamedTuple
@@ -73,7 +74,7 @@ def draft_derivatives(
             other.kernel
             for other in statements
             if (other.namespace, other.name) == (row.namespace, row.name) and other.keys and not other.records
-            if not all(key.startswith(("Autograd", "Autocast", "Meta")) for key in other.keys)
+            if not all(key.startswith(("Autograd", "Autocast", META.name)) for key in other.keys)
         ]
         shared = f"the kernel for {', '.join(row.keys)} applies it" if is_apart(row.keys) else _SHARED
         reason = gradients.reason or ("" if own_key else shared)
