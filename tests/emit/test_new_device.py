@@ -185,7 +185,7 @@ NAMING_DEVICES = {
     # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
     "opwright.torchgen.interface.keys": {"CUDA", "MTIA", "Meta", "MkldnnCPU", "XPU"},
     # Functions of Python modules have kernels for these.
-    "opwright.libraries.importing.cpp_reader": {"CPU", "CUDA"},
+    "opwright.libraries.importing.module_reader": {"CPU", "CUDA"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

@@ -25,6 +25,11 @@ from opwright.syntax.cpp_tokens import (
     text_of,
 )
 
+#: Suffixes of C++ files, of headers among them, and of those that a compiler of CUDA or ROCm reads.
+CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h", ".hpp", ".cuh")
+CPP_HEADERS: Final = (".h", ".hpp", ".cuh")
+CUDA_SUFFIXES: Final = (".cu", ".cuh", ".hip")
+
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: What a macro stands for that registers something, or opens a block that does.

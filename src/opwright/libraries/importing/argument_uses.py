@@ -15,7 +15,7 @@ from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import CppFunction, Statement, function_of, statements
-from opwright.syntax.cpp_source import CppSource, parse_cpp
+from opwright.syntax.cpp_source import CUDA_SUFFIXES, CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
 _POINTERS: Final = re.compile(r"(?:mutable_)?data_ptr|(?:packed_)?accessor(?:32|64)?|(?:data|mutable_data)(?=<)")
@@ -58,7 +58,6 @@ _GENERIC_CALLS: Final = frozenset(
 _CASTS: Final = re.compile(r"(?:reinterpret|static|const)_cast|move|forward|as_const")
 _MEMORY: Final = re.compile(r"(?:mutable_|const_)?data_ptr|(?:packed_)?accessor(?:32|64)?")
 _CUDA: Final = re.compile(r"\bis_cuda\b|CHECK_CUDA|CUDAGuard|getCurrentCUDAStream|<<<")
-_CUDA_FILES: Final = (".cu", ".cuh", ".hip")
 #: What may be a function, with its name before the bracket.
 _CALLED: Final = re.compile(r"\b(\w+)\s*\(")
 #: How many calls are followed.
@@ -234,7 +233,7 @@ class ArgumentUses:
             text = text_of(given.body)
             names = {token.text for token in given.body if token.kind == "name"}
             text += " ".join([self.sources.macros[name] for name in sorted(names) if name in self.sources.macros])
-            in_cuda = given.function.path.endswith(_CUDA_FILES)
+            in_cuda = given.function.path.endswith(CUDA_SUFFIXES)
             result = Traits(
                 result.has_memory or _MEMORY.search(text) is not None or "<<<" in text,
                 result.is_cuda or in_cuda or _CUDA.search(text) is not None,

@@ -22,14 +22,12 @@ from opwright.libraries.importing.comparison import (
     compare_registrations,
 )
 from opwright.libraries.importing.cpp_reader import (
-    CPP_HEADERS,
-    CPP_SUFFIXES,
-    ModuleOptions,
     files_with_registrations,
     read_cpp_sources,
 )
 from opwright.libraries.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
 from opwright.libraries.importing.library_file import LibraryHead, library_text
+from opwright.libraries.importing.module_reader import ModuleOptions
 from opwright.libraries.importing.operators import ImportedOperators, import_operators
 from opwright.libraries.importing.process import proven_outputs, read_modules
 from opwright.libraries.importing.pybind import MARK, BoundModule, module_text
@@ -43,6 +41,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.project_file import files_below
 from opwright.source.record_fields import NamedTuple
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES
 
 _PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
 

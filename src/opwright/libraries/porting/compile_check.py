@@ -14,9 +14,8 @@ from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, im
 from opwright.libraries.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.source.diagnostic import Fault
 from opwright.source.record_fields import NamedTuple
+from opwright.syntax.cpp_source import CPP_HEADERS, CUDA_SUFFIXES
 
-_CUDA_SUFFIXES: Final = (".cu", ".cuh", ".hip")
-_HEADERS: Final = (".h", ".hpp", ".cuh")
 #: A line of a compiler with a place: GCC and Clang write `a.cpp:3:1: error: ...`, nvcc `a.cu(3): error: ...`.
 _PLACE: Final = re.compile(r"[ ]*(\S[^:(\n]*)(?::(\d+)(?::\d+)?:|\((\d+)\):)\s*(.*)")
 _CUDA_HOMES: Final = ("CUDA_HOME", "CUDA_PATH")
@@ -46,7 +45,7 @@ def compile_ported(
     `header` are the path of the header of calls from that folder, and its text. A header is compiled as a part of the
     sources; alone only if there are no sources.
     """
-    paths = [path for path in texts if not path.endswith(_HEADERS)] or list(texts)
+    paths = [path for path in texts if not path.endswith(CPP_HEADERS)] or list(texts)
     try:
         toolchain = find_toolchain()
     except Fault as fault:
@@ -90,7 +89,7 @@ def _command(toolchain: Toolchain, path: str, folder: str, target: StableRelease
     headers = [f"-I{folder}" for folder in folders if os.path.isfile(os.path.join(folder, CUDA_HEADER))]
     version = f"-DTORCH_TARGET_VERSION=0x{target[0]:02x}{target[1]:02x}000000000000"
     given = [word for word in toolchain.compile if not word.startswith(("-O", "-g"))]
-    if not path.endswith(_CUDA_SUFFIXES):
+    if not path.endswith(CUDA_SUFFIXES):
         # The parts of the stable headers for CUDA are declared where its headers are.
         uses = ["-DUSE_CUDA"] if headers else []
         return [*toolchain.compiler, *given, *headers, *uses, version, "-w", "-x", "c++", "-fsyntax-only"]

@@ -9,7 +9,6 @@ from typing import Final
 
 from opwright.dialects.library.callable_operators import CallableOperators
 from opwright.files.user_outputs import write_user_files
-from opwright.libraries.importing.cpp_reader import CPP_SUFFIXES
 from opwright.libraries.porting.compile_check import CompiledPort, compile_ported
 from opwright.libraries.porting.source import registrations, tree_of, trees_within
 from opwright.libraries.porting.stable_api import CUDA_HEADER, StableRelease
@@ -25,6 +24,7 @@ from opwright.source.record_fields import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line, quoted_include_line
+from opwright.syntax.cpp_source import CPP_SUFFIXES
 
 _QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

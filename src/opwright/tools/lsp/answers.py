@@ -8,7 +8,7 @@ from typing import Final
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from opwright.libraries.importing.cpp_reader import CPP_SUFFIXES
+from opwright.syntax.cpp_source import CPP_SUFFIXES
 from opwright.tools.lsp.completion import completions_at
 from opwright.tools.lsp.documents import path_of
 from opwright.tools.lsp.hover import hover_at

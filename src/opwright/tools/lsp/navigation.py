@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
-from opwright.libraries.importing.cpp_reader import CPP_SUFFIXES
 from opwright.release.inputs import Inputs
 from opwright.source.record_fields import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_source import CPP_SUFFIXES
 from opwright.tools.lsp.cursor import cursor_at, word_at
 from opwright.tools.lsp.formulas import formula_at
 from opwright.tools.lsp.library import NamedKernel, kernel_at, named_kernels, names_kernel

@@ -14,14 +14,13 @@ from typing import Final
 
 from opwright.dialects.derivatives.formula_helpers import declared_helpers
 from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
-from opwright.libraries.importing.cpp_reader import CPP_SUFFIXES
 from opwright.release.inputs import Inputs
 from opwright.source.diagnostic import Diagnostic, Fault
 from opwright.source.project_file import files_below, folders_above
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import function_of, statements
-from opwright.syntax.cpp_source import read_cpp
+from opwright.syntax.cpp_source import CPP_SUFFIXES, read_cpp
 from opwright.tools.lsp.formulas import declarations_of
 from opwright.tools.lsp.operators import entries_of
 from opwright.tools.lsp.project import Project, kind_of, tree_of

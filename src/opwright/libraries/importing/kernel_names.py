@@ -1,0 +1,197 @@
+"""What names of kernels mean in C++ sources: functions of these and of headers, with the headers that declare them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.libraries.importing.cpp_arguments import forwarded_name, function_name
+from opwright.libraries.importing.registration import RegistrationStatement
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.source.diagnostic import shorten
+from opwright.source.text import SourceFile
+from opwright.syntax.cpp_functions import CppFunction, Statement, function_of, statements
+from opwright.syntax.cpp_source import CPP_HEADERS, CppSource, read_cpp
+from opwright.syntax.cpp_tokens import Token, text_of
+
+#: Older names of dispatch keys.
+KEY_ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
+#: Declarations of one name that are remembered.
+MOST_OVERLOADS: Final = 200
+_WORD: Final = re.compile(r"\w+")
+#: Tokens of the declaration of an alias; a longer one is no type of schemas.
+_LONGEST_ALIAS: Final = 100
+
+
+class KernelNames:
+    """The functions of sources and of headers, and which of them a name means.
+
+    Of `more_headers`, which no source includes, those are read that have the name of a kernel. `headers` are those that
+    declare kernels, and `undeclared` the kernels that none declares; `aliases` are names of types.
+    """
+
+    def __init__(self, sources: Sequence[CppSource], more_headers: Sequence[SourceFile]) -> None:
+        seen = {os.path.realpath(source.path) for source in sources}
+        #: Other headers by the words in them.
+        self._more_headers: dict[str, list[SourceFile]] = {}
+        for file in more_headers:
+            if os.path.realpath(file.path) not in seen:
+                for word in set(_WORD.findall(file.text)):
+                    self._more_headers.setdefault(word, []).append(file)
+        self._read_headers: set[str] = set()
+        #: By their whole names.
+        self.functions: Final[dict[str, list[CppFunction]]] = {}
+        self.headers: Final[dict[str, None]] = {}
+        self.undeclared: Final[dict[str, None]] = {}
+        #: The names proposed for functions of one name that files hide, by the name and the file.
+        self._proposed: dict[tuple[str, str], str] = {}
+        self.aliases: Final[dict[str, str]] = {}
+        self._namespaces: dict[str, str] = {}
+        for source in sources:
+            for statement in statements(source):
+                texts = [token.text for token in statement.head]
+                if texts[:1] == ["namespace"] and texts[2:3] == ["="]:
+                    self._namespaces[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
+                elif texts[:1] == ["using"] and texts[2:3] == ["="]:
+                    self.aliases[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
+                elif texts[:1] == ["typedef"] and 2 < len(texts) < _LONGEST_ALIAS:
+                    self.aliases[texts[-1]] = text_of(statement.head[1:-1])
+                self._add(statement, source)
+
+    def add(self, function: CppFunction) -> None:
+        """Remember a function, unless a name has too many."""
+        overloads = self.functions.setdefault(function.name, [])
+        if function not in overloads and len(overloads) < MOST_OVERLOADS:
+            overloads.append(function)
+
+    def declared(self) -> dict[str, str]:
+        """The functions that a name can mean, with the headers that declare them, or without."""
+        declared = dict.fromkeys(
+            [other.name for same in self.functions.values() for other in same if not other.is_hidden], ""
+        )
+        return declared | {
+            other.name: other.path
+            for same in self.functions.values()
+            for other in same
+            if other.path.endswith(CPP_HEADERS)
+        }
+
+    def kernel_of(self, row: RegistrationStatement) -> CppFunction | None:
+        """The function of a registration's kernel, which may have a proposed name."""
+        hidden = {proposed: name for (name, path), proposed in self._proposed.items() if path == row.place.path}
+        name = hidden.get(row.kernel, row.kernel)
+        return self.find(f"::{name}", (), row.place.path) if name else None
+
+    def with_kernel(
+        self, row: RegistrationStatement, keys: list[str], kernel: Sequence[Token], scope: Sequence[str]
+    ) -> RegistrationStatement:
+        """A registration with the kernel that an argument passes, or with what it has to stay for."""
+        row = row._replace(keys=tuple([KEY_ALIASES.get(key, key) for key in keys]))
+        path = row.place.path
+        name = self.whole_name(function_name(kernel))
+        if name is None:
+            callee = self._forwarded(*forwarded_name(kernel), scope, path)
+            if callee is None:
+                return row._replace(by_hand=shorten(text_of(kernel)))
+            name = f"::{callee.name}"
+        function = self.find(name, scope, path)
+        if function is None:
+            if any(token.text == "static_cast" for token in kernel):
+                return row._replace(by_hand=shorten(text_of(kernel)))
+            levels = [] if name.startswith("::") else [part for part in scope if part]
+            return row._replace(kernel="::".join([*levels, name.removeprefix("::")]))
+        if function.is_hidden:
+            function = self._forwarded(function.forwards_to, function.parameters, scope, path) or function
+        if self._is_overloaded(function, path):
+            told = f"`{function.name}`, of which the sources have several: name one function for this operator"
+            return row._replace(by_hand=shorten(text_of(kernel)), notes=(told,))
+        if function.is_hidden:
+            return self._with_hidden_kernel(row, function)
+        header = self._header_of(function)
+        if header is not None and header.parameters == function.parameters:
+            self.headers[header.path] = None
+        elif header is None:
+            self.undeclared[function.name] = None
+        else:
+            where = os.path.relpath(header.path, os.path.dirname(path) or ".")
+            note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
+            row = row._replace(notes=(*row.notes, note))
+        return row._replace(kernel=function.name, parameters=function.parameters)
+
+    def _with_hidden_kernel(self, row: RegistrationStatement, function: CppFunction) -> RegistrationStatement:
+        """A registration with a kernel that needs to move, and another name if files have several of its name."""
+        note = f"`{function.name}` can only be named in its own file: move it out of its anonymous namespace"
+        name = function.name
+        if len({other.path for other in self.functions[name] if other.is_hidden}) > 1:
+            earlier = self._proposed.get((name, function.path))
+            stem = re.sub(r"\W", "_", os.path.splitext(os.path.basename(function.path))[0])
+            taken = set(self._proposed.values())
+            suffixes = (row.keys[0].lower(), stem.lower(), *[f"{row.keys[0].lower()}_{number}" for number in range(99)])
+            proposed = earlier or next(f"{name}_{suffix}" for suffix in suffixes if f"{name}_{suffix}" not in taken)
+            self._proposed[name, function.path] = name = proposed
+            note += f", and call it `{proposed.rpartition('::')[2]}`, because other files have one of its name"
+        return row._replace(kernel=name, parameters=function.parameters, notes=(*row.notes, note))
+
+    def _forwarded(self, name: str, parameters: Sequence[str], scope: Sequence[str], path: str) -> CppFunction | None:
+        """The one function of the sources to which another one with the same parameters only hands these."""
+        function = self.find(self.whole_name(name) or "", scope, path) if name else None
+        if function is None or function.parameters != tuple(parameters) or self._is_overloaded(function, path):
+            return None
+        return function
+
+    def _is_overloaded(self, function: CppFunction, path: str) -> bool:
+        """Whether a name alone does not say which function is meant. A wrong declaration of a header is no overload."""
+        self._header_of(function)
+        in_headers = {other.parameters for other in self._in_headers(function.name)}
+        in_file = {other.parameters for other in self.functions[function.name] if other.path == path}
+        return max(len(in_headers), len(in_file)) > 1
+
+    def whole_name(self, name: str | None) -> str | None:
+        """A name with the namespace that its first word is an alias of, in place of this."""
+        first, separator, rest = (name or "").partition("::")
+        return self._namespaces.get(first, first) + separator + rest if rest else name
+
+    def _header_of(self, function: CppFunction) -> CppFunction | None:
+        """The declaration of a function in a header, with the same types if there is one."""
+        plain = function.name.rpartition("::")[2]
+        declared = self._in_headers(function.name)
+        if not declared and self.read_headers_with(plain):
+            declared = self._in_headers(function.name)
+        return next(
+            (other for other in declared if other.parameters == function.parameters), next(iter(declared), None)
+        )
+
+    def _in_headers(self, name: str) -> list[CppFunction]:
+        """The declarations of a name in headers."""
+        return [other for other in self.functions[name] if other.path.endswith(CPP_HEADERS)]
+
+    def read_headers_with(self, word: str) -> bool:
+        """Read the headers that have a word and that no source includes; whether there are any."""
+        files = [file for file in self._more_headers.get(word, ()) if file.path not in self._read_headers]
+        for file in files:
+            self._read_headers.add(file.path)
+            header = read_cpp(file.path, file.text)
+            for statement in statements(header):
+                self._add(statement, header)
+        return bool(files)
+
+    def find(self, name: str, scope: Sequence[str], path: str) -> CppFunction | None:
+        """The function that a name means in a scope of a file, which may have others of the name than headers."""
+        wanted = name.removeprefix("::")
+        levels = [part for part in scope if part]
+        for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
+            named = self.functions.get("::".join([*levels[:depth], wanted]), [])
+            # Other files cannot name a function that its file hides.
+            same = [other for other in named if not other.is_hidden or other.path == path]
+            if same:
+                return min(same, key=lambda other: (other.path != path, not other.path.endswith(CPP_HEADERS)))
+        return None
+
+    def _add(self, statement: Statement, source: CppSource) -> None:
+        function = function_of(statement, source.path)
+        if function is not None:
+            # Every file that includes a header can name what is static there.
+            function = function._replace(is_hidden=function.is_hidden and not source.path.endswith(CPP_HEADERS))
+            self.add(function)

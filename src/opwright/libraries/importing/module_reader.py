@@ -1,0 +1,307 @@
+"""Reads modules of pybind11 and nanobind in C++ sources: what their functions are as operators, and for Python."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from opwright.libraries.importing.argument_uses import (
+    MAYBE_WRITTEN,
+    READ,
+    ArgumentUses,
+    DefinedFunctions,
+    Definition,
+    Use,
+)
+from opwright.libraries.importing.cpp_arguments import forwarded_name, function_name, text_value
+from opwright.libraries.importing.kernel_names import MOST_OVERLOADS, KernelNames
+from opwright.libraries.importing.pybind import (
+    BoundFunction,
+    BoundModule,
+    ModuleCall,
+    bound_arguments,
+    default_text,
+    header_text,
+    lambda_function,
+    module_calls,
+    overload_cast,
+    python_names,
+    schema_text,
+    use_note,
+)
+from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
+from opwright.model.library import BUILD_NAMESPACE
+from opwright.source.diagnostic import shorten
+from opwright.source.record_fields import NamedTuple
+from opwright.syntax.cpp_functions import CppFunction, Statement, plain_cpp_type, result_types, schema_type
+from opwright.syntax.cpp_source import CppSource
+from opwright.syntax.cpp_tokens import Token, cpp_tokens, text_of
+
+
+class ModuleOptions(NamedTuple):
+    """How modules of pybind11 become operators.
+
+    `namespace` is that of their operators, by default the module's name. `name` is that of a module whose build gives
+    it. `written` are the arguments that functions write, where the sources do not decide it.
+    """
+
+    namespace: str = ""
+    name: str = ""
+    written: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
+class ModuleReader:
+    """Reads modules one after the other, which `modules` are.
+
+    `unread` gets what stays in the sources, and `wholes` the modules of which nothing stays, with the places inside.
+    """
+
+    def __init__(
+        self,
+        names: KernelNames,
+        defined: DefinedFunctions,
+        macros: Mapping[str, str],
+        options: ModuleOptions,
+        unread: list[tuple[SourcePlace, str]],
+        wholes: list[tuple[SourcePlace, list[SourcePlace]]],
+    ) -> None:
+        self._names = names
+        self._defined = defined
+        self._macros = macros
+        self._options = options
+        self._uses = ArgumentUses(defined)
+        self._to_declare: list[CppFunction] = []
+        #: What names of functions mean in a scope of a file.
+        self._named_before: dict[tuple[str, tuple[str, ...], str], list[Definition]] = {}
+        self.modules: Final[list[BoundModule]] = []
+        self._unread = unread
+        self._wholes = wholes
+
+    @property
+    def header(self) -> str:
+        """A header for the functions of modules that none declares; empty if there are none."""
+        return header_text(self._to_declare, self._names.aliases) if self._to_declare else ""
+
+    def read(
+        self, name: str, statement: Statement, variable: str, source: CppSource
+    ) -> Iterator[RegistrationStatement]:
+        """The functions of a module with this name, whose block calls its `variable`."""
+        name = self._options.name or name if name == BUILD_NAMESPACE else name
+        place = SourcePlace(source.path, statement.head[0].line, statement.last_line)
+        namespace = self._options.namespace or name
+        if not name.isidentifier():
+            self._unread.append((place, f"the name of the module is `{shorten(name)}`"))
+            return
+        if any(module.namespace == namespace for module in self.modules):
+            self._unread.append((place, f"another module has the name `{namespace}`: import its sources by themselves"))
+            return
+        submodules: dict[str, str] = {}
+        values: dict[str, str] = {}
+        functions: list[BoundFunction] = []
+        missing: list[tuple[SourcePlace, str]] = []
+        doc = ""
+        places: list[SourcePlace] = []
+        names: dict[str, int] = {}
+        for call in module_calls(statement.body, variable, self._text_of):
+            at = SourcePlace(source.path, call.tokens[0].line, call.last_line)
+            value = self._constant(call.value)
+            text = self._text_of(call.arguments[0]) if call.arguments else None
+            if call.method == "doc" and self._text_of(call.value) is not None:
+                doc = self._text_of(call.value) or ""
+            elif call.method == "def_submodule" and text and _is_name(text):
+                path = f"{call.submodule}.{text}" if call.submodule else text
+                submodules[path] = (self._text_of(call.arguments[1]) if len(call.arguments) > 1 else "") or ""
+            elif call.method == "attr" and text and _is_name(text) and value is not None and not call.submodule:
+                values[text] = value
+            elif call.method == "def" and text and _is_name(text) and len(call.arguments) > 1:
+                operator = f"{call.submodule.replace('.', '_')}_{text}" if call.submodule else text
+                names[operator] = names.get(operator, 0) + 1
+                overload = operator if names[operator] == 1 else f"{operator}.overload{names[operator]}"
+                row, bound = self._bound(
+                    call, RegistrationStatement(namespace, overload, at, is_bound=True), statement.scope, text
+                )
+                if isinstance(bound, str):
+                    missing.append((at, bound))
+                    names[operator] -= 1
+                    continue
+                places.append(at)
+                functions.append(bound._replace(operator=operator))
+                yield row
+            else:
+                missing.append((at, f"`{shorten(text_of(call.tokens))}`"))
+        self._unread += [(at, f"{what} of the module `{name}` stays in the source") for at, what in missing]
+        if places and not missing:
+            self._wholes.append((place, places))
+        self.modules.append(BoundModule(name, namespace, doc, place, functions, submodules, values, missing))
+
+    def _text_of(self, tokens: Sequence[Token]) -> str | None:
+        return text_value(tokens, self._macros)
+
+    def _constant(self, tokens: Sequence[Token]) -> str | None:
+        """A constant as Python writes it; None if it has no such form."""
+        values = (default_text(tokens, type, self._text_of) for type in ("int", "float", "bool", "str"))
+        return next((value for value in values if value is not None), None)
+
+    def _bound(
+        self, call: ModuleCall, row: RegistrationStatement, scope: tuple[str, ...], name: str
+    ) -> tuple[RegistrationStatement, BoundFunction | str]:
+        """A function of a module as an operator, and for Python; or in place of this, why it is none."""
+        kernel = call.arguments[1]
+        bound = bound_arguments(call.arguments[2:], self._text_of)
+        if bound.unread:
+            return row, f"`{name}` with `{shorten(bound.unread)}`"
+        given = self._definition(kernel, scope, row.place.path)
+        if given is None:
+            return row, f"`{name}`, whose types were not found in `{shorten(text_of(kernel))}`,"
+        function = given.function
+        types = [schema_type(text, self._names.aliases, is_narrow=True) for text in function.parameters]
+        results = result_types(function.result, self._names.aliases, is_narrow=True)
+        unlike = [text for text, type in zip(function.parameters, types, strict=True) if type is None]
+        if unlike or results is None:
+            return row, f"`{name}`, because schemas have no `{unlike[0] if unlike else function.result}`,"
+        if bound.named and len(bound.named) != len(types):
+            return row, f"`{name}` with {len(types)} arguments, of which {len(bound.named)} have names,"
+        wanted = [argument.name for argument in bound.named] or list(function.names) or [""] * len(types)
+        arguments = python_names(wanted)
+        defaults: list[str] = []
+        for argument, type in zip(bound.named, types, strict=False):
+            tokens = [token for part in argument.default for token in self._expanded(part)]
+            default = default_text(tokens, str(type), self._text_of) if tokens else ""
+            if default is None:
+                return row, f"`{name}` with the default `{shorten(text_of(argument.default))}`"
+            defaults.append(default)
+        defaults += [""] * (len(types) - len(defaults))
+        shown = [
+            f"{argument}={default}" if default else argument
+            for argument, default in zip(arguments, defaults, strict=True)
+        ]
+        written, notes = self._written(given, [str(type) for type in types], arguments, name)
+        returned = self._returned(given)
+        if returned is not None and returned not in written and results == ["Tensor"]:
+            notes.append(f"`{name}` may give back its argument `{arguments[returned]}`, which an operator cannot")
+        returned = returned if returned in written else None
+        schema = schema_text(row.name, list(map(str, types)), results, shown, written, returned, bound.keywords)
+        row = row._replace(schema=schema, conditions=call.tokens[0].conditions)
+        keys, key_notes = self._keys_of(given, types)
+        row = self._names.with_kernel(row, list(keys), kernel, scope)
+        if self._names.undeclared.pop(row.kernel, "") is None:
+            self._to_declare.append(function)
+        row = row._replace(notes=(*row.notes, *key_notes, *notes))
+        parameters = list(shown)
+        first_keyword = len(types) if bound.keywords is None else bound.keywords
+        if first_keyword < len(types):
+            parameters.insert(first_keyword, "*")
+        positions = bound.positions if bound.named else len(types)
+        if positions:
+            parameters.insert(positions, "/")
+        passed = [
+            argument if number < first_keyword else f"{argument}={argument}"
+            for number, argument in enumerate(arguments)
+        ]
+        return row, BoundFunction(name, call.submodule, row.name, parameters, passed, bound.doc, row.place)
+
+    def _expanded(self, token: Token) -> Sequence[Token]:
+        """A token, or what stands for the macro of its name."""
+        return [*cpp_tokens(self._macros[token.text])] if token.text in self._macros else (token,)
+
+    def _written(
+        self, given: Definition, types: Sequence[str], names: Sequence[str], function: str
+    ) -> tuple[list[int], list[str]]:
+        """The arguments that a function writes, and notes about them."""
+        told = self._options.written.get(function)
+        if told is not None:
+            return [number for number, name in enumerate(names) if name in told], []
+        written: list[int] = []
+        notes: list[str] = []
+        const: list[str] = []
+        for number, (type, name) in enumerate(zip(types, names, strict=True)):
+            parameter = given.function.parameters[number]
+            if "Tensor" not in type or not given.body:
+                continue
+            use = self._uses.use(given, number)
+            is_const = parameter.startswith("const ")
+            if use.level == READ and parameter.endswith("&") and not is_const:
+                use = Use(MAYBE_WRITTEN)
+            if use.level == READ:
+                continue
+            if use.level == MAYBE_WRITTEN and is_const:
+                const.append(name)
+                continue
+            written.append(number)
+            notes.append(use_note(name, use))
+        if const:
+            shown = ", ".join([f"`{name}`" for name in const])
+            notes.append(f"{shown}: const, and taken as not written, though code that was not read gets the memory")
+        return written, notes
+
+    def _returned(self, given: Definition) -> int | None:
+        """The argument that a function gives back; None if that is none."""
+        body = [token.text for token in given.body]
+        returned = {
+            body[index + 1] for index in range(len(body) - 2) if body[index] == "return" and body[index + 2] == ";"
+        }
+        return next((number for number, name in enumerate(given.function.names) if name in returned), None)
+
+    def _keys_of(self, given: Definition, types: Sequence[str | None]) -> tuple[tuple[str, ...], list[str]]:
+        """The dispatch keys for which a function of a module is a kernel, and notes about them."""
+        composite = (COMPOSITE_IMPLICIT.name,)
+        if not any("Tensor" in str(type) for type in types):
+            return composite, []
+        if not given.body:
+            return composite, ["the definition was not read, so the kernel is for all devices: name its `dispatch`"]
+        traits = self._uses.traits(given)
+        if traits.has_gradient or not traits.has_memory:
+            # Its operators choose the device, and record the gradients.
+            return composite, []
+        if traits.chooses_device:
+            return (CPU.name, CUDA.name), ["the kernel chooses the device itself: name those that it has"]
+        return (CUDA.name if traits.is_cuda else CPU.name,), []
+
+    def _definition(self, kernel: Sequence[Token], scope: tuple[str, ...], path: str) -> Definition | None:
+        """Function that a definition passes; None if its types are not known."""
+        closure = lambda_function(kernel, path)
+        if closure is not None:
+            name, _ = forwarded_name(kernel)
+            defined = self._named(self._names.whole_name(name) or "", scope, path) if name else []
+            same = [given for given in defined if given.function.parameters == closure.function.parameters]
+            if same:
+                names = closure.function.names
+                return same[0]._replace(function=same[0].function._replace(names=names))
+            if len(defined) == 1 and not closure.function.result:
+                return closure._replace(function=closure.function._replace(result=defined[0].function.result))
+            return closure if closure.function.result else None
+        chosen, types = overload_cast(kernel)
+        name = self._names.whole_name(function_name(chosen)) or ""
+        same = self._named(name, scope, path) if name else []
+        if types is not None and len(same) > 1:
+            wanted = list(map(plain_cpp_type, types))
+            same = [given for given in same if wanted == list(map(plain_cpp_type, given.function.parameters))]
+        return same[0] if len(same) == 1 else None
+
+    def _named(self, name: str, scope: tuple[str, ...], path: str) -> list[Definition]:
+        """Functions that a name means in a block, one for each list of types, those with bodies if there are."""
+        before = self._named_before.get((name, scope, path))
+        if before is not None:
+            return before
+        candidates = self._defined.named(name.rpartition("::")[2])[:MOST_OVERLOADS]
+        for given in candidates:
+            self._names.add(given.function)
+        function = self._names.find(name, scope, path)
+        by_types: dict[tuple[str, ...], Definition] = {}
+        for given in candidates:
+            if function is not None and given.function.name == function.name:
+                key = tuple(map(plain_cpp_type, given.function.parameters))
+                if given.function.is_hidden and given.function.path != path:
+                    continue
+                if key not in by_types or (given.body and not by_types[key].body):
+                    by_types[key] = given
+        definitions = self._named_before[name, scope, path] = list(by_types.values())
+        return definitions
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is a name that a Python module can define."""
+    return text.isidentifier() and not keyword.iskeyword(text)
