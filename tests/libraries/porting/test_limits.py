@@ -86,3 +86,8 @@ def test_places_in_bytes() -> None:
 def test_indices_that_are_no_calls(index: str, tmp_path: Path) -> None:
     """An index that only has the name of a slice is code that stays, or is ported, and no error of the program."""
     _port(f"at::Tensor f(at::Tensor x) {{ return x.index({{{index}}}); }}\n", tmp_path)
+
+
+def test_a_name_that_no_file_has_is_passed_over(tmp_path: Path) -> None:
+    """An include directive may name what no system takes as a path."""
+    _port('#include "a\0b.h"\nat::Tensor f(const at::Tensor& x) { return x + x; }\n', tmp_path)

@@ -250,7 +250,8 @@ def _included(texts: Mapping[str, bytes], calls: str) -> dict[str, bytes]:
         path, text = waiting.pop(0)
         for name in _QUOTED.findall(text):
             header = os.path.normpath(os.path.join(os.path.dirname(path), os.fsdecode(name)))
-            if os.path.realpath(header) not in seen and os.path.isfile(header):
+            # No path has a null byte: that there is no such file is asked first.
+            if os.path.isfile(header) and os.path.realpath(header) not in seen:
                 seen.add(os.path.realpath(header))
                 try:
                     headers[header] = SourceFile.read_plain(header).text.encode()
