@@ -24,14 +24,14 @@ def check_named_path(path: str, named_by: str, allowed: tuple[str, ...], *, fold
         raise Fault.at(FILE_UNREADABLE, f"`{shorten(ascii(path)[1:-1])}` cannot be the path of a file")
     target = os.path.realpath(path)
     # Build systems link the files of a project into other folders, one by one.
-    own = dict.fromkeys(os.path.dirname(of(named_by)) for of in (os.path.abspath, os.path.realpath))
-    projects = [os.path.dirname(file) for file in map(find_project_file, own) if file is not None]
-    if any(_is_below(target, folder) for folder in (*own, *allowed, *projects)):
+    folders_of_file = dict.fromkeys(os.path.dirname(of(named_by)) for of in (os.path.abspath, os.path.realpath))
+    projects = [os.path.dirname(file) for file in map(find_project_file, folders_of_file) if file is not None]
+    if any(_is_below(target, folder) for folder in (*folders_of_file, *allowed, *projects)):
         is_right = os.path.isfile(target) or (folders and os.path.isdir(target))
         if os.path.exists(target) and not is_right:
             raise Fault.at(FILE_UNREADABLE, f"`{path}` is not a file")
         return
-    root = (*projects, *own)[0]
+    root = (*projects, *folders_of_file)[0]
     message = f"`{path}` is outside of `{root}`, the project of the file that names it"
     raise Fault.at(OUTSIDE_PROJECT, message, help=f"if it belongs there, allow it with `--allow-path {quote(target)}`")
 

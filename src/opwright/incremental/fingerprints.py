@@ -141,15 +141,15 @@ class UnitFingerprints:
 
     def _function(self, function: NativeFunction) -> bytes:
         """Fingerprint of a function: of its own fields, and of the functions that are linked with it."""
-        own = self.entry(function)
+        entry = self.entry(function)
         group, view_group = function.group, function.view_group
         if group is None and view_group is None:
-            return own
+            return entry
         key = id(group), id(view_group)
         linked = self._links.get(key)
         if linked is None:
             linked = self._links[key] = self._linked(group, view_group)
-        return _digest((own, linked))
+        return _digest((entry, linked))
 
     def _linked(self, *groups: NativeFunctionsGroup | ViewGroup | None) -> bytes:
         """Fingerprint of the functions that groups link: their own fields, and which group has which of them."""
@@ -232,8 +232,8 @@ def _reader_of(value: object) -> _Reader:
         return lambda record: (tag, *fields(record))
 
     def read(record: object) -> _Contents:
-        own = attributes(record)
-        return (tag, *fields(record), *own, *own.values())
+        slot_readers = attributes(record)
+        return (tag, *fields(record), *slot_readers, *slot_readers.values())
 
     return read
 

@@ -167,8 +167,8 @@ def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
         if name not in filled:
             writer.add(template.filled_slot(slots[name], indent, before, after))
         elif indent is None:
-            own = slots.get(name, ())
-            texts = [*([own] if isinstance(own, str) and own else own), *units.texts(name)]
+            slot_texts = slots.get(name, ())
+            texts = [*([slot_texts] if isinstance(slot_texts, str) and slot_texts else slot_texts), *units.texts(name)]
             writer.add_undivided(template.filled_slot(texts, None, before, after))
         else:
             chunks = units.chunks(name, indent)

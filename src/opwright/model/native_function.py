@@ -338,9 +338,9 @@ class UnlinkedFunction(EntryFields):
 
         Those of the functional and the out overload are the results of both, and of the in-place overload.
         """
-        own = self.library_fields.outputs
-        if own or self.group is None or self.kind is SchemaKind.mutable:
-            return own
+        outputs = self.library_fields.outputs
+        if outputs or self.group is None or self.kind is SchemaKind.mutable:
+            return outputs
         return self.group.functional.library_fields.outputs or self.group.out.library_fields.outputs
 
     @property

@@ -56,11 +56,11 @@ def _blocks(
     yield first, begin, head
     at, other = first + head, begin + head
     anchors = _anchors(old[at : last - tail], new[other : end - tail]) if levels else []
-    ends: list[tuple[int, int]] = [(at + line, other + own) for line, own in anchors]
-    for line, own in [*ends, (last - tail, end - tail)] if ends else ():
-        yield from _blocks(old, new, (at, line), (other, own), levels - 1)
+    ends: list[tuple[int, int]] = [(at + line, other + other_line) for line, other_line in anchors]
+    for line, other_line in [*ends, (last - tail, end - tail)] if ends else ():
+        yield from _blocks(old, new, (at, line), (other, other_line), levels - 1)
         # An anchor begins the next range, of which it is the head.
-        at, other = line, own
+        at, other = line, other_line
     yield last - tail, end - tail, tail
 
 

@@ -60,45 +60,45 @@ class LibrarySource(NamedTuple):
 
 def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrary, ...]:
     """Operators of library files by namespace, in the order of the files. Faults go to the sink of the context."""
-    own = Diagnostics()
+    file_sink = Diagnostics()
     sources = []
     for file in files:
         try:
-            sources.append(LibrarySource(*read_head(load_yaml(file), own), file.path))
+            sources.append(LibrarySource(*read_head(load_yaml(file), file_sink), file.path))
         except Fault as fault:
-            own.add(fault.diagnostic)
-    _report_all(own, context)
+            file_sink.add(fault.diagnostic)
+    _report_all(file_sink, context)
     return load_sources(sources, context)
 
 
 def load_sources(sources: Iterable[LibrarySource], context: LoadContext) -> tuple[OperatorLibrary, ...]:
     """Operators of sources by namespace, in the order of the sources. Faults go to the sink of the context."""
-    own = Diagnostics()
-    tags = load_tags(TAGS.files(context.inputs)[0], own)
+    file_sink = Diagnostics()
+    tags = load_tags(TAGS.files(context.inputs)[0], file_sink)
     namespaces: dict[str, list[NamespaceEntries]] = {}
     named: list[NamedDerivatives] = []
     for source in sources:
         head = source.head
-        _check_release(head, context.rules, own)
-        by_namespace = entries_by_namespace(source.items, head, own)
+        _check_release(head, context.rules, file_sink)
+        by_namespace = entries_by_namespace(source.items, head, file_sink)
         named.append(NamedDerivatives(head, source.path, tuple(by_namespace) or (head.namespace,)))
         for namespace, entries in by_namespace.items():
             namespaces.setdefault(namespace, []).append(NamespaceEntries(head, entries))
-    facts = {name: namespace_facts(name, parts, own) for name, parts in namespaces.items()}
-    _check_headers(facts.values(), own)
-    libraries = [_load_namespace(facts[name], parts, tags, context, own) for name, parts in namespaces.items()]
-    derived = with_derivatives(libraries, named, context._replace(sink=own))
-    _report_all(own, context)
+    facts = {name: namespace_facts(name, parts, file_sink) for name, parts in namespaces.items()}
+    _check_headers(facts.values(), file_sink)
+    libraries = [_load_namespace(facts[name], parts, tags, context, file_sink) for name, parts in namespaces.items()]
+    derived = with_derivatives(libraries, named, context._replace(sink=file_sink))
+    _report_all(file_sink, context)
     return derived
 
 
-def _report_all(own: Diagnostics, context: LoadContext) -> None:
+def _report_all(namespace_sink: Diagnostics, context: LoadContext) -> None:
     """Report faults to the sink of a run, warnings as errors if the run is strict."""
     context.sink.extend(
         diagnostic._replace(severity=Severity.ERROR)
         if context.strict and diagnostic.severity is Severity.WARNING
         else diagnostic
-        for diagnostic in own
+        for diagnostic in namespace_sink
     )
 
 
@@ -131,18 +131,18 @@ def _load_namespace(
     sink: Diagnostics,
 ) -> OperatorLibrary:
     library = facts.library
-    own = Diagnostics()
+    namespace_sink = Diagnostics()
     entries = [item for part in parts for item in part.items]
-    report = CrossReport(own, [item for item in entries if isinstance(item, Mapping)])
+    report = CrossReport(namespace_sink, [item for item in entries if isinstance(item, Mapping)])
     entry_context = EntryContext(
         frozenset(tags),
         frozenset(),
-        own,
+        namespace_sink,
         library=library,
         fields=ROWS_BY_NAME,
         keys=LIBRARY_KEYS,
         extra_keys=context.extra_keys_at(LIBRARY_ENTRY),
-        releases=Releases(context.rules.version, VersionRange(), own),
+        releases=Releases(context.rules.version, VersionRange(), namespace_sink),
         grammar=DISPATCHER,
         kernel_namespace=facts.kernel_namespace,
         read_implementations=read_implementations,
@@ -154,8 +154,10 @@ def _load_namespace(
     check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, is_stable=is_stable)
     if library.namespace == PYTORCH.namespace:
         check_operators_are_new(functions, context.inputs, report)
-    sink.extend(own)
-    catalog = Catalog(*linked, tuple(LIBRARY_KEYS.values()), tags, report.absent, is_sound=not own.has_errors)
+    sink.extend(namespace_sink)
+    catalog = Catalog(
+        *linked, tuple(LIBRARY_KEYS.values()), tags, report.absent, is_sound=not namespace_sink.has_errors
+    )
     return OperatorLibrary(
         library,
         catalog,

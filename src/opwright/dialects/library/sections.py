@@ -74,7 +74,7 @@ def _entries(item: Node, given: dict[str, tuple[Scalar, Node]], sink: Diagnostic
         yield _with_fields(item, given) if given else item
         return
     check_unique_keys(item, sink)
-    own = {}
+    plain_entries = {}
     for key, value in item.entries:
         if key.value not in _NAMES:
             sink.error(
@@ -84,21 +84,21 @@ def _entries(item: Node, given: dict[str, tuple[Scalar, Node]], sink: Diagnostic
                 help=did_you_mean(key.value, _NAMES, "write it in each entry"),
             )
         elif key.value != OPERATORS:
-            own[key.value] = key, value
+            plain_entries[key.value] = key, value
     entries = expect_sequence(inside, f"`{OPERATORS}`", sink)
     for entry in () if entries is None else entries.items:
-        yield from _entries(entry, _join_fields(given, own), sink)
+        yield from _entries(entry, _join_fields(given, plain_entries), sink)
 
 
 def _with_fields(entry: Mapping, given: dict[str, tuple[Scalar, Node]]) -> Mapping:
-    own = {key.value: (key, value) for key, value in entry.entries}
-    conditions = _join_fields(given, own).get(_IF)
+    field_entries = {key.value: (key, value) for key, value in entry.entries}
+    conditions = _join_fields(given, field_entries).get(_IF)
     own_fields = [(key, conditions[1] if conditions and key.value == _IF else value) for key, value in entry.entries]
-    has_no_kernels = not own.keys().isdisjoint(_WITHOUT_KERNELS)
+    has_no_kernels = not field_entries.keys().isdisjoint(_WITHOUT_KERNELS)
     added = [
         field
         for name, field in given.items()
-        if name not in own and not (has_no_kernels and name == DISPATCH_FIELD.name)
+        if name not in field_entries and not (has_no_kernels and name == DISPATCH_FIELD.name)
     ]
     return entry.replace(entries=[*own_fields, *added])
 

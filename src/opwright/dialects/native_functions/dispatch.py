@@ -59,7 +59,12 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
         if builder.context.read_implementations is not None and _has_implementations(value):
             for kernel_key in keys:
                 _add_key(kernel_key, key, seen, builder)
-            kernels.update({own.key: own for own in builder.context.read_implementations(value, keys, builder)})
+            kernels.update(
+                {
+                    implementation.key: implementation
+                    for implementation in builder.context.read_implementations(value, keys, builder)
+                }
+            )
             continue
         if in_library and isinstance(value, Mapping):
             value, condition = _read_conditional(value, builder)

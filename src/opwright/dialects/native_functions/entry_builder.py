@@ -177,8 +177,8 @@ class EntryBuilder(EntryFields):
     def schema_fault(self, fault: SchemaFault, scalar: Scalar) -> None:
         """Reports a fault in schema text that is the value of a scalar, and the others of the text."""
         self.failed = True
-        for own in (fault, *fault.others):
-            self.context.sink.add(own.at(scalar.span_of(own.start, own.end)))
+        for schema_fault in (fault, *fault.others):
+            self.context.sink.add(schema_fault.at(scalar.span_of(schema_fault.start, schema_fault.end)))
 
     def wrong_type(self, node: Node, field: str, wanted: str) -> None:
         """Reports that a field's value has the wrong type."""

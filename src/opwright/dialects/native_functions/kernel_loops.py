@@ -74,9 +74,9 @@ class LoopSources:
         for path, text in self._texts.items():
             if stub in text and _KERNELS.fullmatch(path):
                 lines = text.split("\n")
-                own = [*_functions_around(stub, lines)]
-                yield from own
-                for function in own:
+                stub_functions = [*_functions_around(stub, lines)]
+                yield from stub_functions
+                for function in stub_functions:
                     yield from _functions_around(function, lines)
 
 
@@ -88,6 +88,6 @@ def _functions_around(name: str, lines: Sequence[str]) -> Iterator[str]:
         if match := _BEGINS.match(line):
             # A macro makes functions whose names it is given.
             names = _WORD.findall(match[2]) if match[1].isupper() else [match[1]]
-            function = () if match[1] in _NOT_KERNELS else tuple([own for own in names if own != name])
+            function = () if match[1] in _NOT_KERNELS else tuple([caller for caller in names if caller != name])
         if use.search(line):
             yield from function

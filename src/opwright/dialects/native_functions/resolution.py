@@ -230,8 +230,8 @@ def _loop(text: str, entries: Entries) -> Iterator[Resolution]:
         operators = [
             operator
             for caller in loop.callers
-            for own in _kernel(f"at::native::{caller}", entries)
-            for operator in own.operators
+            for loop_kernel in _kernel(f"at::native::{caller}", entries)
+            for operator in loop_kernel.operators
         ]
         taken_for = f"the function of a loop, which {loop.place} registers for {loop.stub}"
         yield Resolution(taken_for, tuple(dict.fromkeys(operators)))

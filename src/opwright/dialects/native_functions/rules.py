@@ -73,9 +73,9 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
         at = return_span(builder.node, [result.text for result in schema.returns], index)
         returned_help = row_help(result.type.innermost.text) if is_strict else _type_help(result.type)
         builder.fault(codes.RETURN_TYPE, f"`{result.type}` cannot be returned in C++", at, help=returned_help)
-    own = schema.arguments.self_arg
-    if builder.method and (own is None or own.type.text != "Tensor"):
-        reason = "it has no argument `self`" if own is None else f"its `self` is a `{own.type}`"
+    self_argument = schema.arguments.self_arg
+    if builder.method and (self_argument is None or self_argument.type.text != "Tensor"):
+        reason = "it has no argument `self`" if self_argument is None else f"its `self` is a `{self_argument.type}`"
         message = f"`{schema.name}` cannot be a method: {reason}"
         at = item_span(builder.node, "variants", "method")
         builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
@@ -84,9 +84,9 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
 def _has_foreign_type(builder: EntryBuilder, schema: FunctionSchema) -> bool:
     """Whether a schema has types that only other trees than the entry's have; each is reported."""
     tree = builder.context.tree
-    own = frozenset() if tree is None else frozenset([type.name for type in tree.types])
+    tree_types = frozenset() if tree is None else frozenset([type.name for type in tree.types])
     items: list[Argument | Return] = [*schema.arguments.all, *schema.returns]
-    foreign = [item for item in items if item.type.innermost.text in LEARNED_TYPES.keys() - own]
+    foreign = [item for item in items if item.type.innermost.text in LEARNED_TYPES.keys() - tree_types]
     for item in foreign:
         at = argument_span(builder.node, item.text)
         builder.fault(codes.UNKNOWN_TYPE, f"unknown type `{item.type.innermost}`", at)

@@ -501,6 +501,6 @@ class _Backward:
             name = self._tensors[number] if number < len(self._tensors) else ""
             if name not in names:
                 return None
-            own = "true" if len(names) == 1 else f"grad_input_mask[{names.index(name)}]"
-            text = re.sub(rf"\b{self._given.context}->needs_input_grad\({number}\)", own, text)
+            is_needed = "true" if len(names) == 1 else f"grad_input_mask[{names.index(name)}]"
+            text = re.sub(rf"\b{self._given.context}->needs_input_grad\({number}\)", is_needed, text)
         return text

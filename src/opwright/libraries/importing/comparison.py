@@ -268,10 +268,10 @@ class _Row(NamedTuple):
 def _rows(side: RegisteredSide) -> Iterator[_Row]:
     """What a side registers, definitions first."""
     for operator, definition in side.definitions.items():
-        schema, tags, own = definition.schema, definition.tags, Registered(((definition.custom_op,),))
+        schema, tags, registered = definition.schema, definition.tags, Registered(((definition.custom_op,),))
         if definition.custom_op:
-            keys = tuple([key for key, kernel in side.kernels[operator].items() if kernel == own])
-            yield _Row("custom_op", operator, schema, tags, keys, stands_for=own)
+            keys = tuple([key for key, kernel in side.kernels[operator].items() if kernel == registered])
+            yield _Row("custom_op", operator, schema, tags, keys, stands_for=registered)
         else:
             yield _Row("define", operator, schema, tags)
     for operator, kernels in side.kernels.items():
@@ -296,7 +296,9 @@ def load_sides(sides: Sequence[RegisteredSide]) -> tuple[str, list[_Loaded]]:
         path.write_text(json.dumps(sent), encoding="utf-8")
         answer = answer_of("answers", str(path), (), doing="asking PyTorch's dispatcher")
     release, loaded = cast("tuple[str, list[_Answers]]", answer)
-    return release, [_loaded(side, own, answers) for side, own, answers in zip(sides, rows, loaded, strict=True)]
+    return release, [
+        _loaded(side, sent_rows, answers) for side, sent_rows, answers in zip(sides, rows, loaded, strict=True)
+    ]
 
 
 #: Of each operator its names, its schema and tags, and the keys with the number of a row, or PyTorch's text, for each;

@@ -171,8 +171,8 @@ def _custom_op(torch: _Torch, name: str, schema: str, tags: Sequence[str], keys:
     mutated = [argument.name for argument in parsed.arguments if argument.alias_info and argument.alias_info.is_write]
     devices = [key.lower() for key in keys if not key.startswith("Composite")] or None
     text = schema[schema.index("(") :]
-    own = [getattr(torch.Tag, tag) for tag in tags if hasattr(torch.Tag, tag) and tag != "pt2_compliant_tag"]
-    given = {"tags": own} if own else {}
+    known_tags = [getattr(torch.Tag, tag) for tag in tags if hasattr(torch.Tag, tag) and tag != "pt2_compliant_tag"]
+    given = {"tags": known_tags} if known_tags else {}
     define = torch.library.custom_op
     return _CustomOp(name, define(name, _stub, mutates_args=mutated, schema=text, device_types=devices, **given))
 

@@ -158,15 +158,15 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     undeclared = [name for name in read.undeclared if name in kernels]
     called = sorted(name for name in drafts.called if read.declared.get(name) == "")
     undeclared += [name for name in called if name not in undeclared]
-    own = f"{stem}_kernels.h"
+    kernels_header = f"{stem}_kernels.h"
     name = re.sub(r"\W", "_", stem)
     if read.header or not includes:
-        includes = (*includes, own)
+        includes = (*includes, kernels_header)
     head = LibraryHead(includes, (*shown, *request.modules), name, undeclared=tuple(undeclared))
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
         gradient_headers = [os.path.relpath(path, base) for path in headers_of(drafts.called, read.declared)]
-        gradient_headers += [own] if called else []
+        gradient_headers += [kernels_header] if called else []
         head = head._replace(
             derivatives=os.path.relpath(request.derivatives, folder).replace(os.sep, "/"),
             derivative_headers=tuple([header.replace(os.sep, "/") for header in gradient_headers]),

@@ -136,10 +136,10 @@ class _Call:
 
     def value(self) -> CppValue | None:
         overload = self._schema.name.text
-        own = FUNCTIONS.get(overload)
-        if own is not None and self._can_take(own):
-            self._state.take(StableName(own.name, _OPS, own.since), self._node)
-            return self._written(own.name, own.parameters)
+        function = FUNCTIONS.get(overload)
+        if function is not None and self._can_take(function):
+            self._state.take(StableName(function.name, _OPS, function.since), self._node)
+            return self._written(function.name, function.parameters)
         literal = self._literal_fill()
         if literal is not None:
             return literal

@@ -121,9 +121,9 @@ def _errors(text: str, copies: Mapping[str, str]) -> Iterator[CompileError]:
             if lost:
                 yield CompileError("", 0, lost)
             is_fatal = match[4].startswith("fatal")
-            own = [] if is_fatal else [place] if path is not None else leading
-            yield from [CompileError(*place, message) for place in own]
-            lost = "" if own else message
+            places = [] if is_fatal else [place] if path is not None else leading
+            yield from [CompileError(*place, message) for place in places]
+            lost = "" if places else message
         elif path is not None and lost and "note" in match[4]:
             # What a macro expands to is named after the error.
             yield CompileError(*place, lost)

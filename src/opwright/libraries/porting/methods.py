@@ -126,8 +126,8 @@ class MethodPorter:
         if called.base == "set_requires_grad" and self._state.has((2, 10)):
             return CppValue(f"{called.owner()}set_requires_grad({called.inner})", "Tensor")
         if self._calls.is_operator(called.base):
-            own = called.value._replace(text=called.object())
-            values = [own._replace(type="Tensor"), *called.values]
+            receiver = called.value._replace(text=called.object())
+            values = [receiver._replace(type="Tensor"), *called.values]
             return self._calls.operator(called.node, called.base, values, is_method=True, inner=called.inner)
         self._state.leave(called.node, f"stable tensors have no `{called.base}`")
         return None
@@ -162,8 +162,8 @@ class MethodPorter:
         if not called.value.is_plain:
             self._state.leave(called.node, "the tensor with the options has no name")
             return None
-        own = called.object()
-        options = OptionTexts(own, f"{called.owner()}scalar_type()", "", f"{called.owner()}device()")
+        receiver = called.object()
+        options = OptionTexts(receiver, f"{called.owner()}scalar_type()", "", f"{called.owner()}device()")
         return CppValue(f"{called.owner()}options()", OPTIONS, options)
 
     def _of_options(self, called: MethodCall, options: OptionTexts) -> CppValue | None:
@@ -201,11 +201,11 @@ class MethodPorter:
         function = StableName("torch::stable::to", _OPS, (2, 10))
         if not self._state.take(function, called.node):
             return None
-        own = called.object()
+        receiver = called.object()
         shown = [parts.dtype] if not parts.device else [parts.device]
         if parts.dtype and parts.device:
             shown = [parts.dtype, "std::nullopt", parts.device]
-        return CppValue(f"{function.text}({', '.join([own, *shown])})", "Tensor")
+        return CppValue(f"{function.text}({', '.join([receiver, *shown])})", "Tensor")
 
     def _to_device(self, called: MethodCall) -> CppValue | None:
         return self._converted(called, OptionTexts(device=_CPU.format(called.base.upper())))
@@ -217,9 +217,9 @@ class MethodPorter:
         name = f"stable_ops::{called.base}"
         if not self._state.take(StableName(name, since=(2, 10)), called.node):
             return None
-        own = called.object()
+        receiver = called.object()
         type = {"double": "float", "float": "float", "bool": "bool"}.get(called.template, "int")
-        return CppValue(f"{name}<{called.template}>({own})", type if called.base == "item" else "other")
+        return CppValue(f"{name}<{called.template}>({receiver})", type if called.base == "item" else "other")
 
     def message(self, node: Node, value: CppValue) -> CppValue:
         """A part of the message of a check, which the stable macro prints with a stream."""

@@ -125,7 +125,7 @@ class NamePorter:
         if macro is None or len(values) < types.named + 3 or None in dtypes:
             return None
         named, (type, name, *body) = values[: types.named], values[types.named :]
-        lists = [f"AT_EXPAND({own})" for own in types.lists]
+        lists = [f"AT_EXPAND({list_type})" for list_type in types.lists]
         cases = [*lists, *[value.text for value in (*named, *dtypes) if value is not None]]
         # Between parentheses, because `THO_DISPATCH_V2` divides a body in `AT_WRAP` at its commas.
         wrapped = ", ".join([value.text for value in body])

@@ -305,9 +305,9 @@ def with_includes(text: str, state: FileState, header: str) -> str:
     present = set(_INCLUDED.findall(text))
     names = sorted((name for name in needed if name not in present), key=lambda name: ("/" not in name, name))
     lines = [include_line(name) for name in names]
-    own = quoted_include_line(header.replace("\\", "/"))
-    if f"{NAMESPACE}::" in text and own not in text:
-        lines.append(own)
+    include = quoted_include_line(header.replace("\\", "/"))
+    if f"{NAMESPACE}::" in text and include not in text:
+        lines.append(include)
     return _MARKED_LINE.sub("", _placed(text, newline.join(lines), newline))
 
 

@@ -276,8 +276,8 @@ class Translator:
             value = self._declared(child, declared, is_constant=is_constant, is_single=is_single)
             if value.options is not None:
                 name = child_text(child, "declarator")
-                own = self._between(node.start_byte, node.end_byte)
-                return CppValue(self._state.declare(node, name, own, NO_OPTIONS))
+                declaration = self._between(node.start_byte, node.end_byte)
+                return CppValue(self._state.declare(node, name, declaration, NO_OPTIONS))
             parts.append(value.text)
         return CppValue("".join(parts) + self._between(position, node.end_byte))
 
@@ -305,8 +305,8 @@ class Translator:
             names = [child for child in declarator.named_children if child.type == "identifier"]
             types = items_of_tuple(type)
             for index, item in enumerate(names):
-                own = types[index] if index < len(types) else UNKNOWN
-                self._scopes.add(node_text(item), CppValue(node_text(item), own, is_plain=True))
+                result_type = types[index] if index < len(types) else UNKNOWN
+                self._scopes.add(node_text(item), CppValue(node_text(item), result_type, is_plain=True))
             return
         kind = declarator
         while kind.type not in ("identifier", "field_identifier"):
@@ -528,9 +528,9 @@ class Translator:
         if self._names.is_check(name):
             shown = [self._methods.message(child, value) for child, value in zip(parts[1:], values[1:], strict=True)]
             inner = self._inner(arguments, [*values[:1], *shown])
-        own = self._methods.function(node, name, values, inner)
-        if own is not None:
-            return own
+        call_value = self._methods.function(node, name, values, inner)
+        if call_value is not None:
+            return call_value
         for value in values:
             self._state.keep_options(node, value.options)
         called = self._visit(function)

@@ -53,9 +53,9 @@ def summary_of(project: Project, file: SourceFile, name: str) -> str | None:
     group = function.group
     owner = group.out if function.structured_delegate is not None and group is not None else function
     count = sum(len(kernel.implementations) or 1 for kernel in owner.kernels.values())
-    own = explain(function, Explained(job, ()), ("derivative",)).derivative
+    derivative = explain(function, Explained(job, ()), ("derivative",)).derivative
     kernels = f"{count} kernel{'' if count == 1 else 's'}"
-    return f"{kernels}, {'derivative' if own is not None and own.gradients else 'no derivative'}"
+    return f"{kernels}, {'derivative' if derivative is not None and derivative.gradients else 'no derivative'}"
 
 
 def explanation_of(project: Project, file: SourceFile, name: str) -> str | None:

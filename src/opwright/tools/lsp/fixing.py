@@ -24,7 +24,7 @@ async def code_actions(server: OperatorServer, params: lsp.CodeActionParams) -> 
 
 def _includes(wanted: Sequence[lsp.CodeActionKind | str], kind: lsp.CodeActionKind) -> bool:
     """Whether kinds of actions include one, whose name begins with theirs; an editor may append a server's name."""
-    return any(f"{kind.value}.opwright.".startswith(f"{own}.") for own in map(_text, wanted))
+    return any(f"{kind.value}.opwright.".startswith(f"{include}.") for include in map(_text, wanted))
 
 
 def _text(kind: lsp.CodeActionKind | str) -> str:

@@ -114,7 +114,7 @@ def _schema_texts(project: Project, inputs: Inputs, file: SourceFile, cursor: Cu
     for record in () if loaded is None else schema_record(loaded[0]).arguments:
         if loaded is not None and record.name == word:
             parameters = dispatcher.signature(loaded[0]).bindings
-            cpp = next(own.declaration for own in parameters if own.name == word)
+            cpp = next(parameter.declaration for parameter in parameters if parameter.name == word)
             default = "" if record.default is None else f", by default `{record.default}`"
             yield f"{record.role} argument **{word}** of type `{record.type}`{default}\n\n{_FENCE}cpp\n{cpp}\n{_FENCE}"
 

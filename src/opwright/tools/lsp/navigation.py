@@ -88,13 +88,13 @@ def _overloads(project: Project, file: SourceFile, name: str) -> list[Span]:
 
 
 def _entries(project: Project, file: SourceFile, name: str) -> Iterator[OperatorEntry]:
-    own = operator_entries(file).get(name)
+    operator_entry = operator_entries(file).get(name)
     native = _native(project, file)
     other = None if native is None else operator_entries(native[1]).get(name)
     if other is not None:
         yield other
-    elif own is not None:
-        yield own
+    elif operator_entry is not None:
+        yield operator_entry
 
 
 def _delegates(project: Project, file: SourceFile, name: str) -> list[Span]:
@@ -142,8 +142,8 @@ def symbols_in(file: SourceFile) -> list[Symbol]:
     starts = [kernel.place.start for kernel in kernels]
     symbols = []
     for name, place, schema, entry in entries_of(file):
-        own = kernels[bisect_left(starts, entry.start) : bisect_left(starts, entry.end)]
-        symbols.append(Symbol(name, place, entry, schema, own))
+        entry_kernels = kernels[bisect_left(starts, entry.start) : bisect_left(starts, entry.end)]
+        symbols.append(Symbol(name, place, entry, schema, entry_kernels))
     return symbols
 
 

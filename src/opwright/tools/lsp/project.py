@@ -31,9 +31,9 @@ def activate_plugins(names: Sequence[str], texts: Sequence[SourceFile], sink: Di
             plugin = load_plugin(name)
             ensure_active([*plugins, plugin])
         except (Fault, FaultsFound) as raised:
-            own = Diagnostics()
-            own.take(raised)
-            sink.extend([_in_texts(diagnostic, texts) for diagnostic in own])
+            plugin_sink = Diagnostics()
+            plugin_sink.take(raised)
+            sink.extend([_in_texts(diagnostic, texts) for diagnostic in plugin_sink])
             continue
         plugins.append(plugin)
     ensure_active(plugins)
@@ -121,7 +121,7 @@ class Project:
 
     def close(self, path: str) -> None:
         """Close a file: from now on it is read from disk."""
-        self._texts = {own: text for own, text in self._texts.items() if own != path}
+        self._texts = {path_texts: text for path_texts, text in self._texts.items() if path_texts != path}
 
     def read(self, path: str) -> SourceFile | None:
         """The text of a file; None if it cannot be read, or is a device or a pipe, which may never end."""

@@ -34,8 +34,8 @@ def operator_at(project: Project, file: SourceFile, offset: int) -> Span | None:
         return None
     names = _names(project, file)
     if _is_call(file, word):
-        return place if name in {own.partition(".")[0] for own in names} else None
-    is_named = name in names and any(own.start == place.start for own in places_of([file], name))
+        return place if name in {named_place.partition(".")[0] for named_place in names} else None
+    is_named = name in names and any(named_place.start == place.start for named_place in places_of([file], name))
     return place if is_named else None
 
 

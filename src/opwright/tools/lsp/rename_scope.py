@@ -61,18 +61,18 @@ def other_difference(before: Job, after: Job, families: Sequence[str], renamed: 
     A name that is made from the argument's, such as that of a saved value, differs likewise. None of the new names may
     be another thing before, but for arguments of other operators.
     """
-    for own, other in zip_longest(_texts(before, families), _texts(after, families), fillvalue=""):
-        if own != other:
-            difference = _difference(own, other, renamed)
+    for text, other in zip_longest(_texts(before, families), _texts(after, families), fillvalue=""):
+        if text != other:
+            difference = _difference(text, other, renamed)
             if difference is not None:
                 return difference
     return None
 
 
-def _difference(own: str, other: str, renamed: Renamed) -> str | None:
+def _difference(text: str, other: str, renamed: Renamed) -> str | None:
     """What two texts differ in besides the name of an argument."""
-    tokens, others = _TOKEN.findall(own), _TOKEN.findall(other)
-    taken = set(_OWN_NAME.findall(_STRING_OR_COMMENT.sub("", own))) - renamed.arguments
+    tokens, others = _TOKEN.findall(text), _TOKEN.findall(other)
+    taken = set(_OWN_NAME.findall(_STRING_OR_COMMENT.sub("", text))) - renamed.arguments
     for index, (token, changed) in enumerate(zip_longest(tokens, others, fillvalue="")):
         if token != changed and not _is_renamed(token, changed, renamed):
             if sorted(map(renamed.apply, tokens)) == sorted(others):

@@ -114,9 +114,11 @@ class OperatorServer(LanguageServer):
             changes.setdefault(edit.span.file.path, []).append(text_edit)
         workspace = self.client_capabilities.workspace
         if workspace is None or workspace.workspace_edit is None or not workspace.workspace_edit.document_changes:
-            return lsp.WorkspaceEdit(changes={self.uri(path): own for path, own in changes.items()})
+            return lsp.WorkspaceEdit(changes={self.uri(path): file_edits for path, file_edits in changes.items()})
         return lsp.WorkspaceEdit(
-            document_changes=[lsp.TextDocumentEdit(self._identifier(path), own) for path, own in changes.items()]
+            document_changes=[
+                lsp.TextDocumentEdit(self._identifier(path), file_edits) for path, file_edits in changes.items()
+            ]
         )
 
     def _identifier(self, path: str) -> lsp.OptionalVersionedTextDocumentIdentifier:
@@ -308,8 +310,8 @@ class OperatorServer(LanguageServer):
     @property
     def _can_refresh(self) -> bool:
         workspace = self.client_capabilities.workspace
-        own = None if workspace is None else workspace.diagnostics
-        return own is not None and bool(own.refresh_support)
+        diagnostics_support = None if workspace is None else workspace.diagnostics
+        return diagnostics_support is not None and bool(diagnostics_support.refresh_support)
 
     def diagnostics(self, report: FileReport) -> list[lsp.Diagnostic]:
         """The diagnostics of a report."""
@@ -323,8 +325,8 @@ class OperatorServer(LanguageServer):
             for label in row["labels"]
             if label["text"] and not label["primary"]
         ]
-        own = [label["text"] for label in row["labels"] if label["text"] and label["primary"]]
-        lines = [row["message"], *own, *row["notes"], *([f"help: {row['help']}"] if row["help"] else [])]
+        label_texts = [label["text"] for label in row["labels"] if label["text"] and label["primary"]]
+        lines = [row["message"], *label_texts, *row["notes"], *([f"help: {row['help']}"] if row["help"] else [])]
         return lsp.Diagnostic(
             self._row_range(row["place"]) if row["place"] else self.range(file.span(0)),
             "\n".join(lines),

@@ -35,7 +35,7 @@ def answer(server: OperatorServer, params: lsp.SignatureHelpParams) -> lsp.Signa
         lsp.SignatureInformation(text, parameters=[lsp.ParameterInformation(part) for part in parameters])
         for text, parameters in signatures
     ]
-    fitting = [index for index, own in enumerate(signatures) if argument < len(own.parameters)]
+    fitting = [index for index, signature in enumerate(signatures) if argument < len(signature.parameters)]
     return lsp.SignatureHelp(shown, active_signature=fitting[0] if fitting else 0, active_parameter=argument)
 
 
@@ -44,7 +44,7 @@ def signatures_at(project: Project, file: SourceFile, offset: int) -> tuple[list
     call, inputs = call_at(file, offset), project.inputs_of(file)
     if call is None or inputs is None or formula_at(file, offset) is None:
         return [], 0
-    declared = [(call.function, own.parameters) for own in declarations_of(inputs, call.function)]
+    declared = [(call.function, declaration.parameters) for declaration in declarations_of(inputs, call.function)]
     return [_signature(*pair) for pair in declared or _operators(inputs, call.function)], call.argument
 
 

@@ -79,10 +79,10 @@ def cpp_functions(project: Project, file: SourceFile, name: str) -> list[Span]:
     defined: list[Span] = []
     for path in _sources(file, CPP_SUFFIXES):
         source = project.read(path)
-        for own, place, is_defined in (
+        for parsed, place, is_defined in (
             () if source is None or wanted[-1] not in source.text else _parsed(project, source)
         ):
-            if own.split("::")[-len(wanted) :] == wanted:
+            if parsed.split("::")[-len(wanted) :] == wanted:
                 (defined if is_defined else declared).append(place)
     return defined or declared
 
@@ -134,9 +134,9 @@ def function_names(project: Project, file: SourceFile, start: str) -> Iterator[s
     for path in _sources(file, CPP_SUFFIXES):
         source = project.read(path)
         for name, _, is_defined in () if source is None else _parsed(project, source):
-            own = name.rpartition("::")[2]
-            if is_defined and own.startswith(start):
-                yield own
+            plain_name = name.rpartition("::")[2]
+            if is_defined and plain_name.startswith(start):
+                yield plain_name
 
 
 def helper_functions(inputs: Inputs, name: str) -> list[Span]:
@@ -148,7 +148,7 @@ def helper_functions(inputs: Inputs, name: str) -> list[Span]:
             source = SourceFile.read_plain(os.path.splitext(header)[0] + ".cpp")
         except Fault:
             continue
-        defined += [own.span for own in declared_helpers(source).get(name, ())]
+        defined += [helper_declaration.span for helper_declaration in declared_helpers(source).get(name, ())]
     return defined or declared
 
 

@@ -55,10 +55,10 @@ def check_texts(
         return
     batches = list(_batches(texts))
     for number, paths in enumerate(batches, 1):
-        own = Diagnostics(keeps_all_remarks=True)
-        own.extend(sink)
-        own.extend(find(checked(paths), settings.codes, open_release).diagnostics)
-        rows = diagnostic_rows(own.sorted())
+        text_sink = Diagnostics(keeps_all_remarks=True)
+        text_sink.extend(sink)
+        text_sink.extend(find(checked(paths), settings.codes, open_release).diagnostics)
+        rows = diagnostic_rows(text_sink.sorted())
         _report(report, {"paths": paths, "diagnostics": rows, "is_last": number == len(batches)})
 
 
