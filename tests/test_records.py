@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from opwright.source.record_fields import Copyable, NamedTuple
+from opwright.source.records import Copyable, NamedTuple
 from tests.test_layering import modules
 
 

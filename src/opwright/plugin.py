@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         expect_strings,
     )
     from opwright.source.nodes import Mapping, Node, Scalar, Sequence, text_of
-    from opwright.source.record_fields import not_fingerprinted
+    from opwright.source.records import not_fingerprinted
     from opwright.source.span import Span
     from opwright.source.text import SourceFile
     from opwright.source.yaml import load_yaml
@@ -275,7 +275,7 @@ _MODULES: Final = {
         "expect_strings",
     ),
     "source.nodes": ("Mapping", "Node", "Scalar", "Sequence", "text_of"),
-    "source.record_fields": ("not_fingerprinted",),
+    "source.records": ("not_fingerprinted",),
     "source.span": ("Span",),
     "source.text": ("SourceFile",),
     "source.yaml": ("load_yaml",),

@@ -17,7 +17,7 @@ from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, Job
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.run.output_writer import OutputWriter
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.records import not_fingerprinted
 from opwright.source.text import SourceFile
 from tests.emit.emitting import job_of
 

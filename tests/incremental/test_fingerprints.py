@@ -17,7 +17,7 @@ import opwright
 from opwright.incremental.fingerprints import UnitFingerprints, held_by
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.source.record_fields import left_out, not_fingerprinted, record_fields
+from opwright.source.records import left_out, not_fingerprinted, record_fields
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from tests.emit.emitting import job_of

@@ -27,7 +27,7 @@ from opwright.run.provenance import all_functions_of_unit
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.items import split_items
-from opwright.source.record_fields import left_out
+from opwright.source.records import left_out
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from tests.edits.fields import FieldRuns

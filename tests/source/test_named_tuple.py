@@ -8,7 +8,7 @@ import typing
 
 import pytest
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Quick(NamedTuple):

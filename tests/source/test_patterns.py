@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 
 def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) -> None:

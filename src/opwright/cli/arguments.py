@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.terminal import say
 
 # A program declares its arguments before it knows whether there is anything to do. Modules that act on the arguments

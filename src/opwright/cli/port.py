@@ -16,7 +16,7 @@ import os
 
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import open_named_inputs
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.terminal import print_rendered, tell
 
 TYPE_CHECKING = False

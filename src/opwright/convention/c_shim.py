@@ -17,7 +17,7 @@ from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import Argument, FunctionSchema, Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class NoCForm(Exception):

@@ -15,7 +15,7 @@ from opwright.model.native_function import TypeStyle
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The text of the items' type -> the function of `EValue` that gives a list.
 _LISTS: Final = {row.name: row.executorch_list for row in BASE_TYPE_ROWS if row.executorch_list}

@@ -14,7 +14,7 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.model.native_function import NativeFunction, TypeStyle, ViewGroup
 from opwright.schema.function import Argument, FunctionSchema
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 INVERSE_RETURN_MODE: Final = c_types.base("at::functionalization::InverseReturnMode")
 

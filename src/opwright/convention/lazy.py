@@ -16,7 +16,7 @@ from opwright.schema.base_types import names_where
 from opwright.schema.function import Argument, Arguments
 from opwright.schema.names import OperatorName
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The class of values, unless a backend has its own; it is also what a list of tensors becomes in every backend.
 VALUE: Final = c_types.base("torch::lazy::Value")

@@ -20,7 +20,7 @@ from opwright.cpp.signature import Signature
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema, TensorOptions
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The prefix of generated functions whose public form is written by hand.
 MANUAL_PREFIX: Final = "__dispatch_"

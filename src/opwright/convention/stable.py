@@ -24,8 +24,8 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, FunctionSchema, argument_list, make_argument, make_return
 from opwright.schema.names import operator_name
 from opwright.schema.types import BaseType, ListType, OptionalType, Type, base, optional
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 
 #: The C++ type of each base type of the schema language that the stable API has. It lacks `Scalar`, for one.
 _BASE_TYPES: Final = {row.name: c_types.base(row.stable) for row in BASE_TYPE_ROWS if row.stable}

@@ -14,7 +14,7 @@ from opwright.schema.base_types import forms_of
 from opwright.schema.defaults import REDUCTIONS
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import ClassType, DispatcherType, ListType, OptionalType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Form(NamedTuple):

@@ -16,7 +16,7 @@ from opwright.cpp.c_types import CType
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey
 from opwright.schema.function import Argument
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 def kernel_name(group: NativeFunctionsGroup, key: DispatchKey) -> str:

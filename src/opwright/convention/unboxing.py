@@ -12,7 +12,7 @@ from opwright.cpp.c_types import CType
 from opwright.model.native_function import TypeStyle
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Unboxed(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.source.lazy_modules import import_when_asked
+from opwright.source.lazy import import_when_asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

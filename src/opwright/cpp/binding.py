@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.cpp.c_types import CType
 from opwright.schema.function import Argument, TensorOptions
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The role of a memory format that the tensor options may contain too; no argument has this name.
 POSSIBLY_REDUNDANT_MEMORY_FORMAT: Final = "possibly_redundant_memory_format"

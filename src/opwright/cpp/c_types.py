@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 
 from opwright.schema.base_types import forms_of
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.records import not_fingerprinted
 
 
 @not_fingerprinted(value="it may be the type itself, and follows from the kind and the elements")

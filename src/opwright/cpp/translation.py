@@ -14,7 +14,7 @@ from typing import Final
 from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, Expression, WantedBinding
 from opwright.cpp.c_types import CType
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 AvailableValue = Binding | Expression
 AvailableExpressions = dict[tuple[str, CType], str]

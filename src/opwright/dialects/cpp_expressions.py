@@ -11,9 +11,9 @@ from typing import Final
 from opwright.dialects.names import CPP_WORDS
 from opwright.source.codes import CONDITION
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import joined_conditions
 
 _TOKEN: Final = lazy_pattern(

@@ -21,7 +21,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.items import read_items
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Final, Generic, TypeVar, cast
 
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 # The table of dialects imports this module before it is known whether there is anything to do.

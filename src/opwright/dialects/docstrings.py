@@ -18,7 +18,7 @@ from opwright.model.more_inputs import Docstring
 from opwright.release.store import DOCSTRING_MODULES
 from opwright.source.codes import INPUT_MISSING, NO_DOCSTRINGS, UNKNOWN_FORM
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 #: The most characters of a text, and the most expressions that one module may evaluate.

@@ -14,7 +14,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.record_fields import Copyable, NamedTuple
+from opwright.source.records import Copyable, NamedTuple
 from opwright.source.span import Span
 
 

@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 
 from opwright.source.codes import NAMED_BY_FILE
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 # The places of input files where plug-ins can declare fields of their own.

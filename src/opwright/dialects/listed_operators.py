@@ -11,7 +11,7 @@ from opwright.source.built_nodes import NodeValue, node_at, part_of
 from opwright.source.codes import NOT_TAKEN
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _PREFIX: Final = f"{PYTORCH.namespace}::"
 

@@ -8,7 +8,7 @@ from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import PYTORCH, Library
 from opwright.release.tables import cpp_global_names, cpp_macros
 from opwright.schema.function import FunctionSchema
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 #: A C++ identifier.
 IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")

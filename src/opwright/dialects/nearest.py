@@ -13,7 +13,7 @@ from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.signature import plain_argument, signature
 from opwright.source.diagnostic import Label, did_you_mean
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 SAME_ARGUMENTS: Final = "the functional, in-place and out overloads of an operation have the same arguments and results"

@@ -31,7 +31,7 @@ from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, annotation
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import guard
 

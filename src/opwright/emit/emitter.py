@@ -23,7 +23,7 @@ from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
 from opwright.source.diagnostic import FaultsFound
-from opwright.source.record_fields import Copyable, NamedTuple
+from opwright.source.records import Copyable, NamedTuple
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
 Slots = Mapping[str, "str | Sequence[str]"]

@@ -16,8 +16,8 @@ from opwright.model.extra_values import ExtraValues
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import Copyable, NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import Copyable, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

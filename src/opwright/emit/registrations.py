@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.release.rules import Rules
 from opwright.source.diagnostic import Diagnostic
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Registration(NamedTuple):

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 
 from opwright.source.diagnostic import shorten
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from functools import lru_cache
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, OneFile
 from opwright.source.codes import DUPLICATE_OUTPUT, LEAVES_FOLDER, UNKNOWN_FOLDER
 from opwright.source.diagnostic import Fault, did_you_mean
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.project_file import has_windows_device
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 EVERYTHING = "Everything"
 """What the `shard_id` slot and the file name of the file with all units say."""

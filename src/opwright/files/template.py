@@ -23,8 +23,8 @@ from opwright.emit.emitter import Slots
 from opwright.release.rules import Rules
 from opwright.source.codes import MISSING_SLOT
 from opwright.source.diagnostic import Fault, did_you_mean
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 _SLOT = lazy_pattern(r"\$(?:(?P<bare>[^\W\d]\w*)|\{(?P<before>,?)(?P<braced>[^\W\d]\w*)(?P<after>,?)\})")

@@ -20,7 +20,7 @@ from opwright.model.derivatives import node_prefix
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.items import ChosenItems, split_items
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from opwright.incremental.fingerprints import UnitFingerprints, fingerprint
 from opwright.incremental.patch import FileContents, FileSpans, assemble, changed_units, patch
 from opwright.source.codes import MISSING_SLOT, NO_FINGERPRINT, NO_UTF8
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.files.template import AnyTemplate, Templates

@@ -31,7 +31,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
-from opwright.source.record_fields import attributes, record_fields
+from opwright.source.records import attributes, record_fields
 
 FINGERPRINT_SIZE: Final = 8
 

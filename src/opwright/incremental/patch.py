@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from opwright.emit.emitter import Slots
 from opwright.files.template import AnyTemplate, TemplatePart
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, split_fingerprints
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 ABSENT: Final = -1
 """The length of the chunk of a unit that puts nothing into a slot."""

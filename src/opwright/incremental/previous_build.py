@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE
 from opwright.incremental.patch import FileSpans, SlotSpans
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.record_fields import Frozen
+from opwright.source.records import Frozen
 
 
 class PartialCatalog(Exception):

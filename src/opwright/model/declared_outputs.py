@@ -9,7 +9,7 @@ import enum
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 

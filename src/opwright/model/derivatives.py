@@ -16,8 +16,8 @@ from opwright.model.dispatch_key import devices
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import Copyable, NamedTuple, not_fingerprinted
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import Copyable, NamedTuple, not_fingerprinted
 from opwright.source.span import Span
 
 #: The name of the formulas for all dispatch keys without formulas of their own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.model.native_function import NativeFunction
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The key of a kernel that serves all dtypes and dim orders.
 DEFAULT_KEY: Final = "default"

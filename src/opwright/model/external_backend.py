@@ -9,7 +9,7 @@ from opwright.model.dispatch_key import ANY_DEVICE_GUARD, Allocation, DispatchKe
 from opwright.model.extra_values import NO_VALUES, ExtraValues
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
-from opwright.source.record_fields import Frozen, NamedTuple
+from opwright.source.records import Frozen, NamedTuple
 from opwright.source.span import Span
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.records import not_fingerprinted
 
 if TYPE_CHECKING:
     from opwright.source.nodes import Node, Scalar

@@ -8,7 +8,7 @@ from typing import Final
 from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
-from opwright.source.record_fields import Frozen, NamedTuple
+from opwright.source.records import Frozen, NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from opwright.model.extra_values import NO_VALUES, ExtraValues
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.model.declared_outputs import DeclaredOutputs

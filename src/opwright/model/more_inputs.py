@@ -5,7 +5,7 @@ from __future__ import annotations
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import FunctionSchema
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 

@@ -17,7 +17,7 @@ from opwright.model.extra_values import ExtraValues
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
-from opwright.source.record_fields import Frozen, NamedTuple, fields_copier, frozen_fields, not_fingerprinted
+from opwright.source.records import Frozen, NamedTuple, fields_copier, frozen_fields, not_fingerprinted
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType
-from opwright.source.record_fields import Frozen, NamedTuple
+from opwright.source.records import Frozen, NamedTuple
 
 
 class SavedForm(enum.Enum):

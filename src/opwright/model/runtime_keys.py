@@ -16,7 +16,7 @@ from functools import cache
 from typing import Final
 
 from opwright.model.dispatch_key import DEVICES, FUNCTIONALITIES, KEYS, Device, DispatchKey
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class KeyKind(enum.Enum):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from opwright.model.native_function import NativeFunction
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 

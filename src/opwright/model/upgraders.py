@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 Constant: TypeAlias = "str | bool | int | None"
 """A constant of bytecode."""

@@ -10,7 +10,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.edits import children
 from opwright.source.nodes import Mapping, Node
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

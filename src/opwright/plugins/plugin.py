@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.source.record_fields import Copyable
+from opwright.source.records import Copyable
 
 if TYPE_CHECKING:
     from opwright.dialects.dialect import BackendReader, Dialect

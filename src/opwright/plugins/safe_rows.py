@@ -47,7 +47,7 @@ from opwright.plugins.sources import (
 from opwright.source.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.records import not_fingerprinted
 from opwright.source.span import Span
 
 _Row = TypeVar("_Row")

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from opwright.source.codes import INPUT_MISSING
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 AUTOGRAD = "autograd/"

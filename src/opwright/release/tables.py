@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from opwright.release.version import Version, is_between, parse_version
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import read_own_text
 

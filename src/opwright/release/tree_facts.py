@@ -12,8 +12,8 @@ from opwright.release.store import GENERATOR
 from opwright.release.view import Inputs
 from opwright.schema.base_types import BaseTypeRow, CShimForm, PythonForm, learn_type
 from opwright.schema.types import BASE_TYPES
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 
 #: The constants of the generator that are read from a tree, by the file that has them.
 LISTS: Final = {

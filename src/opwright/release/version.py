@@ -7,7 +7,7 @@ from typing import Final
 from opwright.source.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, RELEASE_UNKNOWN
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import read_number
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

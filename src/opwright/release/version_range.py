@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from opwright.release.version import RELEASES, Version, parse_version
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 
 _BOUND: Final = lazy_pattern(r"\s*(>=|<=|==|!=|>|<)\s*(\d+\.\d+(?:\.\d+)?)\s*", re.ASCII)
 _LONGEST: Final = 200

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opwright.source.codes import NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,7 +10,7 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.plugin import Plugin
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
 

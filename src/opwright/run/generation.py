@@ -32,7 +32,7 @@ from opwright.run.loading import check_job, check_release, launcher, load_deferr
 from opwright.run.output_writer import OutputWriter, Report, Summary, Task
 from opwright.run.request import Request, run_plugins
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from opwright.files.plan import Plan, PlannedFile
 from opwright.files.workers import MOST_TASKS, share_work
 from opwright.files.writer import Writer, file_holds
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.files.plain_files import Status

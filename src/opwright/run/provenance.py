@@ -28,7 +28,7 @@ from opwright.incremental.patch import SlotSpans
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.names import OperatorName
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.files.plan import FileSpec, shard_number
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

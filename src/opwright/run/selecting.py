@@ -17,7 +17,7 @@ from opwright.selective.reports import SelectionReport, selection_report
 from opwright.selective.shapes import GRAPH
 from opwright.source.codes import NOT_IN_GRAPH, NOTHING_SELECTED
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 TypeForm = TypeVar("TypeForm")
 

@@ -15,7 +15,7 @@ from opwright.schema.base_types import BASE_TYPE_ROWS, DefaultKind, names_where
 from opwright.schema.fault import SchemaFault
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source import codes
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 # In C++, a leading zero would make the number octal.
 _INTEGER: Final = r"-?(?:0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)"

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Label, Severity, Suggestion
-from opwright.source.record_fields import Copyable
+from opwright.source.records import Copyable
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 

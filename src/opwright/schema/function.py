@@ -8,7 +8,7 @@ from typing import Final
 from opwright.schema.defaults import DefaultValue, default_value
 from opwright.schema.names import OperatorName
 from opwright.schema.types import Annotation, OptionalType, Type
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.records import not_fingerprinted
 
 
 class Argument:

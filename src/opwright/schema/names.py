@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.records import not_fingerprinted
 
 #: Python's augmented assignments: `__iadd__` is the in-place form of `__add__`, but `__invert__` is not in-place.
 AUGMENTED: Final = ("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or")

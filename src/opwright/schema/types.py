@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final, final
 
 from opwright.schema.base_types import BASE_TYPE_ROWS, forms_of
-from opwright.source.record_fields import not_fingerprinted
+from opwright.source.records import not_fingerprinted
 
 
 class Annotation:

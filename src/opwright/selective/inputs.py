@@ -12,7 +12,7 @@ from opwright.selective.model_operators import ModelRequest, check_models, model
 from opwright.selective.program_file import IDENTIFIER, operators_of
 from opwright.selective.shapes import MODELS, NAMES
 from opwright.source.nodes import Mapping, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

@@ -10,7 +10,7 @@ from opwright.model.selection import SelectedOperator, Selection, merge
 from opwright.selective.files import Files
 from opwright.selective.graph import Graph, base_name, closure
 from opwright.source.codes import FIELDS_MISSING, VERSION_MISSING
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 ModelEntry: TypeAlias = Mapping[str, Any]
 """An entry of a file of models, in the shape `MODELS`."""

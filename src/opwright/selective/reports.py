@@ -10,7 +10,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
 from opwright.selective.graph import ALWAYS, FOR_TRAINING, base_name
 from opwright.selective.inputs import SelectionInput
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _Row: TypeAlias = tuple[str, str, str, str]
 

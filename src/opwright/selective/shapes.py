@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Shape(NamedTuple):

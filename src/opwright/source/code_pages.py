@@ -12,7 +12,7 @@ from textwrap import dedent
 from typing import Final
 
 from opwright.source import codes
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "diagnostics")
 #: Codes of plug-ins have a prefix of their own.

@@ -8,43 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from re import compile as lazy_pattern
     from typing import Final
-else:
-
-    class lazy_pattern:  # noqa: N801 - to its callers it is a function like that of `re`
-        """What `re.compile` gives, but compiled when a method is first asked for.
-
-        >>> lazy_pattern(r"[a-z]+").fullmatch("word").group()
-        'word'
-        """
-
-        def __init__(self, pattern: str, flags: int = 0) -> None:
-            self.pattern = pattern
-            self._flags = flags
-
-        def __getattr__(self, name: str) -> object:
-            import re
-
-            # The method is found without this function from now on.
-            value = self.__dict__[name] = getattr(re.compile(self.pattern, self._flags), name)
-            return value
-
-
-_DIGITS = 18
-
-
-def read_number(text: str) -> int | None:
-    """Number that 1 to 18 ASCII digits spell; None for other texts, which excludes huge numbers.
-
-    >>> read_number("042"), read_number("-1"), read_number("\\u00b2"), read_number("9" * 5000)
-    (42, None, None, None)
-    """
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
-
-
-__all__ = ["lazy_pattern"]
-
 
 #: Bytes of an input file. PyTorch's largest has 0.7 million.
 FILE_BYTES: Final = 16_000_000
@@ -88,3 +52,15 @@ SHOWN: Final = 100
 
 #: Names that a suggestion compares with a word. PyTorch has 3,100 overloads.
 NAMES: Final = 5_000
+
+#: Digits of a number that is read.
+_DIGITS: Final = 18
+
+
+def read_number(text: str) -> int | None:
+    """Number that 1 to 18 ASCII digits spell; None for other texts, which excludes huge numbers.
+
+    >>> read_number("042"), read_number("-1"), read_number("\\u00b2"), read_number("9" * 5000)
+    (42, None, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
-from opwright.source.record_fields import Copyable, not_fingerprinted
+from opwright.source.records import Copyable, not_fingerprinted
 from opwright.source.span import SourceText, Span, without_place
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"

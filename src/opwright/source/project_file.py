@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 PROJECT_FILE: Final = "pyproject.toml"
 _DEVICE: Final = lazy_pattern(r"(?i:(?:^|/)(?:con|prn|aux|nul|(?:com|lpt)[0-9\xb9\xb2\xb3])\s*(?:\.[^/]*)?(?:/|$))")

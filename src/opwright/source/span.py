@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from opwright.source.record_fields import NamedTuple, not_fingerprinted
+from opwright.source.records import NamedTuple, not_fingerprinted
 
 # An editor counts lines by these three breaks; the other characters that Python's `splitlines` breaks at do not
 # move an editor's line counter, and neither may they move ours.

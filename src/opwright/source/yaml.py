@@ -33,7 +33,8 @@ from opwright.source.codes import (
 )
 from opwright.source.diagnostic import Fault, Label, did_you_mean, shorten
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
-from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS, lazy_pattern
+from opwright.source.lazy import lazy_pattern
+from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import encoding_fault, syntax_fault

@@ -25,7 +25,7 @@ from opwright.source.codes import (
     TAB_INDENTS,
 )
 from opwright.source.diagnostic import Fault, Label
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.span import SourceText, Span
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 #: Characters that need an escape in a C++ literal.
 _ESCAPES: Final = {

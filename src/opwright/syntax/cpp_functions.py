@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.source.budget import SourceBudget
-from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.limits import DEPTH, SCALAR_CHARACTERS
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of

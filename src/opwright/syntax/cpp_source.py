@@ -11,7 +11,7 @@ from typing import Final
 from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import CPP_DEPTH, SCALAR_CHARACTERS
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_tokens import (

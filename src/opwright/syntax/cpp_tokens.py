@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright.source.budget import SourceBudget
 from opwright.source.limits import CPP_DEPTH
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _PIECES: Final = r"""(?P<blank>\s*\n|\s+|\\\n|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
     |(?P<raw>(?:u8|[LuU])?R"(?P<fence>[^()\s\\]{0,16})\(.*?(?:\)(?P=fence)"|(?P<open>\Z)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_tokens import Token, cpp_tokens
 
 #: The fundamental types by a name for those that may be the same, with the words of each in the order of the alphabet.

@@ -8,7 +8,7 @@ from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import UnlinkedFunction
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.record_fields import Frozen
+from opwright.source.records import Frozen
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 

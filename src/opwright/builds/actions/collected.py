@@ -11,7 +11,7 @@ from opwright.release.overlay import RecordedInputs
 from opwright.release.store import TREE_VERSION
 from opwright.release.view import NATIVE_FUNCTIONS, Inputs
 from opwright.run.generation import Generation
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.files.plan import FileSpec, PlannedFile

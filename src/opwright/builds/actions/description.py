@@ -16,7 +16,7 @@ from typing import Final
 from opwright.files.plan import Plan
 from opwright.source.codes import OTHER_OUTPUTS
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The Python packages that hermetic runs import, besides the standard library. `_yaml` is a part of PyYAML; formulas of
 #: derivatives are parsed by Tree-sitter.

@@ -8,7 +8,7 @@ from opwright.convention import public_api
 from opwright.convention.caching import per_function
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.python_bindings import UNBOUND, UNBOUND_PREFIXES, UNBOUND_SCHEMAS, UNBOUND_SUFFIXES
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _UNBOUND_PREFIXES: Final = tuple(UNBOUND_PREFIXES.in_any_release)
 _UNBOUND_SUFFIXES: Final = tuple(UNBOUND_SUFFIXES.in_any_release)

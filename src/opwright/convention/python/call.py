@@ -14,7 +14,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, Return, make_return
 from opwright.schema.types import base, list_of, optional
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: C++ types with a conversion to Python objects.
 WRAPPED: Final = frozenset(

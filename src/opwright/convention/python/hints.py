@@ -23,7 +23,7 @@ from opwright.release.rules import Rules
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import Return
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: Base type -> its annotation as an argument. That of `Scalar` depends on the release.
 _ARGUMENTS: Final = forms_of(lambda row: None if row.python is None else row.python.hint or None)

@@ -10,7 +10,7 @@ from typing import Final
 from opwright.convention.python.signature import PythonSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.types import Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Overload(NamedTuple):

@@ -17,7 +17,7 @@ from opwright.convention.python.parameter import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Arguments, FunctionSchema
-from opwright.source.record_fields import Copyable, not_fingerprinted
+from opwright.source.records import Copyable, not_fingerprinted
 from opwright.source.span import Span
 
 

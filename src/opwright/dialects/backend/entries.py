@@ -19,7 +19,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

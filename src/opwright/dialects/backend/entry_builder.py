@@ -15,7 +15,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Label, Suggestion
 from opwright.source.nodes import Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from opwright.model.native_function import DeviceCheck
 from opwright.source import codes
 from opwright.source.expect import expect_boolean
 from opwright.source.nodes import Node, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The option with a schema.
 FUNC: Final = "func"

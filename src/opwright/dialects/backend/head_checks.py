@@ -17,7 +17,7 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean, shorten
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Scalar
 
 #: Texts that PyTorch's generator accepts as names, and that are no other code. C++ can have some of them, or none.

@@ -40,7 +40,7 @@ from opwright.source.expect import (
     expect_strings,
 )
 from opwright.source.nodes import Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/backend_entry"})
 _NAMES: Final[JsonSchema] = list_of_schema(TEXT)

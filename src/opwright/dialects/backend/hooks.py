@@ -11,9 +11,9 @@ from opwright.model.external_backend import HOOK_VALUES, Hook, HookPosition, Imp
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_sequence, expect_strings
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: What a call gets from the wrapper; a call around the kernel also gets, unasked, what calls it.
 _PASSED: Final = tuple([name for name in HOOK_VALUES if name != "call"])

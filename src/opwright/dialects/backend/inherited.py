@@ -9,7 +9,7 @@ from opwright.dialects.backend.values import RELEASE_FIELDS, Releases, read_fiel
 from opwright.dialects.field import TEXT, Field, choice
 from opwright.source.expect import expect_sequence
 from opwright.source.nodes import Node
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 #: Where kernels are inherited from, with help.

@@ -13,9 +13,9 @@ from opwright.schema.function import FunctionSchema
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_string
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 FAMILY_FIELDS: Final = (
     Field("namespace", "text", TEXT, "The C++ namespace whose functions are the kernels."),

@@ -7,7 +7,7 @@ from typing import Final
 from opwright.model.dispatch_key import LIBRARY_KEYS, DispatchKey, key_named
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
 _MERGE: Final = lazy_pattern(r"(?m)^[ \t-]*(<<)[ \t]*:")

@@ -12,9 +12,9 @@ from opwright.release.version_range import ReleaseSpan, VersionRange
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_string
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
 

@@ -16,10 +16,10 @@ from opwright.schema.function import Argument
 from opwright.schema.types import Type
 from opwright.source import codes
 from opwright.source.diagnostic import Suggestion, did_you_mean
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar
 from opwright.source.nodes import Sequence as ListNode
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Differentiability(NamedTuple):

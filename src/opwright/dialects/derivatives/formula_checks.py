@@ -28,9 +28,9 @@ from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, did_you_mean
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Final
 
 from opwright.release.rules import Rules
 from opwright.release.tables import formula_helper_names
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.source.codes import NO_PARSER
 from opwright.source.diagnostic import Fault
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -14,8 +14,8 @@ from opwright.dialects.derivatives.functions import FormulaReport
 from opwright.model.derivatives import SavedAttribute, SavedKind, words_of
 from opwright.schema.function import Argument, Return
 from opwright.source import codes
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 
 _WORD: Final = lazy_pattern(r"\w+")
 _GRADIENT_INDEX: Final = lazy_pattern(r"(?:^|\W)grads\[(\d+)\]")

@@ -14,7 +14,7 @@ from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
 from opwright.source import codes
 from opwright.source.nodes import Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _ELEMENT_WISE: Final = "auto_element_wise"
 _LINEAR: Final = "auto_linear"

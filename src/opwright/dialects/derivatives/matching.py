@@ -35,8 +35,8 @@ from opwright.schema.signature import SignatureKey, signature_key
 from opwright.schema.types import TENSOR_LIST, ListType
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 
 _GENERATED: Final = "generated"
 

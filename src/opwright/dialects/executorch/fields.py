@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_schema, list_of_schema, mapping_schema
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS as NATIVE_FIELDS
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: Name of a dtype -> its number in keys.
 DTYPES: Final = {"Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Float": 6, "Double": 7, "Bool": 11}

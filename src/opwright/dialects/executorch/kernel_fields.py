@@ -19,7 +19,7 @@ from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
 from opwright.source.nodes import Sequence as SequenceNode
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 

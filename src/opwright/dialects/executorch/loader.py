@@ -28,7 +28,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, did_you_mean
 from opwright.source.nodes import Mapping, Node, Scalar
 from opwright.source.nodes import Sequence as ListNode
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

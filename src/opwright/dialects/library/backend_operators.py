@@ -23,7 +23,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.yaml import load_yaml
 
 #: The fields of the head that are those of a library file.

@@ -13,7 +13,7 @@ from opwright.release.version import RELEASES, parse_version
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The types of values in formulas besides those of the schema language: nothing, and the options of a tensor.
 NONE: Final = "None"

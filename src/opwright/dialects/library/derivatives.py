@@ -47,7 +47,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 #: The functions of `FunctionsManual.h` that a library can call: PyTorch's shared objects export them, or the header of

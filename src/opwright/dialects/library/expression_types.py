@@ -20,7 +20,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _ARITHMETIC: Final = {
     ast.Add: OutputOperation.add,

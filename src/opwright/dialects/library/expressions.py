@@ -14,7 +14,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 

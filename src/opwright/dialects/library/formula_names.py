@@ -11,7 +11,7 @@ from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.derivatives import DifferentiabilityInfo
 from opwright.model.operator_library import SavedForm, SavedValue, gives_list
 from opwright.schema.types import ListType
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.python import variable_name
 
 

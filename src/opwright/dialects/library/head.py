@@ -29,7 +29,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
 from opwright.source.project_file import has_windows_device
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
 

@@ -22,9 +22,9 @@ from opwright.schema.function import FunctionSchema
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 IMPLEMENTATION_FIELDS: Final = (
     Field("kernel", "text", TEXT, "The C++ function."),

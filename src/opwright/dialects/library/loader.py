@@ -45,7 +45,7 @@ from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.nodes import Mapping, Node
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 

@@ -14,7 +14,7 @@ from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.nodes import Mapping, Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 #: The first release whose stable C++ API generated code uses.

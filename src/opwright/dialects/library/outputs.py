@@ -22,7 +22,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 _EXPRESSION: Final = {"$ref": "#/$defs/expression"}

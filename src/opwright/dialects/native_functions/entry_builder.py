@@ -19,7 +19,7 @@ from opwright.schema.type_parser import STRICT, Grammar
 from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import Mapping, Node, Scalar
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright.release.view import Inputs
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _FOLDER: Final = "aten/src/ATen/native/"
 _SUFFIXES: Final = (".cpp", ".cu", ".h", ".mm")

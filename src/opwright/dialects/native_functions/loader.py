@@ -42,7 +42,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.items import ChosenItems, read_items
 from opwright.source.nodes import Mapping, Node
 from opwright.source.nodes import Sequence as ListNode
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

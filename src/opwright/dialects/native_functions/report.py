@@ -11,7 +11,7 @@ from opwright.dialects.nearest import Difference, OverloadIndex
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.span import Span
 from opwright.source.yaml import load_yaml

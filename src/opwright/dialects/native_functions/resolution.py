@@ -19,7 +19,7 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.source.items import split_items
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _DOTTED: Final = re.compile(r"(?:torch\.ops\.)?([a-z_]\w*)\.(\w+(?:\.\w+)?)")
 _DEFAULT: Final = ".default"

@@ -34,7 +34,7 @@ from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, 
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple, not_fingerprinted
+from opwright.source.records import NamedTuple, not_fingerprinted
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions

@@ -33,7 +33,7 @@ from opwright.release.tables import ShimOperator
 from opwright.schema.function import FunctionSchema
 from opwright.source.codes import NO_C_FORM, NO_VERSION, NO_VERSION_WARNING, UNKNOWN_SHIM
 from opwright.source.diagnostic import Diagnostics, did_you_mean
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 #: The keys whose kernels serve a device that has none of its own, the best first.

@@ -22,7 +22,7 @@ from opwright.emit.aten.units import key_set_parameter, own_name
 from opwright.emit.aten.view_meta import record_type, recorded_view
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _SYMBOLIC: Final = {
     c_types.SYMINT: "{0}.is_symbolic()",

@@ -19,7 +19,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 IMPL: Final = "at::functionalization::impl::"
 OUTPUT: Final = "tmp_output"

@@ -9,7 +9,7 @@ from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import string_literal
 
 NamespaceOverloads = tuple[str, Sequence[NativeFunction]]

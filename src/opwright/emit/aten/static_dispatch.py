@@ -22,7 +22,7 @@ from opwright.model.dispatch_key import (
     DispatchKey,
 )
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 Backends = Sequence[DispatchKey]
 

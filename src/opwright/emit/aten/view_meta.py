@@ -34,7 +34,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.operator_names.functionalization import SINGLE_OUTPUTS
 from opwright.release.rules import Rules
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The file that offers the classes to Python, and the slot of its template.
 PYTHON_FILE: Final = "ViewMetaClassesPythonBinding.cpp"

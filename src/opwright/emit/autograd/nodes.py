@@ -20,8 +20,8 @@ from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import ListType
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple, not_fingerprinted
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple, not_fingerprinted
 
 
 @per_job

@@ -13,7 +13,7 @@ from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.codes import UNSAVABLE
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _OPTIONAL_SIZES: Final = c_types.optional(c_types.SYMINT_ARRAY_REF)
 

@@ -29,7 +29,7 @@ from opwright.emit.release_spelling import OPTIONALS, Spelling, spelled, with_bl
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The additional field of an object for one of several views: the view's index.
 _INDEX: Final = "view_idx"

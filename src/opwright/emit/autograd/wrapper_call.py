@@ -30,7 +30,7 @@ from opwright.release.operator_names.autograd import (
 )
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Unpacked(NamedTuple):

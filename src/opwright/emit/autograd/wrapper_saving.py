@@ -12,7 +12,7 @@ from opwright.emit.autograd.saved import FLOATS, saved_type
 from opwright.emit.autograd.wrappers import Wrapper
 from opwright.model.derivatives import SavedAttribute, SavedKind
 from opwright.schema.types import ListType
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _MASK: Final = re.compile(r"grad_input_mask\[(\d+)\]")
 _SCALAR_TYPE: Final = "_scalar_type"

@@ -28,7 +28,7 @@ from opwright.source.codes import (
     UNDIFFERENTIABLE_ARGUMENT,
 )
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 

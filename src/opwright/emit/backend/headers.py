@@ -27,7 +27,7 @@ from opwright.model.external_backend import (
 )
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.release.tables import kernel_stubs
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import include_line
 
 #: The comment that the reference writes, whatever program runs it.

@@ -22,7 +22,7 @@ from opwright.model.external_backend import (
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions

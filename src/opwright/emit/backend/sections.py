@@ -23,7 +23,7 @@ from opwright.emit.backend.section_file import (
 from opwright.emit.emitter import Job, per_job
 from opwright.model.external_backend import NO_HEAD_OPTIONS
 from opwright.model.extra_values import NO_VALUES
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions

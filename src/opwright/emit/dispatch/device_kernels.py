@@ -36,7 +36,7 @@ from opwright.release.operator_names.backends import (
 )
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _STATUS_OF_ENTRIES: Final = {
     Implementation.kernel: OperatorStatus.kernel,

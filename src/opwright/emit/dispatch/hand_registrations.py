@@ -20,7 +20,7 @@ from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
 from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.syntax.cpp_source import CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, arguments, closing_index, text_of

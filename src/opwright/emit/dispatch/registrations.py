@@ -30,7 +30,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BY_HAND
 from opwright.schema.function import SchemaKind
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class RegistrationKind(enum.Enum):

@@ -27,7 +27,7 @@ from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 _VIEW_ERROR: Final = "the fallback refuses views with an error"

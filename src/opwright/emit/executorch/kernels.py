@@ -14,7 +14,7 @@ from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.emit.executorch.units import KernelEntry, boolean_lists, function_signature, is_selected, kernels
 from opwright.schema.function import Argument
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The indentation of statements in a boxed function.
 _IN_BODY = " " * 8

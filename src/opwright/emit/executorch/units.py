@@ -14,7 +14,7 @@ from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.selection import Selection
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 def tensors_of_key(key: str) -> str:

@@ -28,7 +28,7 @@ from opwright.emit.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
 from opwright.emit.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import include_line, quoted_include_line
 
 

@@ -16,7 +16,7 @@ from opwright.emit.lazy.node import LazyNode, node_of, op_kind
 from opwright.model.lazy_backend import LazyNames
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The tag of copying forms of views, whose shapes follow from the view.
 VIEW_COPY = "view_copy"

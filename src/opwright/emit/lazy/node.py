@@ -22,7 +22,7 @@ from opwright.model.lazy_backend import (
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import FunctionSchema
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class LazyNode:

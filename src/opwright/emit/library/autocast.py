@@ -13,7 +13,7 @@ from opwright.emit.library.parts import LibraryPart, Section
 from opwright.emit.registrations import APPEND_DTYPE, AUTOCAST, AUTOCAST_HEADER, policy_kernel
 from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class DevicePolicy(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.model.library import BUILD_NAMESPACE
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 _QUALIFIED = lazy_pattern(rf'"{BUILD_NAMESPACE}::([\w.]+)"')
 _TORCH = lazy_pattern(r"(?m)^(import torch(?: as _torch)?)$")

@@ -21,7 +21,7 @@ from opwright.release.rules import Rules
 from opwright.release.tables import ShimOperator
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import SchemaKind
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import guard
 
 

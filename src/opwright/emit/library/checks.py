@@ -44,7 +44,7 @@ from opwright.source.codes import (
     UNCLEAR_WRITE,
 )
 from opwright.source.diagnostic import Diagnostics, Label
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]:

@@ -16,7 +16,7 @@ from opwright.model.declared_outputs import (
     OutputOperation,
     ValueKind,
 )
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: Operation -> its text, with the texts of the operands in place of `{0}` and `{1}`.
 SHARED_OPERATORS: Final[Mapping[OutputOperation, str]] = {

@@ -14,7 +14,7 @@ from opwright.emit.library.batching import rule_declarations
 from opwright.emit.library.build_namespace import cpp_text
 from opwright.emit.library.checks import author_kernels
 from opwright.emit.library.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 from opwright.syntax.cpp import guard, include_line, joined_conditions
 
 #: Types that `ATen/core/Tensor.h` only declares, as they are passed by value.

@@ -29,7 +29,7 @@ from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, MET
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OwnWrappers
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import guard, include_line
 
 #: Stands for a type that the stable API lacks, with which nothing is compared.

@@ -13,7 +13,7 @@ from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument, SchemaKind
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class OperatorTest(NamedTuple):

@@ -12,7 +12,7 @@ from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunc
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary, OwnWrappers
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: How many operations one source file has, about. PyTorch's headers take most of a compilation, so that larger sources
 #: cost less in all, and smaller ones less after an edit: docs/benchmarks.md has the table.

@@ -19,7 +19,7 @@ from opwright.schema.function import Return, SchemaKind
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class _Feature(NamedTuple):

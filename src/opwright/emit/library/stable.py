@@ -25,7 +25,7 @@ from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
 #: What registers such kernels.

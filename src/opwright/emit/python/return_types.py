@@ -14,7 +14,7 @@ from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class Struct(NamedTuple):

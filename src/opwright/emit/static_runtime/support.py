@@ -27,7 +27,7 @@ from opwright.schema.signature import base_of_operation
 from opwright.schema.types import BASE_TYPES, TENSOR, OptionalType, Type, base, optional
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class ArgumentForm(NamedTuple):

@@ -14,7 +14,7 @@ from opwright.emit.emitter import FragmentContext, Job, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.python_bindings import NUMBERS_AS_TENSORS
 from opwright.schema.function import Argument
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _KEYWORDS: Final = frozenset(keyword.kwlist)
 

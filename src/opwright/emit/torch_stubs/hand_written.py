@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 
 from opwright.release.rules import Rules
 from opwright.release.version import Version, is_between
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import read_own_text
 
 #: Where hints stand among those of one name: before the generated hints of an operator, before or without generated

@@ -21,8 +21,8 @@ from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label
-from opwright.source.limits import lazy_pattern
-from opwright.source.record_fields import NamedTuple
+from opwright.source.lazy import lazy_pattern
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import CppFunction, Statement, function_of, statements

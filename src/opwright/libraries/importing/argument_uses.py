@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import CppFunction, Statement, function_of, statements
 from opwright.syntax.cpp_source import CUDA_SUFFIXES, CppSource, parse_cpp

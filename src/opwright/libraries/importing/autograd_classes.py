@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from opwright.libraries.importing.registration import SourcePlace
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import parameters_of, statements, type_and_name
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of

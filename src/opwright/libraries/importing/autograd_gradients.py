@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright.dialects.names import CPP_WORDS
 from opwright.libraries.importing.autograd_classes import AutogradClass, simple_statements
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
 #: Words that a gradient has which is none.

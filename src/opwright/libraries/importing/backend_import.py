@@ -25,7 +25,7 @@ from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, shorten
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import comment, flow_scalar, scalar
 from opwright.syntax.cpp_functions import function_of, statements

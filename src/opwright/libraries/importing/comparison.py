@@ -27,7 +27,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import joined_conditions
 
 #: A namespace, and the name of an operator with its overload.

@@ -30,7 +30,7 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import SOURCE_REGISTRATIONS
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import (

@@ -18,7 +18,7 @@ from opwright.libraries.importing.registration import RegistrationStatement, Sou
 from opwright.model.dispatch_key import META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment, scalar
 
 #: Names of PyTorch that classes write in several ways.

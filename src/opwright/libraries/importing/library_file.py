@@ -13,7 +13,7 @@ from opwright.libraries.importing.operators import ImportedOperator, ImportedOpe
 from opwright.libraries.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import BUILD_NAMESPACE
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment, flow_scalar, quoted_scalar, scalar
 
 

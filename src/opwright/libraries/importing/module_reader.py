@@ -35,7 +35,7 @@ from opwright.libraries.importing.registration import RegistrationStatement, Sou
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import shorten
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import CppFunction, Statement, plain_cpp_type, result_types, schema_type
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, cpp_tokens, text_of

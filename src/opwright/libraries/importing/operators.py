@@ -14,7 +14,7 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import joined_conditions
 
 _KEYS: Final = {key.name for key in LIBRARY_KEYS.values()}

@@ -11,7 +11,7 @@ from typing import Final
 from opwright.libraries.importing.argument_uses import WRITTEN, Definition, Use
 from opwright.libraries.importing.registration import SourcePlace
 from opwright.source.diagnostic import shorten
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment
 from opwright.syntax.cpp_functions import CppFunction, divide_template, parameters_of, type_and_name
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of

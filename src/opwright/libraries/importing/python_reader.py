@@ -15,7 +15,7 @@ from opwright.model.dispatch_key import META, devices
 from opwright.source.codes import UNKNOWN_FORM
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import SCALAR_CHARACTERS
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 _TYPES: Final = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opwright.source.codes import NO_REGISTRATIONS
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 

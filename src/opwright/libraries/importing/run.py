@@ -39,7 +39,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.project_file import files_below
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES
 

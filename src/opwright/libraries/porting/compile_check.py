@@ -13,7 +13,7 @@ from typing import Final
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, import_torch
 from opwright.libraries.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_source import CPP_HEADERS, CUDA_SUFFIXES
 
 #: A line of a compiler with a place: GCC and Clang write `a.cpp:3:1: error: ...`, nvcc `a.cu(3): error: ...`.

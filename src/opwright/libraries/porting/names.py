@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from opwright.libraries.porting.stable_api import DISPATCH_TYPES, MACROS, NAMES, NEVER, StableName
 from opwright.libraries.porting.state import FileState, node_text
 from opwright.libraries.porting.values import CppValue
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -20,7 +20,7 @@ from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.line_diff import LineMatcher, unified_lines
 from opwright.source.project_file import files_below
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line, quoted_include_line

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import formula_parser, walk
 from opwright.source.budget import SourceBudget
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.schema.defaults import DTYPES
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 StableRelease = tuple[int, int]
 

@@ -13,7 +13,7 @@ from opwright.libraries.porting.values import OTHER, UNKNOWN, OptionTexts, value
 from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers
 from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import shorten
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node

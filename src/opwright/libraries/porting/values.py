@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Final
 
 from opwright.dialects.library.callable_operators import conversion_cost
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import divide_template, plain_cpp_type
 
 #: The type of a value of which nothing is known, and of one that is none of PyTorch's.

@@ -13,7 +13,7 @@ from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.schema.types import BaseType, OptionalType
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import include_line
 
 #: The C++ namespace of the functions of the header.

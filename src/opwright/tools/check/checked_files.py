@@ -24,7 +24,7 @@ from opwright.release.overlay import with_texts
 from opwright.run.file_kinds import kind_of, owners_of, tree_around
 from opwright.source.codes import UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checking import CheckRequest
 

@@ -31,7 +31,7 @@ from opwright.run.loading import check_job, load_backends, load_deferred_dialect
 from opwright.run.request import Request
 from opwright.source.codes import NO_PYTHON_MODULES
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.lints import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.tools.check.suppressions import CodeFilter

@@ -9,7 +9,7 @@ from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.release.inputs import Inputs
 from opwright.run.layout import check_layout
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles, check_requests
 from opwright.tools.check.checking import CheckRequest, check

@@ -16,7 +16,7 @@ from opwright.source.codes import SCHEMA_DIFFERS
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
 from opwright.source.edits import Edits, added_field, deleted_field, deleted_item, find_path, quotation, replacement
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
 

@@ -10,7 +10,7 @@ from opwright.source.codes import CHANGED_MEANWHILE
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.edits import apply_edits, edits_of_file
 from opwright.source.line_diff import unified_lines
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.findings import Findings

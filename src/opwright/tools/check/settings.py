@@ -15,7 +15,7 @@ from opwright.source.code_pages import code_names
 from opwright.source.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.project_file import PROJECT_FILE, find_project_file, load_toml
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.check.suppressions import CodeFilter, is_prefix

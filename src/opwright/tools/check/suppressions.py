@@ -11,7 +11,7 @@ from typing import Final
 from opwright.source.code_pages import code_names
 from opwright.source.codes import NOT_LAID_OUT, NOT_NORMAL, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, did_you_mean
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 
 #: What selects every code, also those of lints that run only if they are selected.

@@ -20,7 +20,7 @@ from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class DispatcherState(NamedTuple):

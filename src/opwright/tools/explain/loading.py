@@ -28,7 +28,7 @@ from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.items import split_items
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:

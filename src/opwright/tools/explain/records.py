@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.tools.coverage.formats import Data
 
 #: The version of the form of the data.

@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.model.dispatch_key import META
 from opwright.model.runtime_keys import KeyKind, runtime_keys
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.tools.explain.records import (
     DerivativeRecord,
     DispatchRecord,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Any, Final
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class InputOptions(NamedTuple):

@@ -11,7 +11,7 @@ from opwright.model.dispatch_key import KEYS
 from opwright.release.inputs import Inputs
 from opwright.run.field_schemas import fields_at, values_at
 from opwright.schema.types import BASE_TYPES
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.argument_places import schema_names

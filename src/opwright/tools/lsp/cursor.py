@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 
 #: Indentation, dashes of list items, and a key with its colon.

@@ -17,7 +17,7 @@ from typing import Any, Final
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.tools.lsp.checker import Checker, InputOptions
 from opwright.tools.lsp.protocol import EXPLAIN
 from opwright.tools.lsp.server import OperatorServer

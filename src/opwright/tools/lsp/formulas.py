@@ -12,7 +12,7 @@ from opwright.dialects.table import DERIVATIVES
 from opwright.release.inputs import Inputs
 from opwright.release.store import FORMULA_HELPERS
 from opwright.release.tree import rules_of
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.argument_places import schema_names
 from opwright.tools.lsp.cursor import cursor_at

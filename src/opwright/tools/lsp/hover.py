@@ -16,7 +16,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.run.field_schemas import fields_at
 from opwright.schema.base_types import BASE_TYPE_ROWS
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.explain.explanation import explain

@@ -21,7 +21,7 @@ from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.nodes import Node, Scalar, Sequence
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

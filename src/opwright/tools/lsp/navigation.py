@@ -9,7 +9,7 @@ from typing import Final
 
 from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.release.inputs import Inputs
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CPP_SUFFIXES

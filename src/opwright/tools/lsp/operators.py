@@ -18,7 +18,7 @@ from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.items import split_items
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 

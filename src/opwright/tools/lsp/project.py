@@ -19,7 +19,7 @@ from opwright.release.overlay import with_texts
 from opwright.run.file_kinds import kind_of as find_kind
 from opwright.run.file_kinds import tree_around
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, Label
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 

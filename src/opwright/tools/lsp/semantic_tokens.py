@@ -15,7 +15,7 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, DERIVATIVES
 from opwright.model.dispatch_key import KEYS, LIBRARY_KEYS
 from opwright.schema.types import BASE_TYPES
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.argument_places import schema_names

@@ -20,7 +20,7 @@ from pygls.uris import from_fs_path
 
 from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.checker import Checker, CheckFailed, InputOptions

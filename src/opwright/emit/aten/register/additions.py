@@ -7,7 +7,7 @@ from typing import Final
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.model.external_backend import Hook
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class KernelCallee(NamedTuple):

@@ -15,7 +15,7 @@ from opwright.emit.aten.backend import NO_CHOICES, Backend, KernelWrapper
 from opwright.model.external_backend import Hook, HookPosition
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.source.limits import lazy_pattern
+from opwright.source.lazy import lazy_pattern
 
 #: The boxed function of generated sources that runs the CPU's kernel of an operator.
 FALLBACK_FUNCTION: Final = "run_on_cpu"

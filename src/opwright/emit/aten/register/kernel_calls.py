@@ -11,7 +11,7 @@ from opwright.cpp.translation import AvailableValue, TypeConversion, translate_w
 from opwright.emit.aten.backend import Backend, KernelWrapper
 from opwright.emit.aten.register.additions import KernelCallee, WrapperAdditions
 from opwright.emit.aten.register.hooks import filled_text, hook_values, indent
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 _RESULT = "opwright_kernel_result"
 

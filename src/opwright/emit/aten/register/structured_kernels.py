@@ -29,7 +29,7 @@ from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class OutputClass(NamedTuple):

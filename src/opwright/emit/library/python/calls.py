@@ -13,7 +13,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.defaults import DefaultItem, NamedConstant
 from opwright.schema.function import Argument, Return
 from opwright.schema.types import Type
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal
 
 #: Names that are imported one by one; all other types are attributes of `torch`.

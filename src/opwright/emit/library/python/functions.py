@@ -20,7 +20,7 @@ from opwright.emit.library.python.calls import (
 from opwright.emit.library.python.output_text import described_output
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.python import docstring_text, string_literal
 
 

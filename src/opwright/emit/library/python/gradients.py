@@ -31,7 +31,7 @@ from opwright.model.operator_library import (
 )
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
 

@@ -9,7 +9,7 @@ from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.emit.library.implementations import chosen_kernels, place_of
 from opwright.emit.library.python.registrations import module_emitter
 from opwright.model.operator_library import OperatorLibrary
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 #: The name of the context manager.
 IMPLEMENTATION: Final = "implementation"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.library import BUILD_NAMESPACE
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 
 
 class _Binary(NamedTuple):

@@ -19,7 +19,7 @@ from opwright.emit.library.python.kernels import functions_with_python_kernels
 from opwright.emit.library.python.overlaps import functions_with_overlap_checks
 from opwright.emit.library.python.overloads import functions_of_other_forms
 from opwright.model.native_function import NativeFunction
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.python import docstring_text
 
 

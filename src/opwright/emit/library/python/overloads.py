@@ -23,7 +23,7 @@ from opwright.emit.library.python.registrations import (
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import SchemaKind
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
 

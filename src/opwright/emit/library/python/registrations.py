@@ -13,7 +13,7 @@ from opwright.emit.library.python.calls import literal
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
-from opwright.source.record_fields import NamedTuple
+from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
 

@@ -1,4 +1,7 @@
-"""Fields of records, which fingerprints cover, and those that their classes leave out."""
+"""Records: named tuples, classes with slots and objects that cannot be changed, and the fields that fingerprints cover.
+
+Neither `typing` nor `dataclasses` is imported for them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from functools import cache, cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-    from typing import NamedTuple
+    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from typing import NamedTuple, TypeVar
 
     from typing_extensions import Self, dataclass_transform
+
+    _Class = TypeVar("_Class", bound="type[object]")
 else:
     from collections import namedtuple
-    from functools import cache
     from types import FunctionType
 
     #: The descriptor of a field, which is written in C.
@@ -97,6 +101,7 @@ else:
         return lambda decorator: decorator
 
 
+# Type checkers take the name of `typing`, which this module passes on.
 __all__ = ["NamedTuple"]
 
 
@@ -193,13 +198,6 @@ class Frozen(Copyable):
 
         def __delattr__(self, name: str) -> None:
             raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be deleted")
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import TypeVar
-
-    _Class = TypeVar("_Class", bound="type[object]")
 
 
 def not_fingerprinted(**reasons: str) -> Callable[[_Class], _Class]:
