@@ -76,19 +76,22 @@ inline bool needs_dimension(const Tensor& self) {
   return self.dim() == 0 && (self.scalar_type() == ScalarType::Half || self.scalar_type() == ScalarType::BFloat16);
 }
 
-//! fill_ number
+//! fill_ filled
+// Refuses a number that the dtype cannot hold, as `at::Scalar` does: a negative integer wraps around without signs.
 template <typename Value>
 Tensor fill_(const Tensor& self, const Value& value) {
-  const Tensor exact = [&] {
-    if constexpr (std::is_same_v<Value, bool>) {
-      return filled<bool>(value);
-    } else if constexpr (std::is_integral_v<Value>) {
-      return filled<int64_t>(static_cast<int64_t>(value));
-    } else {
-      return filled<double>(static_cast<double>(value));
-    }
-  }();
-  call("aten::fill_", "Tensor", self, exact);
+  if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
+    const ScalarType dtype = self.scalar_type();
+    const bool wraps = value < 0 &&
+        (dtype == ScalarType::Byte || dtype == ScalarType::UInt16 || dtype == ScalarType::UInt32 ||
+         dtype == ScalarType::UInt64);
+    // The check is made with a double, which does not hold all integers.
+    const auto shown = static_cast<double>(value);
+    torch::stable::fill_(torch::stable::empty({0}, dtype), wraps ? -shown : shown);
+    call("aten::fill_", "Tensor", self, filled<int64_t>(static_cast<int64_t>(value)));
+  } else {
+    torch::stable::fill_(self, static_cast<double>(value));
+  }
   return self;
 }
 
