@@ -57,6 +57,7 @@ from tests.dialects.cases import load_cases
 from tests.executorch.executorch_cases import sound_texts
 from tests.fuzz.backends import BACKENDS, EXTENSIONS, LAZY_BACKENDS
 from tests.fuzz.checks import FILES, check_settings, check_text
+from tests.fuzz.installs import SEEDS, install_at_random
 from tests.fuzz.libraries import LIBRARIES
 from tests.fuzz.modules import MEMBERS, MODULES, SETTINGS, TEMPLATES
 from tests.fuzz.sources import READERS
@@ -318,7 +319,7 @@ def docstrings_target(inputs: Inputs) -> Target:
 
 
 #: The names of the targets, for tests that start before these are made.
-NAMES = (*map(name_of, DIALECTS), "check.yaml", "pyproject.toml", *READERS)
+NAMES = (*map(name_of, DIALECTS), "check.yaml", "pyproject.toml", "install", *READERS)
 
 
 def targets() -> list[Target]:
@@ -332,5 +333,6 @@ def targets() -> list[Target]:
         docstrings_target(context.inputs),
         Target("check.yaml", FILES, check_text, most=1),
         Target("pyproject.toml", SETTINGS, check_settings, most=1, is_yaml=False),
+        Target("install", SEEDS, install_at_random, most=1, is_yaml=False),
         *[Target(name, texts, load, most=1, is_yaml=False) for name, (texts, load) in READERS.items()],
     ]

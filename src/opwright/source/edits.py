@@ -6,7 +6,7 @@ A function returns no edits if it cannot make the change without touching a comm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from opwright.source.diagnostic import Diagnostic, Edit
@@ -72,17 +72,21 @@ def find_path(root: Node, span: Span) -> list[Node]:
     node: Node | None = root
     while node is not None:
         path.append(node)
-        node = next((child for child in children(node) if child.start <= span.start and span.end <= child.end), None)
+        node = next((child for child in _children(node) if child.start <= span.start and span.end <= child.end), None)
     return path
 
 
 def children(node: Node) -> list[Node]:
     """Items of a list, or the keys and values of a mapping; none of a scalar."""
+    return [*_children(node)]
+
+
+def _children(node: Node) -> Iterator[Node]:
     if isinstance(node, Sequence):
-        return node.items
-    if isinstance(node, Mapping):
-        return [child for entry in node.entries for child in entry]
-    return []
+        yield from node.items
+    elif isinstance(node, Mapping):
+        for entry in node.entries:
+            yield from entry
 
 
 def deleted_field(mapping: Mapping, key: Scalar) -> Edits:
@@ -99,9 +103,12 @@ def deleted_field(mapping: Mapping, key: Scalar) -> Edits:
     index = next((index for index, (sibling, _) in enumerate(mapping.entries) if sibling is key), None)
     if index is None or len(mapping.entries) == 1:
         return NONE
-    starts = [sibling.start for sibling, _ in mapping.entries]
-    ends = [max(sibling.end, value.end) for sibling, value in mapping.entries]
-    return _deletion(mapping, starts, ends, index)
+
+    def place(number: int) -> tuple[int, int]:
+        own_key, value = mapping.entries[number]
+        return own_key.start, max(own_key.end, value.end)
+
+    return _deletion(mapping, place, index)
 
 
 def deleted_item(sequence: Sequence, item: Node) -> Edits:
@@ -121,24 +128,24 @@ def deleted_item(sequence: Sequence, item: Node) -> Edits:
     index = next((index for index, sibling in enumerate(sequence.items) if sibling is item), None)
     if index is None or len(sequence.items) == 1:
         return NONE
-    return _deletion(
-        sequence, [sibling.start for sibling in sequence.items], [sibling.end for sibling in sequence.items], index
-    )
+    return _deletion(sequence, lambda number: (sequence.items[number].start, sequence.items[number].end), index)
 
 
-def _deletion(parent: Sequence | Mapping, starts: list[int], ends: list[int], index: int) -> Edits:
+def _deletion(parent: Sequence | Mapping, place: Callable[[int], tuple[int, int]], index: int) -> Edits:
+    """Edits that delete an item or an entry, of which `place` says where it starts and ends."""
     file = parent.file
+    start, content_end = place(index)
     if file.text[parent.start : parent.start + 1] in ("[", "{"):
-        first, last = (starts[0], starts[1]) if index == 0 else (ends[index - 1], ends[index])
+        first, last = (start, place(1)[0]) if index == 0 else (place(index - 1)[1], content_end)
         return _unless_comment(file, first, last)
-    line_start = _line_start(file, starts[index])
-    lead = file.text[line_start : starts[index]]
+    line_start = _line_start(file, start)
+    lead = file.text[line_start:start]
     if isinstance(parent, Mapping) and _DASHES.fullmatch(lead):
         # The first key of an item of a list: the next key takes its place.
-        return _unless_comment(file, starts[0], starts[1]) if index == 0 else NONE
+        return _unless_comment(file, start, place(1)[0]) if index == 0 else NONE
     if not (_DASHES if isinstance(parent, Sequence) else _INDENT).fullmatch(lead) or lead.count("-") > 1:
         return NONE
-    end = _END_OF_LINE.match(file.text, ends[index])
+    end = _END_OF_LINE.match(file.text, content_end)
     return NONE if end is None else _unless_comment(file, line_start, end.end())
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
+from opwright.files.plain_files import read_plain_file
 from opwright.files.staging import staging_name
-from opwright.files.user_files import UserFiles
+from opwright.files.user_files import UserFiles, exchange_files
 from opwright.files.writer import write_fault
 from opwright.source.diagnostic import Fault
 from opwright.source.terminal import tell
@@ -21,6 +22,7 @@ from opwright.torchgen.forwarding import MARK, PACKAGE, module_file, offered_mod
 
 _FRONT = "opwright_torchgen"
 _PATH_FILE = f"{_FRONT}.pth"
+_PATH_TEXT = f"import os, sys; sys.path.insert(0, os.path.join(sitedir, {_FRONT!r}))\n"
 
 
 def _parser() -> Parser:
@@ -32,25 +34,29 @@ def _parser() -> Parser:
     return parser
 
 
-def _is_own(folder: str) -> bool:
-    """Whether this program wrote the package in a folder."""
+def _is_own(path: str) -> bool:
+    """Whether this program wrote what is at one of its three places. A link is somebody else's."""
+    if path.endswith(_PATH_FILE):
+        return _starts_with(path, _PATH_TEXT)
+    folders = [path] if path.endswith(f"{os.sep}{PACKAGE}") else [path, os.path.join(path, PACKAGE)]
+    return not any(map(os.path.islink, folders)) and _starts_with(os.path.join(folders[-1], "__init__.py"), MARK)
+
+
+def _starts_with(path: str, text: str) -> bool:
     try:
-        with open(os.path.join(folder, "__init__.py"), encoding="utf-8") as file:
-            return file.readline().rstrip("\n") == MARK
-    except (OSError, UnicodeDecodeError):
+        return read_plain_file(path).startswith(text.encode())
+    except OSError:
         return False
 
 
-def _own_places(site: str) -> list[str]:
-    """What this program wrote, as far as it is there. A link is somebody else's."""
-    front = os.path.join(site, _FRONT)
-    packages = [os.path.join(site, PACKAGE), os.path.join(front, PACKAGE)]
-    places = [path for path in packages if not os.path.islink(path) and not os.path.islink(front) and _is_own(path)]
-    if packages[1] in places:
-        # Python writes a folder of its own beside modules.
-        places[-1:] = [front] if set(os.listdir(front)) <= {PACKAGE, "__pycache__"} else places[-1:]
-        places += [path for path in (os.path.join(site, _PATH_FILE),) if os.path.isfile(path)]
-    return places
+def _parts_of_others(folder: str) -> Iterator[str]:
+    """What others have in a folder of this program. Python writes folders of its own beside modules."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for path in (os.path.join(parent, name) for name in (*folders, *names)):
+            is_folder = os.path.isdir(path) and not os.path.islink(path)
+            if not _starts_with(os.path.join(path, "__init__.py") if is_folder else path, MARK):
+                yield path
 
 
 def _files(*, in_front: bool) -> Iterator[tuple[str, str]]:
@@ -60,18 +66,25 @@ def _files(*, in_front: bool) -> Iterator[tuple[str, str]]:
         path = os.path.join(home, *name.split("."))
         yield os.path.join(path, "__init__.py") if is_package else f"{path}.py", module_file(name)
     if in_front:
-        yield _PATH_FILE, f"import os, sys; sys.path.insert(0, os.path.join(sitedir, {_FRONT!r}))\n"
+        yield _PATH_FILE, _PATH_TEXT
 
 
 def _replace(site: str, old: Sequence[str], files: Iterable[tuple[str, str]]) -> None:
     """Take away what is there and put files in place, or do neither. Raises Fault.
 
-    The files are written beside first, and the next run removes what a killed one left there.
+    The files are written beside first, and the next run removes what a killed one left there. What is new is in place
+    before anything goes, so that a killed run leaves the old package, the new one, or both.
     """
     with UserFiles() as user_files:
         staging = os.path.join(site, staging_name())
         user_files.journal.add_staging(staging)
-        moved: list[tuple[str, str]] = []
+        # How to take back what was done: functions with their arguments.
+        undo: list[tuple[Callable[[str, str], object], str, str]] = []
+
+        def move(source: str, target: str) -> None:
+            os.rename(source, target)
+            undo.append((os.rename, target, source))
+
         try:
             os.makedirs(os.path.join(staging, "old"))
             new = os.path.join(staging, "new")
@@ -79,14 +92,21 @@ def _replace(site: str, old: Sequence[str], files: Iterable[tuple[str, str]]) ->
                 os.makedirs(os.path.dirname(os.path.join(new, path)), exist_ok=True)
                 with open(os.path.join(new, path), "x", encoding="utf-8", newline="") as stream:
                     stream.write(text)
-            pairs = [(path, os.path.join(staging, "old", str(number))) for number, path in enumerate(old)]
-            pairs += [(os.path.join(new, name), os.path.join(site, name)) for name in sorted(_entries(new))]
-            for source, target in pairs:
-                os.rename(source, target)
-                moved.append((source, target))
+            gone = [(path, os.path.join(staging, "old", str(number))) for number, path in enumerate(old)]
+            for name in sorted(_entries(new)):
+                source, target = os.path.join(new, name), os.path.join(site, name)
+                if target in old:
+                    aside = gone.pop([path for path, _ in gone].index(target))
+                    if exchange_files(source, target):
+                        undo.append((exchange_files, source, target))
+                        continue
+                    move(*aside)
+                move(source, target)
+            for source, target in gone:
+                move(source, target)
         except BaseException as error:
-            for source, target in reversed(moved):
-                os.rename(target, source)
+            for function, source, target in reversed(undo):
+                function(source, target)
             if isinstance(error, OSError):
                 raise write_fault(error.filename or site, error) from None
             raise
@@ -103,20 +123,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     arguments = parser.parse(argv)
     site = os.path.abspath(arguments.target or sysconfig.get_path("purelib"))
-    package = os.path.join(site, PACKAGE)
+    package, front, path_file = places = [os.path.join(site, name) for name in (PACKAGE, _FRONT, _PATH_FILE)]
     if not os.path.isdir(site):
         parser.error(f"there is no folder `{site}`")
-    installed = _own_places(site)
+    installed = [path for path in places if _is_own(path)]
+    for path in installed:
+        for other in _parts_of_others(path):
+            parser.error(f"this program did not write `{other}`, which would go with `{path}`: move it first")
     if arguments.remove:
-        removed = [path for path in installed if not path.endswith(_PATH_FILE)]
         if installed:
             _run(parser, lambda: _replace(site, installed, ()))
-        tell(*[f"removed {path}" for path in removed] or [f"nothing to remove in {site}"])
+        tell(*[f"removed {path}" for path in installed] or [f"nothing to remove in {site}"])
         return 0
-    if os.path.lexists(package) and package not in installed and not arguments.in_front:
-        parser.error(f"`{package}` belongs to an installed PyTorch; say --in-front to come before it")
+    for path in (front, path_file) if arguments.in_front else (package,):
+        if os.path.lexists(path) and path not in installed:
+            parser.error(
+                f"`{path}` belongs to an installed PyTorch; say --in-front to come before it"
+                if path == package
+                else f"`{path}` exists, and this program did not write it"
+            )
     _run(parser, lambda: _replace(site, installed, _files(in_front=arguments.in_front)))
-    tell(f"wrote {os.path.join(site, _FRONT, PACKAGE) if arguments.in_front else package}")
+    tell(f"wrote {os.path.join(front, PACKAGE) if arguments.in_front else package}")
     return 0
 
 

@@ -412,6 +412,17 @@ def test_settings_stay_in_the_project(
     assert "f(Tensor a)" in inside.read_text()
 
 
+@pytest.mark.parametrize(
+    "text", ["  tags: core\n" * 50_000, "- func: f(Tensor a) -> Tensor\n" * 30_000], ids=["keys", "entries"]
+)
+def test_what_is_repeated_often_takes_seconds(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A thousand fixes of keys, or of entries, that stand tens of thousands of times take seconds."""
+    path = write(tmp_path, "l.yaml", f"namespace: acme\noperators:\n- func: f(Tensor a) -> Tensor\n{text}")
+    with time_limit(8):
+        assert main(["check", str(path)]) == 1
+    assert "--fix fixes 1000" in capsys.readouterr().err
+
+
 def test_links_out_of_a_folder_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder stands for its own files: those that links in it lead to elsewhere are left as they are."""
     outside = write(tmp_path, "victim.yaml", "namespace: acme\noperators:\n- func: f( Tensor a )->(Tensor)\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from opwright.schema.fault import SchemaFault
@@ -54,8 +55,16 @@ def _delete_repeated_key(place: Place) -> Edits:
     """Deletes a key that repeats an earlier one with the same value."""
     if not isinstance(place.parent, Mapping) or not isinstance(place.node, Scalar):
         return _NONE
-    values = [value.span.text for key, value in place.parent.entries if key.value == place.node.value]
-    return deleted_field(place.parent, place.node) if len(set(values)) == 1 else _NONE
+    return deleted_field(place.parent, place.node) if len(_values(place.parent)[place.node.value]) == 1 else _NONE
+
+
+@lru_cache(maxsize=1)
+def _values(mapping: Mapping) -> dict[str, set[str]]:
+    """Keys of a mapping with the texts of their values, kept because a mapping may repeat a hundred thousand keys."""
+    values: dict[str, set[str]] = {}
+    for key, value in mapping.entries:
+        values.setdefault(key.value, set()).add(value.span.text)
+    return values
 
 
 def _delete_key(place: Place) -> Edits:
@@ -76,9 +85,14 @@ def _delete_repeated_entry(place: Place) -> Edits:
     """Deletes an item of a list that repeats an earlier one to the letter."""
     for parent, item in zip(place.path[-2::-1], place.path[:0:-1], strict=False):
         if isinstance(parent, Sequence):
-            same = [other for other in parent.items if other.span.text == item.span.text]
-            return deleted_item(parent, item) if len(same) > 1 and same[0] is not item else _NONE
+            return _NONE if _first_items(parent)[item.span.text] is item else deleted_item(parent, item)
     return _NONE
+
+
+@lru_cache(maxsize=1)
+def _first_items(sequence: Sequence) -> dict[str, Node]:
+    """Texts of the items of a list with the first item of each, kept because a list may repeat thousands."""
+    return {item.span.text: item for item in reversed(sequence.items)}
 
 
 def _quote(place: Place) -> Edits:
