@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from opwright.release.local import from_installed
+from opwright.release.version import parse_version
+
 POISON = "\nraise SystemExit('POISON ' + __name__)\n"
 
 
@@ -73,8 +76,8 @@ def poisoned_tree(folder: Path) -> Path:
         (".", "torchgen"),
     ):
         shutil.copytree(torchgen / source, folder / place, ignore=shutil.ignore_patterns("__pycache__", "packaged"))
-    (folder / "torch").mkdir()
-    shutil.copy(torchgen.parent / "torch" / "version.py", folder / "torch" / "version.py")
+    version = parse_version(str(from_installed().version_text))
+    (folder / "version.txt").write_text(f"{version}a0\n", encoding="utf-8")
     for path in folder.rglob("*.py"):
         path.write_text(path.read_text(encoding="utf-8") + POISON, encoding="utf-8")
     return folder

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from opwright.release.store import GENERATOR
+from opwright.torchgen.forwarding import module_file
+
 NATIVE = "native/native_functions.yaml"
 
 ATEN = {
@@ -26,6 +29,8 @@ AUTOGRAD = {
     "templates/Functions.h": "// autograd\n",
     "load_derivatives.py": "raise SystemExit\n",
 }
+#: Files of a generator that tells nothing, by their paths in a source tree.
+EMPTY_GENERATOR = {name if name.startswith("torchgen") else f"tools/{name}": "" for name in GENERATOR}
 INPUT_NAMES = tuple(
     sorted([*ATEN, "autograd/derivatives.yaml", "autograd/deprecated.yaml", "autograd/templates/Functions.h"])
 )
@@ -50,9 +55,10 @@ def write_files(folder: Path, files: dict[str, str]) -> Path:
 
 
 def write_source_tree(folder: Path, version: str | None = "2.13.0a0+git12ab") -> Path:
-    """A source tree's inputs at their places; gives the tree's top."""
+    """A source tree's inputs at their places, with Opwright in the generator's; gives the tree's top."""
     write_files(folder / "aten" / "src" / "ATen", ATEN)
     write_files(folder / "tools" / "autograd", AUTOGRAD)
+    write_files(folder, {"torchgen/gen.py": module_file("torchgen.gen")})
     if version is not None:
         (folder / "version.txt").write_text(version + "\n", encoding="utf-8")
     return folder

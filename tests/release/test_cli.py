@@ -126,6 +126,7 @@ def test_the_summary_names_the_release_and_its_origin(generate: Program, index: 
 def test_a_release_can_be_said(generate: Program, tmp_path: Path) -> None:
     """`--release` goes before what the inputs say of themselves."""
     tree = write_source_tree(tmp_path / "tree", "2.13.0a0") / "aten" / "src" / "ATen"
+    (tmp_path / "tree/torch/_native/ops").mkdir(parents=True)
     assert generate("--source-path", tree)[1].startswith("PyTorch 2.13.0a0 from")
     assert generate("--source-path", tree, "--release", "2.10")[1].startswith("PyTorch 2.10.0 from")
     status, printed, said = generate("--source-path", tree, "--release", "2.99")

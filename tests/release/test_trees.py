@@ -24,10 +24,10 @@ from opwright.release.version import parse_version
 from opwright.run.loading import ignored_keys
 from opwright.schema.base_types import LEARNED_TYPES
 from opwright.schema.types import BASES
-from opwright.source.diagnostic import Diagnostics, FaultsFound
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 from opwright.torchgen.forwarding import module_file
-from tests.release.fake_torch import write_files, write_source_tree
+from tests.release.fake_torch import EMPTY_GENERATOR, write_files, write_source_tree
 
 #: The rows whose change is in none of the files that are read.
 WITHOUT_MARK = {
@@ -53,9 +53,9 @@ WITHOUT_MARK = {
 
 
 def tree(folder: Path, version: str, generator: Mapping[str, str]) -> Inputs:
-    """The inputs of a small source tree with files of a generator; `torchgen/gen.py` is there in any case."""
+    """The inputs of a small source tree with files of a generator, of which those not given are empty."""
     write_source_tree(folder, version)
-    write_files(folder, {"torchgen/gen.py": "", **generator})
+    write_files(folder, {**EMPTY_GENERATOR, **generator})
     return from_source_path(folder)
 
 
@@ -106,10 +106,9 @@ def test_a_behaviour_that_ended_is_seen_too(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_seen_goes_by_the_version(tmp_path: Path) -> None:
-    """A file that is not in the tree shows nothing, and neither does new text around a change of long ago."""
+    """New text around a change of long ago shows nothing."""
     assert rules_of(tree(tmp_path / "old", "2.12.0a0", {})).view_meta_owns_tensors is False
     new = rules_of(tree(tmp_path / "new", "2.15.0a0", {"torchgen/gen.py": "rewritten = True\n"}))
-    assert new.view_meta_owns_tensors
     assert new.plain_hip_guards
     assert not new.native_aot_stubs
 
@@ -124,9 +123,24 @@ def test_a_known_release_follows_the_table(tmp_path: Path, version: str) -> None
     assert rules_of(between, "2.13") == Rules(parse_version("2.13"))
 
 
-def test_a_tree_without_a_generator_follows_the_table(tmp_path: Path) -> None:
-    """A folder of inputs alone shows no behaviours, and neither do modules that forward to Opwright."""
-    assert rules_of(from_source_path(write_source_tree(tmp_path, "2.14.0a0"))) == Rules(parse_version("2.14"))
+def test_no_file_of_a_tree_is_missed_in_silence(tmp_path: Path) -> None:
+    """A tree between releases without a file that tells its rules is refused, whichever it is, with what to do."""
+    assert rules_of(tree(tmp_path, "2.14.0a0", {})) != Rules(parse_version("2.14"))
+    for name in ("version.txt", *GENERATOR):
+        path = tmp_path / (f"tools/{name}" if name.startswith("autograd/") else name)
+        kept = path.read_bytes()
+        path.unlink()
+        with pytest.raises(Fault) as caught:
+            rules_of(from_source_path(tmp_path))
+        assert caught.value.diagnostic.code == ("E0513" if name == "version.txt" else "E0514")
+        assert path.name in " ".join([caught.value.diagnostic.message, *caught.value.diagnostic.notes])
+        assert "input of the build action" in str(caught.value.diagnostic.help)
+        assert rules_of(from_source_path(tmp_path), "2.14") == Rules(parse_version("2.14"))
+        path.write_bytes(kept)
+
+
+def test_a_tree_with_opwright_for_its_generator_follows_the_table(tmp_path: Path) -> None:
+    """Modules that forward to Opwright show no behaviours."""
     forwarding = {name: module_file(name) for name in GENERATOR}
     assert rules_of(tree(tmp_path / "replaced", "2.14.0a0", forwarding)) == Rules(parse_version("2.14"))
 

@@ -64,7 +64,10 @@ NATIVE_AOT: Final[Dialect[tuple[NativeAotKernel, ...]]] = Dialect(
     is_always_loaded=True,
 )
 SHIM_TABLES: Final[Dialect[ShimTables]] = Dialect(
-    "shim_tables", inputs=(SHIM_TABLES_INPUT,), loads_into="opwright.release.tables:ShimTables"
+    "shim_tables",
+    inputs=(SHIM_TABLES_INPUT,),
+    loads_into="opwright.release.tables:ShimTables",
+    is_required=True,
 )
 LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
     "library", fields=("namespace", "cpp_namespace", "operators"), loads_into=tuple

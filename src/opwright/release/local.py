@@ -43,12 +43,12 @@ def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
     absolute_root = os.path.normpath(os.path.join(os.path.abspath(aten), os.pardir, os.pardir, os.pardir))
     beside = os.path.normpath(os.path.join(aten, os.pardir, "autograd"))
     if os.path.isfile(os.path.join(beside, "derivatives.yaml")):
-        return Inputs(FolderStore(aten, beside, absolute_root), f"the folder {aten}", _package_version(absolute_root))
+        store = FolderStore(aten, beside, absolute_root)
+        return Inputs(store, f"the folder {aten}", _package_version(absolute_root), absolute_root)
     if os.path.abspath(aten).replace(os.sep, "/").endswith("/aten/src/ATen"):
         store = FolderStore(aten, os.path.normpath(os.path.join(root, "tools", "autograd")), absolute_root)
-        return Inputs(
-            store, f"the source tree {absolute_root if root == os.curdir else root}", _tree_version(absolute_root)
-        )
+        origin = f"the source tree {absolute_root if root == os.curdir else root}"
+        return Inputs(store, origin, _tree_version(absolute_root), absolute_root)
     return Inputs(FolderStore(aten, beside, None), f"the folder {aten}", None)
 
 
@@ -69,7 +69,8 @@ def from_files(native: str, tags: str, autograd: str, files: Mapping[str, str] |
     else:
         root, version = top, _tree_version(top)
     store = FilesStore(aten, autograd, root, {NATIVE_FUNCTIONS: native, "native/tags.yaml": tags, **(files or {})})
-    return Inputs(store, f"the file {native}", version)
+    is_whole = os.path.basename(parent) in ("packaged", "tools")
+    return Inputs(store, f"the file {native}", version, root if is_whole else None)
 
 
 def _no_inputs_in(folder: str) -> Fault:
@@ -115,7 +116,7 @@ def from_installed() -> Inputs:
         raise Fault.at(NO_TORCH, "no PyTorch is installed in the running environment", help=THREE_WAYS)
     inputs = from_source_path(folder)
     version = inputs.version_text or _metadata_version()
-    return Inputs(inputs._store, f"the PyTorch installed at {os.path.normpath(folder)}", version)
+    return Inputs(inputs._store, f"the PyTorch installed at {os.path.normpath(folder)}", version, inputs.root)
 
 
 def installed_generator() -> str | None:

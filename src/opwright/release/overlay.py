@@ -27,7 +27,7 @@ def with_texts(inputs: Inputs, texts: Mapping[str, SourceFile], *, hidden: froze
     """
     if not texts and not hidden:
         return inputs
-    return Inputs(_Overlay(inputs._store, texts, hidden), inputs.origin, inputs.version_text)
+    return inputs.with_store(_Overlay(inputs._store, texts, hidden))
 
 
 class _Overlay:
@@ -101,7 +101,7 @@ class RecordedInputs(Inputs):
     __slots__ = ("reads",)
 
     def __init__(self, inputs: Inputs) -> None:
-        super().__init__(inputs._store, inputs.origin, inputs.version_text)
+        super().__init__(inputs._store, inputs.origin, inputs.version_text, inputs.root)
         self.reads: set[str] = set()
 
     def read_text(self, relative_path: str) -> SourceFile:

@@ -63,11 +63,11 @@ VERSION_FILES = (TREE_VERSION, "torch/version.py")
 
 PACKAGED = "torchgen/packaged/"
 _SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
-_NATIVE_OPS = "torch/_native/ops/"
+NATIVE_OPS = "torch/_native/ops/"
 _AOT_FILE = "aot.py"
 _INSTALLED_HELPERS = "torch/include/torch/csrc/autograd/FunctionsManual.h"
 #: What the members of wheels that are inputs begin with.
-MEMBER_PREFIXES = (PACKAGED, _NATIVE_OPS, _SHIM_TABLES_MEMBER, _INSTALLED_HELPERS)
+MEMBER_PREFIXES = (PACKAGED, NATIVE_OPS, _SHIM_TABLES_MEMBER, _INSTALLED_HELPERS)
 _HELPERS_IN_TREE = "torch/csrc/autograd/FunctionsManual.h"
 
 
@@ -157,7 +157,7 @@ class FolderStore:
     @property
     def _native_ops(self) -> str:
         """The folder of ahead-of-time compiled kernels."""
-        return os.path.join(self._root or os.path.join(self._aten, *[os.pardir] * 3), *_NATIVE_OPS.split("/")[:-1])
+        return os.path.join(self._root or os.path.join(self._aten, *[os.pardir] * 3), *NATIVE_OPS.split("/")[:-1])
 
     @property
     def _formula_helpers(self) -> str:
@@ -223,7 +223,7 @@ def member_of(name: str) -> str:
     ('torchgen/packaged/ATen/native/tags.yaml', 'torchgen/packaged/autograd/derivatives.yaml')
     """
     if name.startswith(NATIVE_AOT):
-        return _NATIVE_OPS + name[len(NATIVE_AOT) :]
+        return NATIVE_OPS + name[len(NATIVE_AOT) :]
     if name == SHIM_TABLES:
         return _SHIM_TABLES_MEMBER
     if name == FORMULA_HELPERS:
@@ -235,8 +235,8 @@ def member_of(name: str) -> str:
 
 def name_of(member: str) -> str:
     """The reverse of `member_of`."""
-    if member.startswith(_NATIVE_OPS):
-        return NATIVE_AOT + member[len(_NATIVE_OPS) :]
+    if member.startswith(NATIVE_OPS):
+        return NATIVE_AOT + member[len(NATIVE_OPS) :]
     if member == _SHIM_TABLES_MEMBER:
         return SHIM_TABLES
     if member == _INSTALLED_HELPERS:

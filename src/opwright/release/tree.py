@@ -20,7 +20,7 @@ from opwright.release.tree_facts import (
 )
 from opwright.release.version import Mark, Version, is_known_release, version_of
 from opwright.release.view import Inputs
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostics, Fault
 
 
 def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:
@@ -28,17 +28,33 @@ def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | Non
     a tree between releases shows. Dispatch keys and base types that only the tree has are learned.
 
     The sink gets a note for a version that is newer than those known (W0501). Raises Fault if the version is too old
-    (E0512) or unknown (E0513).
+    (E0512) or unknown (E0513), or if a tree between releases lacks a file of its generator (E0514): the version alone
+    would be a guess.
     """
     version = version_of(inputs, release, sink)
     if release is not None or is_known_release(inputs.version_text):
         return Rules(version)
     program = inputs.read_optional(GENERATOR[0])
-    if program is None or program.text.startswith(FORWARDS):
+    if program is not None and program.text.startswith(FORWARDS):
+        return Rules(version)
+    if inputs.root is not None:
+        _check_has_generator(inputs)
+    elif program is None:
         return Rules(version)
     facts = facts_of(inputs, version)
     learn(facts)
     return Rules(version, facts)
+
+
+def _check_has_generator(inputs: Inputs) -> None:
+    """Raises Fault for the first file of the generator that a tree between releases lacks."""
+    try:
+        for name in GENERATOR:
+            inputs.read_text(name)
+    except Fault as fault:
+        help = "declare the file as an input of the build action too, or name a release with `--release`"
+        note = f"its version {inputs.version_text} is of a tree between releases, where the generator tells the rules"
+        raise Fault(fault.diagnostic._replace(notes=(note,), help=help)) from None
 
 
 def with_value(rules: Rules, name: str, value: int) -> Rules:

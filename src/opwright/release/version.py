@@ -186,6 +186,13 @@ def _suffix(text: str) -> str:
 
 
 def _marked_version(inputs: Inputs) -> Version:
+    if inputs.root is not None:
+        raise Fault.at(
+            RELEASE_UNKNOWN,
+            f"{inputs.origin} does not say which release it is of",
+            notes=["a source tree says it in `version.txt`, an installed PyTorch in `torch/version.py`"],
+            help="declare the file as an input of the build action too, or name a release with `--release`",
+        )
     names = frozenset(inputs.names())
     for version, mark in reversed(RELEASES):
         if mark.file in names and mark.is_in(inputs):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.source.codes import NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
+from opwright.release.store import NATIVE_OPS
+from opwright.source.codes import INPUT_MISSING, NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 
@@ -42,18 +43,24 @@ class Inputs:
     """A read-only view of one release's generator inputs.
 
     `origin` says in words where they come from ("the wheel torch-2.13.0-...whl"). `version_text` is the version that
-    the origin states, or None.
+    the origin states, or None. `root` is the top of the source tree or the folder of packages that they are in, in
+    which no file of PyTorch may be missing; None for a folder of their own, and for wheels.
     """
 
-    __slots__ = ("_digest", "_members", "_store", "_texts", "origin", "version_text")
+    __slots__ = ("_digest", "_members", "_store", "_texts", "origin", "root", "version_text")
 
-    def __init__(self, store: Store, origin: str, version_text: str | None) -> None:
+    def __init__(self, store: Store, origin: str, version_text: str | None, root: str | None = None) -> None:
         self._store = store
         self._texts: dict[str, SourceFile] = {}
         self._members: dict[str, tuple[str, ...]] = {}
         self._digest: str | None = None
         self.origin = origin
         self.version_text = version_text
+        self.root = root
+
+    def with_store(self, store: Store) -> Inputs:
+        """The same release's inputs, as another store reads them."""
+        return Inputs(store, self.origin, self.version_text, self.root)
 
     def __repr__(self) -> str:
         return f"Inputs({self.origin!r}, version {self.version_text})"
@@ -139,7 +146,21 @@ class Inputs:
             sink.warning(NO_AOT_FOLDER, f"there is no folder `{folder}` of kernels compiled ahead of time")
         from opwright.release.aot_folder import AotFolder
 
-        return Inputs(AotFolder(self._store, folder), self.origin, self.version_text)
+        return self.with_store(AotFolder(self._store, folder))
+
+    def check_native_aot(self) -> None:
+        """Raises Fault if the tree has no folder that declares kernels compiled ahead of time (E0514)."""
+        from opwright.release.aot_folder import AotFolder
+
+        if self.root is None or isinstance(self._store, AotFolder):
+            return
+        folder = os.path.join(self.root, *NATIVE_OPS.split("/"))
+        if not os.path.isdir(folder):
+            message = f"the release has no kernels compiled ahead of time: there is no `{folder}`"
+            help = (
+                'declare its files as inputs of the build action too, or leave them out with `--native-aot-ops-dir ""`'
+            )
+            raise Fault.at(INPUT_MISSING, message, help=help)
 
     def missing(self) -> Fault:
         """The fault for an origin without generator inputs."""

@@ -55,6 +55,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
+    from opwright.release.tables import ShimTables
     from opwright.run.request import Request
     from opwright.source.items import ChosenItems
 
@@ -149,7 +150,6 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     if request.backends and LAZY.name not in dialects:
         backends = load_backends(request, context)
     own_libraries = tuple([library for backend in backends for library in backend.libraries])
-    has_shims = SHIM_TABLES.name in dialects
     return Job(
         catalog,
         rules,
@@ -158,7 +158,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
         derivatives=Lazy(partial(_load_derivatives, request, context)),
         deprecated=Lazy(partial(_load_deprecated, request, context)),
         native_aot=_load_native_aot(request, context) or (),
-        shim_tables=SHIM_TABLES.load_inputs(context) if has_shims else None,
+        shim_tables=_load_shim_tables(request, context) if SHIM_TABLES.name in dialects else None,
         registration_text=_load_registration_text(request, rules, sink),
         own_stubs=_load_own_stubs(request, sink),
         more_inputs=_load_more(request, context),
@@ -173,7 +173,18 @@ def _load_native_aot(request: Request, context: LoadContext) -> tuple[NativeAotK
     """The kernels compiled ahead of time, which the families that load the operators of one file alone do not show."""
     if context.operators.is_partial and not has_local_units(request.families):
         return None
-    return NATIVE_AOT.load_inputs(context)
+    kernels = NATIVE_AOT.load_inputs(context)
+    if kernels is None and context.rules.native_aot_stubs:
+        context.inputs.check_native_aot()
+    return kernels
+
+
+def _load_shim_tables(request: Request, context: LoadContext) -> ShimTables | None:
+    """The operators with a C shim; None for those of a release that the user names for a folder of their own."""
+    inputs = context.inputs
+    if inputs.root is None and request.release and SHIM_TABLES.inputs[0] not in inputs.names():
+        return None
+    return SHIM_TABLES.load_inputs(context)
 
 
 def _load_more(request: Request, context: LoadContext) -> dict[str, object]:

@@ -32,7 +32,7 @@ class OperatorShims(NamedTuple):
 
 def release_shim_tables(context: LoadContext) -> ShimTables:
     """Tables of operators with a C shim: those of the inputs, else those that Opwright has for the release."""
-    tables = SHIM_TABLES.load_inputs(context) if SHIM_TABLES.files(context.inputs) else None
+    tables = SHIM_TABLES.load_inputs(context) if SHIM_TABLES.inputs[0] in context.inputs.names() else None
     return tables or shim_tables(context.rules.version, context.rules.shims_are_guarded)
 
 
