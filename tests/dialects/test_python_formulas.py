@@ -2,9 +2,47 @@
 
 from __future__ import annotations
 
+from opwright.dialects.derivatives.loader import load_derivatives
+from opwright.dialects.derivatives.matching import match_derivatives
+from opwright.dialects.library.callable_operators import CallableOperators
+from opwright.dialects.library.formula_names import FormulaNames, ForwardNames
+from opwright.dialects.library.python_formulas import NoPython, PythonTranslator
+from opwright.dialects.native_functions.loader import load_catalog
+from opwright.release.rules import Rules
+from opwright.release.version import parse_version
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from tests.conformance.inputs import reference_package
 from tests.dialects.python_formulas import FILE, formulas, translations
 
 
 def test_formulas_have_the_reviewed_translations() -> None:
     """Each part of a formula has its form in Python, keeps what it needs, or is refused at its place."""
     assert translations(formulas()) == FILE.read_text(encoding="utf-8")
+
+
+def test_each_formula_of_pytorch_becomes_python_or_is_refused() -> None:
+    """Of all formulas of PyTorch's own file, what is translated is an expression that Python compiles."""
+    packaged, sink = reference_package() / "packaged", Diagnostics()
+    native, tags = (
+        SourceFile.read(packaged / "ATen" / "native" / f"{name}.yaml") for name in ("native_functions", "tags")
+    )
+    catalog = load_catalog(native, tags, sink, Rules(parse_version("2.13.0")))
+    derivatives = load_derivatives(SourceFile.read(packaged / "autograd" / "derivatives.yaml"), catalog, sink)
+    matched = match_derivatives(derivatives, catalog.functions, sink)
+    operators = CallableOperators(native.text, {}, (2, 13))
+    translated, refused, broken = 0, 0, []
+    for info in matched.infos:
+        backward = [(each.original_formula, FormulaNames(info, {}, each.var_names)) for each in info.derivatives]
+        forward = [(each.formula, ForwardNames(info, {})) for each in info.forward_derivatives]
+        for formula, names in [*backward, *forward]:
+            try:
+                text = PythonTranslator(formula, names, operators, {}).translate().text
+                compile(text, "formula", "eval")
+                translated += 1
+            except NoPython:
+                refused += 1
+            except SyntaxError:
+                broken.append(f"{info.function.name}: {formula} became {text}")
+    assert broken == []
+    assert translated > refused > 0

@@ -8,6 +8,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from opwright.dialects.cpp_expressions import split_cpp
 from opwright.dialects.derivatives.formula_shapes import formula_parser, range_of, source_of, text_of
 from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
 from opwright.dialects.library.formula_names import (
@@ -146,9 +147,11 @@ class PythonTranslator:
         yes, no = self._value(_field(node, "consequence")), self._value(_field(node, "alternative"))
         if condition.type != "bool":
             raise self._fault(_field(node, "condition"), f"the condition is `{condition.type}`, not `bool`")
-        type = no.type if yes.type == NONE else yes.type
-        is_optional = NONE in (yes.type, no.type) and type == "Tensor"
-        return PythonValue(f"({yes.text} if {condition.text} else {no.text})", "Tensor?" if is_optional else type)
+        types = _common_types(_item_types(yes.type), _item_types(no.type))
+        if types is None:
+            raise self._fault(node, f"one value is `{yes.type}`, the other is `{no.type}`")
+        type = f"({', '.join(types)})" if yes.type.startswith("(") else types[0]
+        return PythonValue(f"({yes.text} if {condition.text} else {no.text})", type)
 
     def _subscript(self, node: Node) -> PythonValue:
         owner, index = _field(node, "argument"), _field(node, "indices").named_children[0]
@@ -181,11 +184,16 @@ class PythonTranslator:
         if plain == "Tensor" and not arguments:
             return PythonValue("None", NONE)
         if plain in ("tuple", "make_tuple"):
-            values = [self._value(argument) for argument in arguments]
+            values = [self._value(argument) for argument in arguments] or self._initial_values(node, type)
             types = ["Tensor?" if value.type == NONE else value.type for value in values]
             return PythonValue(f"({', '.join([value.text for value in values])},)", f"({', '.join(types)})")
         if plain in ("vector", "optional", "IntArrayRef", "SymIntArrayRef", "TensorList") and len(arguments) == 1:
-            return self._value(arguments[0])
+            value = self._value(arguments[0])
+            if plain != "vector" or node.type != "call_expression" or value.type != "int":
+                return value
+            if "Tensor>" not in type:
+                raise self._fault(node, f"`{type}` of a length has no form in Python")
+            return PythonValue(f"([None] * {value.text})", "Tensor?[]")
         if plain == "vector":
             values = [self._value(argument) for argument in arguments]
             return PythonValue(f"[{', '.join([value.text for value in values])}]", "Tensor[]")
@@ -193,6 +201,15 @@ class PythonTranslator:
         if cast is not None and len(arguments) == 1:
             return self._cast(self._value(arguments[0]), cast, node)
         raise self._fault(node, f"`{type}` has no form in Python")
+
+    def _initial_values(self, node: Node, type: str) -> list[PythonValue]:
+        """The values with which C++ makes `std::tuple<...>()`: undefined tensors, and numbers that are zero."""
+        items = type[type.find("<") + 1 : type.rfind(">")] if "<" in type else ""
+        types = [_PREFIX.sub("", items[start:end].strip()) for start, end in split_cpp(items)]
+        values = [_INITIAL.get(CASTS.get(item, item)) for item in types]
+        if None in values or not items:
+            raise self._fault(node, f"`{type}()` has no form in Python")
+        return [value for value in values if value is not None]
 
     def _cast(self, value: PythonValue, type: str, node: Node) -> PythonValue:
         if value.type not in _NUMBERS:
@@ -234,7 +251,7 @@ class PythonTranslator:
         return self._function(function, values)
 
     def _item_of_tuple(self, node: Node, index: int, value: PythonValue) -> PythonValue:
-        types = value.type.strip("()").split(", ")
+        types = _item_types(value.type)
         if not value.type.startswith("(") or index >= len(types):
             raise self._fault(node, f"`{value.type}` has no result {index}")
         return PythonValue(f"{value.text}[{index}]", types[index])
@@ -325,6 +342,36 @@ class PythonTranslator:
 
 #: What is made by a call that looks like that of a function.
 _MADE: Final = ("Tensor", "tuple", "make_tuple", "vector", "optional", "IntArrayRef", "SymIntArrayRef", "TensorList")
+
+#: Values of the types of a tuple that C++ makes without arguments.
+_INITIAL: Final[Mapping[str, PythonValue]] = {
+    "Tensor": PythonValue("None", NONE),
+    "bool": PythonValue("False", "bool"),
+    "int": PythonValue("0", "int"),
+    "float": PythonValue("0.0", "float"),
+    "vector<Tensor>": PythonValue("[]", "Tensor[]"),
+    "vector<at::Tensor>": PythonValue("[]", "Tensor[]"),
+}
+
+
+def _item_types(type: str) -> list[str]:
+    """Types of the items of a tuple; the type itself if it is none."""
+    return type.strip("()").split(", ") if type.startswith("(") else [type]
+
+
+def _common_types(left: list[str], right: list[str]) -> list[str] | None:
+    """The types of either of two values; None if C++ converts neither to the other."""
+    if len(left) != len(right):
+        return None
+    types = []
+    for pair in zip(left, right, strict=True):
+        plain = {"Tensor[]" if type == "Tensor?[]" else type.removesuffix("?") for type in pair if type != NONE}
+        if len(plain) > 1 and not plain <= set(_NUMBERS):
+            return None
+        is_optional = NONE in pair or any(type.endswith("?") for type in pair)
+        common = max(plain, key=_NUMBERS.index) if len(plain) > 1 else next(iter(plain), "")
+        types.append((f"{common}?" if is_optional else common) if common else NONE)
+    return types
 
 
 def _field(node: Node, name: str) -> Node:
