@@ -27,7 +27,7 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Tests start in the order of tests/conftest.py.
 PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof clean venv
+.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof cuda clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -208,6 +208,11 @@ port-replay: $(REFERENCE)
 # Random functions on tensors, ported: those that `opwright port` translates compile, and give equal results; two minutes.
 port-fuzz: $(REFERENCE)
 	$(VENV)/bin/python -m tests.port_fuzz --count $(or $(COUNT),400) --seed $(or $(SEED),1)
+
+# A library with kernels in CUDA, natively and for the stable interface, compiled by NVIDIA's compiler from the package
+# index (400 MB) and imported; without a GPU, and with headers of the PyTorch that is installed. Two minutes.
+cuda: $(REFERENCE)
+	$(VENV)/bin/python -m tests.cuda
 
 # One binary of a library with the stable interface under several releases, whose wheels come from the package index.
 # They are builds with CUDA for x86-64 Linux, in which stubs stand for CUDA's libraries; 4 GB, some minutes for each.

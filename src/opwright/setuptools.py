@@ -61,6 +61,8 @@ _PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)]")
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The macro with the oldest release that a binary serves.
 _TARGET: Final = "TORCH_TARGET_VERSION"
+#: With this macro, headers of the stable ABI declare what needs CUDA: the current stream.
+_USE_CUDA: Final = "USE_CUDA"
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
 _PUBLIC_HEADER: Final = "ops.h"
 
@@ -231,6 +233,8 @@ class BuildOperators(build_ext):
             self.distribution, no_python_abi_suffix=True
         )
         vars(command).update({name: value for name, value in vars(self).items() if name != "force"})
+        # Ninja and the linker understand `..` behind a link differently.
+        command.build_temp = os.path.realpath(self.build_temp)
         _leave_out_python(command)
         # Ninja knows better what is up to date. Without it, nobody knows which headers a source includes.
         command.force = self.force or command.use_ninja or bool(operators)
@@ -360,9 +364,8 @@ def _entry_of_error(error: str, extension: OperatorExtension) -> str:
     if place is None or code is None or extension.backends or os.path.realpath(place[1]) not in code.sources:
         return ""
     files = [SourceFile.read(path) for path in extension.yaml]
-    return entry_of_line(
-        files, os.path.dirname(code.include), os.path.realpath(place[1]), int(place[2]), extension.plugins
-    )
+    out, path = os.path.dirname(code.include), os.path.realpath(place[1])
+    return entry_of_line(files, out, path, int(place[2]), extension.plugins, rocm=_is_for_rocm())
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:
@@ -372,7 +375,7 @@ def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics
     if extension.backends:
         backends = [SourceFile.read(path) for path in extension.backends]
         return update_backend_code(backends, out, libraries=files, plugins=extension.plugins, sink=sink)
-    return update_code(files, out, plugins=extension.plugins, sink=sink)
+    return update_code(files, out, plugins=extension.plugins, rocm=_is_for_rocm(), sink=sink)
 
 
 def _check_kernels(extension: OperatorExtension) -> None:
@@ -392,9 +395,21 @@ def _report(sink: Diagnostics) -> str:
 def _own_extension(extension: OperatorExtension) -> Extension:
     """What PyTorch would make of the sources: with CUDA ones, its libraries; for ROCm, the sources translated."""
     torch = import_module("torch.utils.cpp_extension")
-    cuda = [source for source in extension.sources if source.endswith(".cu")]
+    objects: dict[str, str] = {}
+    for source in extension.sources:
+        same = objects.setdefault(os.path.splitext(source)[0], source)
+        if same != source:
+            raise CompileError(f"{same} and {source} would be one object file: rename one of them")
+    cuda = _cuda_sources(extension)
     if not cuda:
         return torch.CppExtension(extension.name, extension.sources)
+    if (
+        "TORCH_CUDA_ARCH_LIST" not in os.environ
+        and torch.CUDA_HOME is not None
+        and not import_torch().cuda.is_available()
+    ):
+        message = f"{cuda[0]} is compiled for the GPUs of this machine, which has none"
+        raise CompileError(f"{message}: set TORCH_CUDA_ARCH_LIST to theirs, as `8.0 9.0+PTX`")
     try:
         return torch.CUDAExtension(extension.name, extension.sources, include_dirs=[*extension.include_dirs])
     except OSError as error:
@@ -402,9 +417,17 @@ def _own_extension(extension: OperatorExtension) -> Extension:
         raise CompileError(f"{message} ({' '.join(str(error).split())})") from None
 
 
+def _is_for_rocm() -> bool:
+    return import_torch().version.hip is not None
+
+
+def _cuda_sources(extension: OperatorExtension) -> list[str]:
+    return [source for source in extension.sources if source.endswith(".cu")]
+
+
 def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -> None:
     """Add the generated sources to an extension, and what compiles and links them for the installed PyTorch."""
-    operators_extension = _own_extension(extension)
+    operators_extension, has_cuda = _own_extension(extension), bool(_cuda_sources(extension))
     extension.sources = [*operators_extension.sources, *[os.path.relpath(source) for source in code.sources]]
     # Ninja runs in another folder.
     folders = [os.path.abspath(folder) for folder in extension.include_dirs]
@@ -418,10 +441,16 @@ def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -
     extension.library_dirs += operators_extension.library_dirs
     extension.libraries += [library for library in operators_extension.libraries if library != "torch_python"]
     extension.define_macros += [*[(name, None) for name in DEFINITIONS], ("_GLIBCXX_USE_CXX11_ABI", str(abi))]
+    if has_cuda and not _is_for_rocm() and not any(name == _USE_CUDA for name, _ in extension.define_macros):
+        extension.define_macros.append((_USE_CUDA, None))
     if sys.platform == "linux":
         # Without it, a missing kernel would be an error when the library is loaded, not when it is linked.
         extension.extra_link_args = [*extension.extra_link_args, "-Wl,--no-undefined"]
+    if has_cuda and isinstance(extension.extra_compile_args, list):
+        given_flags = extension.extra_compile_args
+        extension.extra_compile_args = {"cxx": [*given_flags], "nvcc": given_flags}
     flags = extension.extra_compile_args
-    if isinstance(flags, list) and not any(flag.startswith("-g") for flag in flags) and sys.platform != "win32":
+    flags = flags.setdefault("cxx", []) if isinstance(flags, dict) else flags
+    if not any(flag.startswith("-g") for flag in flags) and sys.platform != "win32":
         # Python's flags ask for debugging information, which makes objects large and compiling slow.
         flags.insert(0, "-g0")

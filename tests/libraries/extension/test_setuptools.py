@@ -450,6 +450,35 @@ def test_cuda_sources_are_those_that_pytorch_makes(monkeypatch: pytest.MonkeyPat
     assert "csrc" not in extension.include_dirs
 
 
+def test_flags_of_the_other_compiler_are_not_given_to_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flags of the author go to both compilers, and those that Opwright adds for C++ to the one of C++ alone."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+    monkeypatch.setattr(torch, "CUDAExtension", lambda name, sources, **_: Extension(name, sources))
+    sources, flags = ["csrc/a.cpp", "csrc/scale.cu"], ["-DFAST"]
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], sources, extra_compile_args=flags)
+    _add_flags(extension, CODE, abi=1)
+    assert extension.extra_compile_args == {"cxx": ["-g0", "-DFAST"], "nvcc": ["-DFAST"]}
+    assert ("USE_CUDA", None) in extension.define_macros
+
+
+def test_sources_of_one_object_are_refused() -> None:
+    """Two sources that differ in their suffix alone would overwrite each other's object file."""
+    pytest.importorskip("torch.utils.cpp_extension")
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/scale.cpp", "csrc/scale.cu"])
+    with pytest.raises(CompileError, match=r"csrc/scale\.cpp and csrc/scale\.cu would be one object file: rename one"):
+        _add_flags(extension, CODE, abi=1)
+
+
+def test_architectures_are_named_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch asks the GPUs for their architectures; where there is none, the sentence says what to set."""
+    torch = pytest.importorskip("torch.utils.cpp_extension")
+    monkeypatch.setattr(torch, "CUDA_HOME", "/usr/local/cuda")
+    monkeypatch.delenv("TORCH_CUDA_ARCH_LIST", raising=False)
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"])
+    with pytest.raises(CompileError, match="set TORCH_CUDA_ARCH_LIST to theirs"):
+        _add_flags(extension, CODE, abi=1)
+
+
 def test_python_is_left_out_of_shared_objects() -> None:
     """`<torch/torch.h>` includes nothing of Python in sources of operators, and does in those of Python modules."""
     torch = pytest.importorskip("torch.utils.cpp_extension")

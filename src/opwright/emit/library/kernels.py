@@ -176,11 +176,16 @@ def _has_structured(wrapped: list[WrappedUnit]) -> bool:
 
 
 def _includes(backend: Backend, wrapped: list[WrappedUnit], context: FragmentContext) -> list[str]:
-    """Headers for guards, and for allocating the outputs of structured kernels."""
-    headers = [
-        line.removeprefix("#include <").removesuffix(">")
-        for line in guard_headers(backend.key, rocm=context.options.rocm, rules=context.rules).splitlines()
-    ]
+    """Headers for guards, and for allocating the outputs of structured kernels.
+
+    The guard of a device stands in the classes of structured kernels alone; other headers of a device need its SDK.
+    """
+    headers = []
+    if _has_structured(wrapped):
+        lines = guard_headers(backend.key, rocm=context.options.rocm, rules=context.rules).splitlines()
+        headers += [line.removeprefix("#include <").removesuffix(">") for line in lines if "Guard" in line]
+    if any(function.arguments.options is not None for _, kinds in wrapped for function, _ in kinds):
+        headers.append("ATen/Context.h")
     if any(_handles_devices(function, backend) for _, kinds in wrapped for function, _ in kinds):
         headers += ["ATen/DeviceGuard.h", "ATen/core/op_registration/adaption.h"]
     if not _has_structured(wrapped):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.kernel_types import check_kernel_types
@@ -46,9 +47,12 @@ class GeneratedCode(NamedTuple):
         return sorted({os.path.basename(os.path.dirname(path)) for path in self.modules})
 
 
-def _request(files: Sequence[SourceFile], out: str, torch: str, plugins: Iterable[str] = ()) -> Request:
+def _request(
+    files: Sequence[SourceFile], out: str, torch: str, plugins: Iterable[str] = (), *, rocm: bool = False
+) -> Request:
     folders, loaded = build_folders(out, _FAMILIES), tuple(map(load_plugin, plugins))
-    return Request(open_inputs(torch), folders, _FAMILIES, libraries=tuple(files), plugins=loaded)
+    options = Options(rocm=rocm)
+    return Request(open_inputs(torch), folders, _FAMILIES, options=options, libraries=tuple(files), plugins=loaded)
 
 
 def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
@@ -76,13 +80,15 @@ def update_code(
     *,
     torch: str = "auto",
     plugins: Iterable[str] = (),
+    rocm: bool = False,
     sink: Diagnostics | None = None,
 ) -> GeneratedCode:
     """Bring the generated code of library files up to date below `out`, for the installed PyTorch unless `torch` says.
 
-    `plugins` are names of plug-ins. Raises FaultsFound or Fault with the mistakes of the files.
+    `plugins` are names of plug-ins; `rocm` tells that this PyTorch is built for ROCm. Raises FaultsFound or Fault with
+    the mistakes of the files.
     """
-    return _code(out, generate(_request(files, out, torch, plugins), out, jobs=1, sink=sink))
+    return _code(out, generate(_request(files, out, torch, plugins, rocm=rocm), out, jobs=1, sink=sink))
 
 
 def library_code(
@@ -131,13 +137,15 @@ def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], pl
     sink.raise_if_errors()
 
 
-def entry_of_line(files: Sequence[SourceFile], out: str, path: str, line: int, plugins: Iterable[str] = ()) -> str:
+def entry_of_line(
+    files: Sequence[SourceFile], out: str, path: str, line: int, plugins: Iterable[str] = (), *, rocm: bool = False
+) -> str:
     """Operator whose entry a line of the generated code of library files comes from, and the place of the entry.
 
     It is empty if the line comes from no entry, or from several. Files that differ from their generated code are
     written. Raises FaultsFound or Fault.
     """
-    generation = Generation(_request(files, out, "auto", plugins))
+    generation = Generation(_request(files, out, "auto", plugins, rocm=rocm))
     origin = origins(generation, generation.write_after(None)).get(path)
     makers = {
         origin_lines[2:]

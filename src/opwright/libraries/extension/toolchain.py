@@ -17,10 +17,12 @@ from typing import Final, NamedTuple
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
-#: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; or a symbol that a linker lacks.
+#: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; a symbol that a linker lacks; or
+#: what NVCC and its assembler refuse as a whole.
 _ERROR: Final = re.compile(
     r"^(?:\S.*?(?::\d+:\d+|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error\b.*(?:\n +\d* *\|.*)*"
-    r"|.*undefined (?:reference|symbol).*)$",
+    r"|.*undefined (?:reference|symbol).*"
+    r"|(?:nvcc|ptxas)\b.*?\b(?:fatal|error) *:.*)$",
     re.MULTILINE,
 )
 
@@ -32,6 +34,10 @@ def first_error(text: str) -> str | None:
     "k.cpp:2:3: error: 'x' was not declared\\n    2 | x;\\n      | ^"
     >>> first_error("ld: kernels.o: undefined reference to `acme::scale(at::Tensor const&)'\\n")
     "ld: kernels.o: undefined reference to `acme::scale(at::Tensor const&)'"
+    >>> first_error("nvcc fatal   : Unknown option '-g0'\\n")
+    "nvcc fatal   : Unknown option '-g0'"
+    >>> first_error("ptxas error   : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)\\n")
+    "ptxas error   : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)"
     """
     match = _ERROR.search(text)
     return match[0] if match else None

@@ -1,0 +1,84 @@
+"""Builds an operator library with kernels in CUDA, natively and for the stable ABI, on a machine without a GPU.
+
+`python -m tests.cuda` takes NVIDIA's compiler from the package index. PyTorch's headers are those of the installed
+package, also if that is built without CUDA; then its two libraries for CUDA are empty here, so that what is built links
+and can be imported, and its CUDA kernels cannot run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+HOME = Path(__file__).parents[2] / ".cache" / "cuda"
+PACKAGES = ("nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-nvvm", "nvidia-cuda-runtime", "nvidia-cuda-cccl")
+#: What the build of PyTorch for CUDA has beside the headers of the one without.
+MACROS = "#pragma once\n#define C10_CUDA_BUILD_SHARED_LIBS\n"
+PROJECT = Path(__file__).with_name("project")
+
+
+def cuda_home() -> Path:
+    """Folder with NVIDIA's compiler, which is installed the first time, and PyTorch's libraries for CUDA, empty."""
+    found = sorted(HOME.glob("packages/nvidia/cu*"))
+    if not found:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(HOME / "packages")]
+        subprocess.run([*pip, *[f"{package}~=13.0" for package in PACKAGES]], check=True)
+        found = sorted(HOME.glob("packages/nvidia/cu*"))
+    home = found[-1]
+    runtime = home / "lib" / "libcudart.so"
+    if not runtime.exists():
+        runtime.symlink_to(next(home.glob("lib/libcudart.so.*")).name)
+    for name in ("c10_cuda", "torch_cuda"):
+        write_library(home / "lib" / f"lib{name}.so", [])
+    macros = home / "include" / "c10" / "cuda" / "impl" / "cuda_cmake_macros.h"
+    macros.parent.mkdir(parents=True, exist_ok=True)
+    macros.write_text(MACROS, encoding="utf-8")
+    return home
+
+
+def write_library(path: Path, symbols: list[str]) -> None:
+    """Write a shared library that defines symbols, which nothing may call."""
+    text = "".join(f'extern "C" {{ void* {symbol} = nullptr; }}\n' for symbol in symbols)
+    command = ["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", str(path)]
+    subprocess.run(command, input=text, text=True, check=True)
+
+
+def symbols(library: Path, option: str) -> set[str]:
+    """Symbols that a library needs (`--undefined-only`) or has (`--defined-only`)."""
+    command = ["nm", "-D", option, str(library)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1] for line in listed.splitlines()}
+
+
+def missing_symbols(library: Path) -> list[str]:
+    """What a library needs of PyTorch's libraries for CUDA."""
+    found = symbols(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so", "--defined-only")
+    needed = symbols(library, "--undefined-only") - found
+    return sorted(name for name in needed if "cuda" in name.lower() and "@" not in name)
+
+
+def main() -> int:
+    """Build the project for each ABI, import it, and call its operators with tensors of the CPU."""
+    home = cuda_home()
+    for abi in ("native", "stable"):
+        begun = time.monotonic()
+        folder = HOME / abi
+        settings = {"ABI": abi, "CUDA_HOME": str(home), "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "2"}
+        environment = {**os.environ, **settings, "LD_LIBRARY_PATH": str(home / "lib")}
+        build = [sys.executable, "build.py", "build", "--build-lib", str(folder / "lib")]
+        subprocess.run([*build, "--build-temp", str(folder / "temp")], cwd=PROJECT, env=environment, check=True)
+        missing = folder / "missing.so"
+        write_library(missing, missing_symbols(folder / "lib" / "acme_cuda" / "_C.so"))
+        check = [sys.executable, "check.py", str(folder / "lib")]
+        subprocess.run(check, cwd=PROJECT, env={**environment, "LD_PRELOAD": str(missing)}, check=True)
+        print(f"{abi}: built in {time.monotonic() - begun:.0f} s, imported, and equal on the CPU")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
