@@ -39,7 +39,7 @@ LOADERS: dict[str, Callable[[str], Diagnostics]] = {
     "deprecated_cases.yaml": lambda text: test_deprecated.loaded(text)[1],
     **{
         f"library_cases/{name}.yaml": lambda text: test_library.loaded(text)[1]
-        for name in ("fields", "heads", "implementations")
+        for name in ("fields", "heads", "implementations", "requirements")
     },
     "library_cases/outputs.yaml": lambda text: test_declared_outputs.loaded(text)[1],
     "library_cases/derivatives.yaml": lambda text: test_library_derivatives.loaded(text)[1],

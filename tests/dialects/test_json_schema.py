@@ -21,7 +21,11 @@ from tests.dialects.loading import found_faults
 
 FOLDER = Path(__file__).with_name("library_cases")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "library" / "acme.yaml"
-CASES = [case for name in ("fields.yaml", "heads.yaml", "implementations.yaml") for case in load_cases(name, FOLDER)]
+CASES = [
+    case
+    for name in ("fields.yaml", "heads.yaml", "implementations.yaml", "requirements.yaml")
+    for case in load_cases(name, FOLDER)
+]
 SCHEMA = json_schema()
 
 

@@ -22,7 +22,11 @@ from tests.dialects.cases import Case, load_cases
 from tests.dialects.loading import found_faults
 
 FOLDER = Path(__file__).with_name("library_cases")
-CASES = [case for name in ("fields.yaml", "heads.yaml", "implementations.yaml") for case in load_cases(name, FOLDER)]
+CASES = [
+    case
+    for name in ("fields.yaml", "heads.yaml", "implementations.yaml", "requirements.yaml")
+    for case in load_cases(name, FOLDER)
+]
 DERIVATIVE_CASES = load_cases("derivatives.yaml", FOLDER)
 
 

@@ -104,6 +104,20 @@ class OutputOperation(enum.Enum):
     dynamic = enum.auto()
     """A size that depends on the values of tensors: its upper limit, or None, and its lower one."""
 
+    dtype_in = enum.auto()
+    """Whether a dtype is one of those that the text names, see `dtype_codes`."""
+    is_on_cpu = enum.auto()
+    """Whether a tensor is on the CPU."""
+    has_layout = enum.auto()
+    """Whether a tensor has the layout that the text names."""
+    same_sizes = enum.auto()
+    """Whether parts of the sizes of two tensors are equal: each tensor with the numbers of dimensions before and after
+    the part."""
+    broadcasts = enum.auto()
+    """Whether such a part of the first tensor broadcasts to that of the second one."""
+    broadcasts_together = enum.auto()
+    """Whether such parts of two tensors broadcast."""
+
     default_dtype = enum.auto()
     """The dtype that PyTorch gives tensors of unknown dtype."""
     cpu = enum.auto()
@@ -156,35 +170,55 @@ def _has_dynamic_size(expression: OutputExpression | None) -> bool:
 #: All results of an operator that are new tensors, or the out arguments, in the order of the schema.
 DeclaredOutputs: TypeAlias = tuple[DeclaredOutput, ...]
 
-#: The name of each dtype in C++, and its names in `torch`.
+#: The code of each dtype, which is the same in all releases, its name in C++, and its names in `torch`.
 _DTYPE_NAMES: Final = """
-Float float32 float
-Double float64 double
-Half float16 half
-BFloat16 bfloat16
-Char int8
-Short int16 short
-Int int32 int
-Long int64 long
-Byte uint8
-UInt16 uint16
-UInt32 uint32
-UInt64 uint64
-Bool bool
-ComplexHalf complex32 chalf
-ComplexFloat complex64 cfloat
-ComplexDouble complex128 cdouble
-Float8_e4m3fn float8_e4m3fn
-Float8_e4m3fnuz float8_e4m3fnuz
-Float8_e5m2 float8_e5m2
-Float8_e5m2fnuz float8_e5m2fnuz
-Float8_e8m0fnu float8_e8m0fnu
+6 Float float32 float
+7 Double float64 double
+5 Half float16 half
+15 BFloat16 bfloat16
+1 Char int8
+2 Short int16 short
+3 Int int32 int
+4 Long int64 long
+0 Byte uint8
+27 UInt16 uint16
+28 UInt32 uint32
+29 UInt64 uint64
+11 Bool bool
+8 ComplexHalf complex32 chalf
+9 ComplexFloat complex64 cfloat
+10 ComplexDouble complex128 cdouble
+24 Float8_e4m3fn float8_e4m3fn
+26 Float8_e4m3fnuz float8_e4m3fnuz
+23 Float8_e5m2 float8_e5m2
+25 Float8_e5m2fnuz float8_e5m2fnuz
+44 Float8_e8m0fnu float8_e8m0fnu
 """
 
 #: The names of dtypes in expressions, which are those of `torch`, and their names in C++.
 DTYPES: Final[Mapping[str, str]] = {
-    name: words[0] for line in _DTYPE_NAMES.split("\n") for words in [line.split()] for name in words[1:]
+    name: words[1] for line in _DTYPE_NAMES.split("\n") for words in [line.split()] for name in words[2:]
 }
 
 #: The name of a dtype in C++ -> the first of its names in `torch`.
 TORCH_DTYPES: Final = {cpp: name for name, cpp in reversed(list(DTYPES.items()))}
+
+_CODES: Final = {words[1]: int(words[0]) for line in _DTYPE_NAMES.split("\n") if (words := line.split())}
+
+#: The classes of dtypes, each with the codes of its dtypes.
+DTYPE_CLASSES: Final[Mapping[str, tuple[int, ...]]] = {
+    "floating": (5, 6, 7, 15, 23, 24, 25, 26, 44, 45),
+    "integral": (0, 1, 2, 3, 4, 27, 28, 29),
+    "complex": (8, 9, 10),
+    "quantized": (12, 13, 14, 16, 17),
+}
+
+
+def dtype_codes(names: str) -> tuple[int, ...]:
+    """Codes of the dtypes that a text names: classes, and dtypes by their C++ names.
+
+    >>> dtype_codes("complex Bool")
+    (8, 9, 10, 11)
+    """
+    codes = [code for name in names.split() for code in DTYPE_CLASSES.get(name) or (_CODES[name],)]
+    return tuple(sorted(set(codes)))

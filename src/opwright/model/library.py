@@ -9,6 +9,7 @@ from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.model.declared_outputs import DeclaredOutputs
+    from opwright.model.requirements import Requirements
     from opwright.schema.function import FunctionSchema
 
 
@@ -87,7 +88,8 @@ class LibraryFields(NamedTuple):
     their tags. An overload that is made so calls the operator `contract_of`. An operator that has `saved` results is
     internal, and its entry has the schema `written`; the one with the name of the entry is `returned_from` it, and
     `returned` are the places of its results. The kernel of an operator that `allows_overlap` gets written arguments
-    that share memory with others, and one that `serves_inplace` a result that is its argument `self`.
+    that share memory with others, and one that `serves_inplace` a result that is its argument `self`. `requirements`
+    are what the operator needs of its arguments, see `NativeFunction.requirements`.
     """
 
     doc: str = ""
@@ -106,6 +108,7 @@ class LibraryFields(NamedTuple):
     returned: tuple[int, ...] = ()
     allows_overlap: bool = False
     serves_inplace: bool = False
+    requirements: Requirements | None = None
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -22,6 +22,7 @@ from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from opwright.model.declared_outputs import DeclaredOutputs
+    from opwright.model.requirements import Requirements
 
 
 class Kernel:
@@ -342,6 +343,14 @@ class UnlinkedFunction(EntryFields):
         if outputs or self.group is None or self.kind is SchemaKind.mutable:
             return outputs
         return self.group.functional.library_fields.outputs or self.group.out.library_fields.outputs
+
+    @property
+    def requirements(self) -> Requirements | None:
+        """What the function needs of its arguments: what its entry says, or that of another overload of its group."""
+        own = self.library_fields.requirements
+        if own is not None or self.group is None or self.kind is SchemaKind.mutable:
+            return own
+        return self.group.functional.library_fields.requirements or self.group.out.library_fields.requirements
 
     @property
     def values(self) -> ExtraValues:

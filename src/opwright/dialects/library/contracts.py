@@ -96,7 +96,7 @@ def read_contracts(node: Node, builder: EntryBuilder) -> tuple[str, ...] | None:
         return None
     contracts = tuple(dict.fromkeys([item.value for item in items]))
     reason = _misfit(builder.schema, contracts)
-    if not reason and builder.node.get("outputs") is None:
+    if not reason and builder.node.get("outputs") is None and builder.node.get("dims") is None:
         reason = "`outputs` does not say what it writes"
     if reason:
         message = f"`{builder.schema.name}` cannot have contracts: {reason}"
@@ -139,6 +139,7 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
     overloads = []
     for function in functions:
         fields = function.library_fields
+        written = frozenset([argument.name for argument in _written(function.schema)])
         for contract in fields.contracts:
             schema = _SCHEMAS[contract](function.schema)
             overload_fields = LibraryFields(
@@ -148,6 +149,7 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
                 contract_of=function.schema,
                 allows_overlap=fields.allows_overlap,
                 serves_inplace=fields.serves_inplace,
+                requirements=None if fields.requirements is None else fields.requirements.without(written),
             )
             tags = {"functional": frozenset[str](), "out": fields.made_tags, "inplace": frozenset(("inplace",))}
             overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], overload_fields))

@@ -85,12 +85,14 @@ def expression_of(
 class ExpressionChecker(NamedTuple):
     """Checks the parts of an expression.
 
-    `arguments` are the values that it may name. Of the optional ones, `given` are known not to be None.
+    `arguments` are the values that it may name. Of the optional ones, `given` are known not to be None. An expression
+    in braces may name those of `braced`.
     """
 
     parsed: ParsedExpression
     arguments: Mapping[str, OutputExpression]
     given: frozenset[str] = frozenset()
+    braced: Mapping[str, OutputExpression] | None = None
 
     def check_kind(self, node: ast.expr, kind: ValueKind) -> OutputExpression:
         """Typed expression of a part whose value has this kind. Raises Fault otherwise."""
@@ -121,6 +123,8 @@ class ExpressionChecker(NamedTuple):
                 return self._attribute(node)
             case ast.Call():
                 return self._call(node)
+            case ast.Set(elts=[item]) if self.braced is not None:
+                return self._replace(arguments=self.braced, braced=None).check(item)
         raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language")
 
     def fault(self, code: str, node: ast.expr, message: str, help: str | Suggestion = "") -> Fault:
@@ -223,8 +227,8 @@ class ExpressionChecker(NamedTuple):
             self._expect(node.left, left, (ValueKind.dtype,))
             right = self.check_kind(right_node, ValueKind.dtype)
         else:
-            self._expect(node.left, left, _INTEGERS)
-            right = self.check_kind(right_node, ValueKind.size)
+            self._expect(node.left, left, (*_INTEGERS, ValueKind.number))
+            right = self._check_one_of(right_node, (*_INTEGERS, ValueKind.number))
         return expression_of(operation, ValueKind.boolean, left, right)
 
     def _none_test(self, node: ast.Compare) -> OutputExpression:
@@ -241,16 +245,22 @@ class ExpressionChecker(NamedTuple):
         return expression_of(OutputOperation.negation, ValueKind.boolean, test)
 
     def _both(self, node: ast.BoolOp) -> OutputExpression:
-        operands = [self.check_kind(value, ValueKind.boolean) for value in node.values]
+        operands, checker = [], self
+        for value in node.values:
+            operands.append(checker.check_kind(value, ValueKind.boolean))
+            checker = checker._knowing(operands[-1], outcome=True)
         return expression_of(OutputOperation.both, ValueKind.boolean, *operands)
 
     def _either(self, node: ast.BoolOp) -> OutputExpression:
         """`a or b`: whether one of them is true, or the first that is not None."""
-        operands = [self.check(value) for value in node.values]
+        operands = [self.check(node.values[0])]
         if operands[0].kind is ValueKind.boolean and not operands[0].type.is_optional:
-            for value, operand in zip(node.values, operands, strict=True):
-                self._expect(value, operand, (ValueKind.boolean,))
+            checker = self
+            for value in node.values[1:]:
+                checker = checker._knowing(operands[-1], outcome=False)
+                operands.append(checker.check_kind(value, ValueKind.boolean))
             return expression_of(OutputOperation.either, ValueKind.boolean, *operands)
+        operands += [self.check(value) for value in node.values[1:]]
         for value, operand in zip(node.values[:-1], operands, strict=False):
             if not operand.type.is_optional:
                 message = f"`{self.parsed.text(value)}` is never None, so `or` has no effect"

@@ -105,15 +105,15 @@ def _is_open(scalar: Scalar) -> bool:
     return not scalar.style and scalar.value.count("(") > scalar.value.count(")")
 
 
-def parse_expression(source: ExpressionText) -> ParsedExpression:
-    """Syntax tree of an expression. Raises Fault (E1150) if it is not one.
+def parse_expression(source: ExpressionText, *, allows_braces: bool = False) -> ParsedExpression:
+    """Syntax tree of an expression, in which arguments may stand in braces. Raises Fault (E1150) if it is not one.
 
     >>> span = Span(SourceFile("ops.yaml", "self.size(0) + 1"), 0, 16)
     >>> parsed = parse_expression(ExpressionText(span.text, span, span.part))
     >>> ast.dump(parsed.tree.op), parsed.span(parsed.tree.left).text
     ('Add()', 'self.size(0)')
     """
-    _check_characters(source)
+    _check_characters(source, allows_braces=allows_braces)
     wrapped = SourceFile("expression", f"{_BEFORE}{source.text}{_AFTER}")
     try:
         with warnings.catch_warnings():
@@ -127,14 +127,15 @@ def parse_expression(source: ExpressionText) -> ParsedExpression:
     return ParsedExpression(tree, source, wrapped)
 
 
-def _check_characters(source: ExpressionText) -> None:
+def _check_characters(source: ExpressionText, *, allows_braces: bool) -> None:
     """Raises Fault if the text is empty or too long, has other characters than expressions, or unmatched brackets."""
     text = source.text
     if not text.strip():
         raise Fault.at(codes.OUTPUT_SYNTAX, "the expression is empty", source.span)
     if len(text) > _LONGEST:
         raise Fault.at(codes.OUTPUT_SYNTAX, f"the expression has more than {_LONGEST:,} characters", source.span)
-    forbidden = _FORBIDDEN.search(text)
+    plain = text.replace("{", "(").replace("}", ")") if allows_braces else text
+    forbidden = _FORBIDDEN.search(plain)
     if forbidden is not None:
         message = f"`{forbidden[0]}` is not part of an expression"
         raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()))

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.dialects.cpp_expressions import read_condition
-from opwright.dialects.field import TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
+from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
+from opwright.dialects.library.requirements import DIMS, DTYPES_FIELD, LAYOUT, REQUIRES, read_requirements
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
@@ -18,6 +19,7 @@ from opwright.dialects.names import AUTOCAST_DEVICES, IDENTIFIER, LIBRARY_POLICI
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
+from opwright.model.requirements import Requirements
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
@@ -161,6 +163,20 @@ def _name_list(names: Iterable[str]) -> str:
 _OVERLAP: Final = "overlap"
 _ALLOWED: Final = "allowed"
 
+
+def _requirement_field(name: str, values: str, schema: JsonSchema, help: str) -> EntryField:
+    """A field of the requirements, which are read together."""
+
+    def read(_node: Node, builder: EntryBuilder) -> Requirements | None:
+        return read_requirements(name, builder)
+
+    return EntryField(Field(name, values, schema, help), read, "requirements")
+
+
+_BY_TENSOR: Final[JsonSchema] = {
+    "type": "object",
+    "additionalProperties": {"anyOf": [TEXT, {"type": "integer"}, FLAG, list_of_schema(TEXT)]},
+}
 _POLICY: Final = choice(*LIBRARY_POLICIES)
 #: The fields of a library's entries that PyTorch's lack, in the order of the documentation.
 ROWS: Final = (
@@ -178,6 +194,21 @@ ROWS: Final = (
         ),
         _read_outputs,
         "outputs",
+    ),
+    _requirement_field(
+        DIMS, "mapping", _BY_TENSOR, "The sizes of tensors and results, as patterns: see [requirements](#requirements)."
+    ),
+    _requirement_field(
+        DTYPES_FIELD, "mapping", _BY_TENSOR, "The dtypes of tensors and results, see [dtypes](#dtypes-and-devices)."
+    ),
+    _requirement_field(
+        LAYOUT, "mapping", _BY_TENSOR, "The strides that the kernel needs of tensors, see [layouts](#layouts)."
+    ),
+    _requirement_field(
+        REQUIRES,
+        "text or list of texts",
+        {"anyOf": [TEXT, {"type": "object"}, list_of_schema({"anyOf": [TEXT, {"type": "object"}]})]},
+        "Conditions on the arguments, see [conditions of calls](#conditions-of-calls).",
     ),
     EntryField(
         Field(

@@ -192,6 +192,7 @@ def check_entries(
     else:
         _check_kernels(written, report)
     _check_conditions(written, report)
+    _check_requirements(written, report, has_own_signatures=has_own_signatures)
     _check_callers(written, report)
     for function in written:
         if function.library_fields.outputs:
@@ -246,6 +247,27 @@ def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> 
             api = function.library.api
             help = f"write `cpp_namespace: {api}::ops` in the head, or move the kernel out of `{api}`"
             report.error(codes.KERNEL_IS_CALLER, message, report.kernel(function, kernel.name), help=help)
+
+
+def _check_requirements(functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool) -> None:
+    """Report requirements that nothing would check, and layouts that kernels would not get."""
+    for function in functions:
+        requirements = function.library_fields.requirements
+        if requirements is None:
+            continue
+        at = report.name(function)
+        if has_own_signatures or function.manual_kernel_registration:
+            message = f"the kernels of `{function.name}` get arguments as they are, so nothing checks what it requires"
+            report.error(codes.CONTRADICTION, message, at, help="let generated code declare and register the kernels")
+        elif any(choice.python for kernel in function.kernels.values() for choice in kernel.implementations):
+            message = f"`{function.name}` has a kernel in Python, which gets arguments that nothing checked"
+            report.error(codes.CONTRADICTION, message, at, help="write the kernel in C++, or check its arguments there")
+        elif function.ends_in_autograd:
+            message = f"`{function.name}` has kernels for autograd alone, before which nothing is checked"
+            report.error(codes.CONTRADICTION, message, at, help="move the requirements to the operators that it calls")
+        elif requirements.copied and function.in_structured_group:
+            message = f"the structured kernel of `{function.name}` gets its arguments as they are"
+            report.error(codes.REQUIRED_LAYOUT, message, at, help="refuse other layouts with `!`, as in `contiguous!`")
 
 
 def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) -> None:

@@ -48,7 +48,7 @@ OUTPUT_FIELDS: Final = (
 _FIELD_NAMES: Final = tuple([field.name for field in OUTPUT_FIELDS])
 
 
-class _Result(NamedTuple):
+class Result(NamedTuple):
     """A new tensor of an operator: its name in declared outputs, its name in the schema if it has one, and its type."""
 
     key: str
@@ -88,18 +88,18 @@ def load_outputs(
     return outputs if len(sink) == before else None
 
 
-def _results(schema: FunctionSchema) -> tuple[_Result, ...]:
+def _results(schema: FunctionSchema) -> tuple[Result, ...]:
     """Results that outputs are declared for: the out arguments, or the returns that alias no argument."""
     if schema.is_out:
-        return tuple(_Result(out.name, out.name, out.type) for out in schema.arguments.out)
+        return tuple(Result(out.name, out.name, out.type) for out in schema.arguments.out)
     returns = [result for result in schema.returns if result.annotation is None]
     return tuple(
-        _Result(result.name or ("result" if len(returns) == 1 else f"result{index}"), result.name, result.type)
+        Result(result.name or ("result" if len(returns) == 1 else f"result{index}"), result.name, result.type)
         for index, result in enumerate(returns)
     )
 
 
-def _schema_fault(schema: FunctionSchema, tags: frozenset[str], results: tuple[_Result, ...]) -> tuple[str, str] | None:
+def _schema_fault(schema: FunctionSchema, tags: frozenset[str], results: tuple[Result, ...]) -> tuple[str, str] | None:
     """Why an operator cannot have declared outputs, with a help; None if it can."""
     name = schema.name
     if name.inplace:
@@ -119,6 +119,26 @@ def _schema_fault(schema: FunctionSchema, tags: frozenset[str], results: tuple[_
     return None
 
 
+def results_of(schema: FunctionSchema, tags: frozenset[str]) -> tuple[Result, ...]:
+    """Results of an operator that can have declared outputs; none if it cannot have any."""
+    results = _results(schema)
+    return () if _schema_fault(schema, tags, results) is not None else results
+
+
+def completed_output(
+    schema: FunctionSchema,
+    result: Result,
+    size: OutputExpression,
+    like: OutputExpression | None,
+    dtype: OutputExpression | None,
+    span: Span,
+) -> DeclaredOutput:
+    """Output of a known size with its defaults, or one like a tensor."""
+    loader = _OutputLoader(schema, _arguments(schema), Diagnostics())
+    fields = {} if dtype is None else {"dtype": dtype}
+    return loader._complete(None if like is not None else size, like, fields, result, span)
+
+
 def _arguments(schema: FunctionSchema) -> dict[str, OutputExpression]:
     names = [argument.name for argument in schema.arguments.non_out]
     arguments = {name: argument_expression(schema, name) for name in names}
@@ -132,7 +152,7 @@ class _OutputLoader(NamedTuple):
     arguments: dict[str, OutputExpression]
     sink: Diagnostics
 
-    def load(self, node: Node, results: tuple[_Result, ...]) -> DeclaredOutputs:
+    def load(self, node: Node, results: tuple[Result, ...]) -> DeclaredOutputs:
         """Outputs that the node declares, in the order of the results."""
         if isinstance(node, Mapping):
             node = joined_entries(node)
@@ -150,7 +170,7 @@ class _OutputLoader(NamedTuple):
             raise Fault.at(codes.OUTPUT_SYNTAX, "`outputs` is empty", node.span, help="write for instance `like(self)`")
         return self._expressions(ExpressionText.of_scalar(node), results)
 
-    def _load_named(self, node: Mapping, results: tuple[_Result, ...]) -> DeclaredOutputs:
+    def _load_named(self, node: Mapping, results: tuple[Result, ...]) -> DeclaredOutputs:
         """Outputs of a mapping from the names of results."""
         check_unique_keys(node, self.sink)
         nodes = {key.value: value for key, value in node.entries}
@@ -165,7 +185,7 @@ class _OutputLoader(NamedTuple):
             raise Fault.at(codes.OUTPUT_COUNT, f"no output is declared for {_name_list(missing)}", node.span)
         return self._each([nodes[name] for name in names], results)
 
-    def _each(self, nodes: list[Node], results: tuple[_Result, ...]) -> DeclaredOutputs:
+    def _each(self, nodes: list[Node], results: tuple[Result, ...]) -> DeclaredOutputs:
         outputs = []
         for node, result in zip(nodes, results, strict=True):
             try:
@@ -174,7 +194,7 @@ class _OutputLoader(NamedTuple):
                 self.sink.add(fault.diagnostic)
         return tuple(outputs)
 
-    def _expressions(self, source: ExpressionText, results: tuple[_Result, ...]) -> DeclaredOutputs:
+    def _expressions(self, source: ExpressionText, results: tuple[Result, ...]) -> DeclaredOutputs:
         """Outputs that an expression gives: a list has one for each result, unless its items are sizes."""
         parsed = parse_expression(source)
         checker = ExpressionChecker(parsed, self.arguments)
@@ -189,7 +209,7 @@ class _OutputLoader(NamedTuple):
                 self.sink.add(fault.diagnostic)
         return tuple(outputs)
 
-    def _output(self, node: Node, result: _Result) -> DeclaredOutput:
+    def _output(self, node: Node, result: Result) -> DeclaredOutput:
         """Output that a node declares: an expression, a list of sizes, or a mapping."""
         if isinstance(node, Mapping):
             return self._form(joined_entries(node), result)
@@ -207,7 +227,7 @@ class _OutputLoader(NamedTuple):
             raise Fault.at(codes.OUTPUT_SYNTAX, message, node.span, help="write a list of sizes in brackets")
         return ExpressionChecker(parse_expression(text), self.arguments)
 
-    def _expression(self, checker: ExpressionChecker, node: ast.expr, result: _Result) -> DeclaredOutput:
+    def _expression(self, checker: ExpressionChecker, node: ast.expr, result: Result) -> DeclaredOutput:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == LIKE:
             if len(node.args) != 1 or node.keywords:
                 raise checker.fault(codes.OUTPUT_CALL, node, "`like` takes one tensor")
@@ -216,7 +236,7 @@ class _OutputLoader(NamedTuple):
             size, like = checker.check_kind(node, ValueKind.sizes), None
         return self._complete(size, like, {}, result, checker.parsed.span(node))
 
-    def _form(self, node: Mapping, result: _Result) -> DeclaredOutput:
+    def _form(self, node: Mapping, result: Result) -> DeclaredOutput:
         check_unique_keys(node, self.sink)
         fields: dict[str, OutputExpression] = {}
         for key, value in node.entries:
@@ -236,7 +256,7 @@ class _OutputLoader(NamedTuple):
         size: OutputExpression | None,
         like: OutputExpression | None,
         fields: dict[str, OutputExpression],
-        result: _Result,
+        result: Result,
         span: Span,
     ) -> DeclaredOutput:
         """Output with its defaults."""
@@ -288,7 +308,7 @@ def _lists_outputs(tree: ast.List, checker: ExpressionChecker) -> bool:
     return checker.check(first).kind not in (ValueKind.integer, ValueKind.size)
 
 
-def _check_count(count: int, results: tuple[_Result, ...], at: Span) -> None:
+def _check_count(count: int, results: tuple[Result, ...], at: Span) -> None:
     if count != len(results):
         outputs = "1 output" if count == 1 else f"{count} outputs"
         wanted = "1 result" if len(results) == 1 else f"{len(results)} results"

@@ -112,6 +112,9 @@ NO_CALLEES: Final[Mapping[NativeFunction, str]] = {}
 #: What backends have whose wrappers begin with no statement of their own.
 NO_CHECKS: Final[Mapping[NativeFunction, str]] = {}
 
+#: What backends have whose wrappers pass all arguments on as they are.
+NOTHING_PASSED: Final[Mapping[NativeFunction, Mapping[str, str]]] = {}
+
 
 @not_fingerprinted(kernels=_OF_UNITS, callees=_OF_UNITS, derived=_OF_UNITS)
 class Backend:
@@ -125,7 +128,8 @@ class Backend:
     `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard
     whose type is `guard`. `display_name` stands in C++ names instead of the key's name. `derived` are the functional
     and in-place overloads without a kernel whose wrappers call the kernel of the out overload. `choices` are those of a
-    backend file. `checks` are the statements that the wrappers of some overloads begin with.
+    backend file. `checks` are the statements that the wrappers of some overloads begin with, and `passed` the
+    expressions that they pass to kernels in place of some arguments.
     """
 
     __slots__ = (
@@ -143,6 +147,7 @@ class Backend:
         "kernels",
         "key",
         "out_is_primary",
+        "passed",
         "symint",
     )
 
@@ -164,6 +169,7 @@ class Backend:
         derived: frozenset[NativeFunction] = frozenset(),
         choices: WrapperChoices = NO_CHOICES,
         checks: Mapping[NativeFunction, str] = NO_CHECKS,
+        passed: Mapping[NativeFunction, Mapping[str, str]] = NOTHING_PASSED,
     ) -> None:
         self.key: Final = key
         self.display_name: Final = display_name or key.name
@@ -179,6 +185,7 @@ class Backend:
         self.derived: Final = derived
         self.choices: Final = choices
         self.checks: Final = checks
+        self.passed: Final = passed
         self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
 
     def overload_choices(self, function: NativeFunction) -> OverloadChoices:

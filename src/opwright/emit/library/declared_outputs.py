@@ -15,6 +15,7 @@ from opwright.model.declared_outputs import (
     OutputExpression,
     OutputOperation,
     ValueKind,
+    dtype_codes,
 )
 from opwright.source.records import NamedTuple
 
@@ -114,6 +115,7 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.length: "::opwright::length({0})",
     OutputOperation.reduce: "{shapes}::reduce({0}, ::opwright::dim_list({1}), {2})",
     OutputOperation.cat: "{shapes}::cat({0}, {1})",
+    OutputOperation.is_on_cpu: "::opwright::is_on_cpu({0})",
     OutputOperation.default_dtype: "c10::get_default_dtype_as_scalartype()",
     OutputOperation.cpu: "at::kCPU",
 }
@@ -123,11 +125,18 @@ _NOT_COPIED: Final = (OutputOperation.argument, OutputOperation.value)
 _LISTS: Final = (ValueKind.integers, ValueKind.sizes)
 
 
-class _Printer:
-    """Prints expressions; `shapes` are the functions for sizes. Integers that are no sizes are always numbers."""
+class ExpressionPrinter:
+    """Prints expressions; `shapes` are the functions for sizes. Integers that are no sizes are always numbers.
 
-    def __init__(self, shapes: str, integer: str) -> None:
+    `integers` are the functions for those, and `dtypes` is the enumeration with the names of dtypes.
+    """
+
+    def __init__(
+        self, shapes: str, integer: str, *, integers: str = "::opwright::Concrete", dtypes: str = "at::ScalarType"
+    ) -> None:
         self._shapes: Final = shapes
+        self._integers: Final = integers
+        self.dtypes: Final = dtypes
         # The C++ type to which both values of a conditional expression are converted.
         self._casts: Final = {
             ValueKind.integer: "int64_t({})",
@@ -137,7 +146,7 @@ class _Printer:
             ValueKind.device: "at::Device({})",
             ValueKind.boolean: "bool({})",
             ValueKind.number: "at::Scalar({})",
-            ValueKind.integers: "::opwright::Concrete::sizes({})",
+            ValueKind.integers: f"{integers}::sizes({{}})",
             ValueKind.sizes: f"{shapes}::sizes({{}})",
         }
 
@@ -158,7 +167,7 @@ class _Printer:
 
     def shapes(self, expression: OutputExpression) -> str:
         """Functions for integers of the kind of an expression."""
-        return "::opwright::Concrete" if expression.kind in _KNOWN else self._shapes
+        return self._integers if expression.kind in _KNOWN else self._shapes
 
     def sizes(self, expression: OutputExpression) -> str:
         """Text of a list as a list of sizes."""
@@ -185,7 +194,7 @@ class _Printer:
     def branch(self, expression: OutputExpression, kind: ValueKind) -> str:
         """Text of one of several values of a kind, which all have the same type in C++."""
         if kind in _LISTS:
-            return self._list(expression, self._shapes if kind is ValueKind.sizes else "::opwright::Concrete")
+            return self._list(expression, self._shapes if kind is ValueKind.sizes else self._integers)
         return self.value(self.text(expression), kind)
 
 
@@ -195,26 +204,35 @@ def _is_literal(expression: OutputExpression | None) -> bool:
     return expression is not None and expression.operation is OutputOperation.literal
 
 
-def _print_leaf(printer: _Printer, expression: OutputExpression) -> str:
+def _print_leaf(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     return "std::nullopt" if expression.kind is ValueKind.none else expression.text
 
 
-def _print_dtype(printer: _Printer, expression: OutputExpression) -> str:
-    return f"at::ScalarType::{expression.text}"
+def _print_dtype(printer: ExpressionPrinter, expression: OutputExpression) -> str:
+    return f"{printer.dtypes}::{expression.text}"
 
 
-def _print_item(printer: _Printer, expression: OutputExpression) -> str:
+def _print_dtype_in(printer: ExpressionPrinter, expression: OutputExpression) -> str:
+    codes = sum(1 << code for code in dtype_codes(expression.text))
+    return f"::opwright::is_one_of({printer.texts(expression)[0]}, {codes:#x}ULL)"
+
+
+def _print_has_layout(printer: ExpressionPrinter, expression: OutputExpression) -> str:
+    return f"{printer.shapes(expression)}::{expression.text}({printer.texts(expression)[0]})"
+
+
+def _print_item(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     values, index = printer.texts(expression)
     if expression.kind is ValueKind.tensor:
         return f"::opwright::tensor_at({values}, {index})"
     return f"{printer.shapes(expression)}::item({values}, {index})"
 
 
-def _print_slice(printer: _Printer, expression: OutputExpression) -> str:
+def _print_slice(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     return f"{printer.shapes(expression)}::slice({', '.join(printer.texts(expression))})"
 
 
-def _print_value_or(printer: _Printer, expression: OutputExpression) -> str:
+def _print_value_or(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     first, otherwise = expression.operands
     assert first is not None
     assert otherwise is not None
@@ -223,7 +241,7 @@ def _print_value_or(printer: _Printer, expression: OutputExpression) -> str:
     return f"(::opwright::has({argument}) ? {value} : {printer.branch(otherwise, expression.kind)})"
 
 
-def _print_conditional(printer: _Printer, expression: OutputExpression) -> str:
+def _print_conditional(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     test, first, second = expression.operands
     assert test is not None
     assert first is not None
@@ -232,30 +250,46 @@ def _print_conditional(printer: _Printer, expression: OutputExpression) -> str:
     return f"({printer.text(test)} ? {branches})"
 
 
-def _operator_printer(operator: str) -> Callable[[_Printer, OutputExpression], str]:
+def _operator_printer(operator: str) -> Callable[[ExpressionPrinter, OutputExpression], str]:
     return lambda printer, expression: f"({operator.join(printer.texts(expression))})"
 
 
-def _items_printer(function: str) -> Callable[[_Printer, OutputExpression], str]:
+def _call_printer(function: str) -> Callable[[ExpressionPrinter, OutputExpression], str]:
+    return lambda printer, expression: (
+        f"{printer.shapes(expression)}::{function}({', '.join(printer.texts(expression))})"
+    )
+
+
+def _items_printer(function: str) -> Callable[[ExpressionPrinter, OutputExpression], str]:
     """Printer of a call with a list of the operands."""
     return lambda printer, expression: (
         f"{printer.shapes(expression)}::{function}({{{', '.join(printer.texts(expression))}}})"
     )
 
 
-def _lists_printer(function: str) -> Callable[[_Printer, OutputExpression], str]:
+def _lists_printer(function: str) -> Callable[[ExpressionPrinter, OutputExpression], str]:
     """Printer of a call with a list of the operands, which are lists themselves."""
     return lambda printer, expression: f"{printer.shapes(expression)}::{function}({{{printer.lists(expression)}}})"
 
 
-def _print_promote(printer: _Printer, expression: OutputExpression) -> str:
+def _print_promote(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     return f"::opwright::promote({', '.join(printer.texts(expression))})"
 
 
-_PRINTERS: Final[Mapping[OutputOperation, Callable[[_Printer, OutputExpression], str]]] = {
+_PRINTERS: Final[Mapping[OutputOperation, Callable[[ExpressionPrinter, OutputExpression], str]]] = {
     OutputOperation.argument: _print_leaf,
     OutputOperation.literal: _print_leaf,
     OutputOperation.dtype: _print_dtype,
+    OutputOperation.dtype_in: _print_dtype_in,
+    OutputOperation.has_layout: _print_has_layout,
+    **{
+        operation: _call_printer(operation.name)
+        for operation in (
+            OutputOperation.same_sizes,
+            OutputOperation.broadcasts,
+            OutputOperation.broadcasts_together,
+        )
+    },
     OutputOperation.item: _print_item,
     OutputOperation.slice: _print_slice,
     OutputOperation.value_or: _print_value_or,
@@ -269,5 +303,5 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[_Printer, OutputExpression],
     OutputOperation.broadcast: _lists_printer("broadcast"),
     OutputOperation.promote: _print_promote,
 }
-_SYMBOLIC: Final = _Printer("::opwright::Symbolic", "c10::SymInt")
-_CONCRETE: Final = _Printer("::opwright::Concrete", "int64_t")
+_SYMBOLIC: Final = ExpressionPrinter("::opwright::Symbolic", "c10::SymInt")
+_CONCRETE: Final = ExpressionPrinter("::opwright::Concrete", "int64_t")

@@ -11,7 +11,8 @@ from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
+from opwright.emit.library.requirements import check_call, has_checks
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import FunctionSchema, SchemaKind
 
@@ -42,6 +43,7 @@ def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
     ]
     operator = f"{function.library.operators}::{writing.name.unambiguous}"
     checks = [overlap_check(function)] if checks_overlap(function) else []
+    checks += [check_call(function, COMPOSITE_EXPLICIT)] if has_checks(function) else []
     statements = [*checks, *preparations, f"{operator}::call({', '.join(arguments)});"]
     statements.append(dispatcher.return_statement(function.schema.returns, targets, function.style))
     body = "\n".join([f"  {statement}" for statement in statements])

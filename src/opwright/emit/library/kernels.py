@@ -25,6 +25,7 @@ from opwright.emit.library.checks import checked_kernels
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
+from opwright.emit.library.requirements import check_call, copied_arguments, has_checks
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
@@ -139,15 +140,33 @@ def _backend(
         },
         display_name="" if wrapper is None else key.name.removesuffix(wrapper.key) + wrapper.display_name,
         choices=NO_CHOICES if wrapper is None else _choices(kernels, wrapper),
-        checks=_overlap_checks(part, key),
+        checks=_checks(part, key),
+        passed=_passed(part, key),
     )
 
 
-def _overlap_checks(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, str]:
-    """Checks of the functions that write, with which their wrappers begin."""
+def _checks(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, str]:
+    """Checks of arguments, with which wrappers begin: what operators require, and that no memory is shared."""
     if not is_checked_under(key):
         return {}
-    return {function: overlap_check(function) for function in part.functions if checks_overlap(function)}
+    checks: dict[NativeFunction, str] = {}
+    for function in part.functions:
+        texts = [overlap_check(function)] if checks_overlap(function) else []
+        texts += [check_call(function, key)] if has_checks(function) else []
+        if texts:
+            checks[function] = "\n".join(texts)
+    return checks
+
+
+def _passed(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, dict[str, str]]:
+    """What wrappers pass in place of arguments: those in the layout that kernels need."""
+    if not is_checked_under(key):
+        return {}
+    return {
+        function: {name: f"::opwright::{layout}({name})" for name, layout in copied.items()}
+        for function in part.functions
+        if (copied := copied_arguments(function))
+    }
 
 
 def _choices(kernels: Iterable[NativeFunction], wrappers: OwnWrappers) -> WrapperChoices:
@@ -313,7 +332,8 @@ def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:
     kernel = backend.kernels[function]
     if kernel_signature(function, kernel).type != dispatcher.signature(function).type:
         return True
-    return function in backend.checks or _handles_devices(function, backend)
+    is_changed = function in backend.checks or function in backend.passed
+    return is_changed or _handles_devices(function, backend)
 
 
 def _handles_devices(function: NativeFunction, backend: Backend) -> bool:

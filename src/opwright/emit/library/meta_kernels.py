@@ -8,6 +8,7 @@ from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section, structured_groups
+from opwright.emit.library.requirements import check_call, has_checks
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
@@ -77,6 +78,7 @@ def _kernel(function: NativeFunction) -> str:
     """A dispatcher function that makes new results as meta tensors, and checks arguments that take results."""
     outputs = function.declared_outputs
     lines = [overlap_check(function)] if checks_overlap(function) else []
+    lines += [check_call(function, META)] if has_checks(function) else []
     if function.kind is SchemaKind.inplace and outputs:
         lines.append(inplace_check(outputs[0], meta=True))
     elif function.kind is SchemaKind.out:

@@ -29,6 +29,7 @@ from opwright.emit.library import (
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.parts import LibraryPart, MakeSection, Section, has_own_kernel, library_parts, parts_by_root
+from opwright.emit.library.requirements import requirements_section
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import NO_CONVERSION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -78,6 +79,7 @@ def _chooses_backend(function: NativeFunction) -> bool:
 #: The sections of a source file, in their order.
 _SECTIONS: Final[tuple[MakeSection, ...]] = (
     _operators_section,
+    requirements_section,
     generated_kernels.section,
     checks.section,
     implementations.section,

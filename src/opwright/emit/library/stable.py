@@ -20,6 +20,13 @@ from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE
 from opwright.emit.library.kernels import AS_DECLARED, Expected, kernel_assertions
 from opwright.emit.library.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.python.overloads import calls_another_form
+from opwright.emit.library.requirements import (
+    STABLE_REQUIREMENTS_HEADER,
+    check_function,
+    copied_arguments,
+    has_checks,
+    stable_check_call,
+)
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, DispatchKey
 from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.model.native_function import Kernel, NativeFunction
@@ -174,28 +181,46 @@ def _schemas(unit: StableLibrary) -> str:
     return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{_guarded_lines(statements)}}}"
 
 
+def _first_statements(unit: StableLibrary, function: NativeFunction, key: DispatchKey) -> list[str]:
+    """Checks of the arguments of calls of a kernel. Kernels with own signatures get them as they are."""
+    if unit.has_own_signatures or not is_checked_under(key):
+        return []
+    more = "" if key.is_dense else ", /*is_dense=*/false"
+    statements = [overlap_check(function, more)] if checks_overlap(function) else []
+    return statements + ([stable_check_call(function)] if has_checks(function) else [])
+
+
 def _is_checked(unit: StableLibrary, function: NativeFunction, key: DispatchKey) -> bool:
-    """Whether the arguments of calls of a kernel are checked. Kernels with own signatures get them as they are."""
-    return not unit.has_own_signatures and checks_overlap(function) and is_checked_under(key)
+    """Whether a function checks or changes arguments before a kernel gets them."""
+    is_changed = bool(copied_arguments(function)) and not unit.has_own_signatures and is_checked_under(key)
+    return is_changed or bool(_first_statements(unit, function, key))
 
 
 def _checked_kernels(unit: StableLibrary) -> str:
-    """Functions that check the arguments of operators that write, and call their kernels; empty if none do."""
+    """Functions that check the arguments of calls, and call their kernels; empty if none do."""
     texts = []
     for function, kernel in unit.kernels():
         if _is_checked(unit, function, kernel.key):
             signature = stable.signature(function)
-            passed = ", ".join([binding.name for binding in signature.bindings])
-            more = "" if kernel.key.is_dense else ", /*is_dense=*/false"
+            copied = copied_arguments(function)
+            passed = ", ".join(
+                [
+                    f"::opwright::{copied[binding.name]}({binding.name})" if binding.name in copied else binding.name
+                    for binding in signature.bindings
+                ]
+            )
+            statements = "".join([f"  {text}\n" for text in _first_statements(unit, function, kernel.key)])
             definition = (
-                f"{signature.definition(_checked_name(function, kernel))} {{\n"
-                f"  {overlap_check(function, more)}\n"
+                f"{signature.definition(_checked_name(function, kernel))} {{\n{statements}"
                 f"  return {qualified_name(kernel.namespace, kernel.name)}({passed});\n}}"
             )
             texts.append(guard(_condition(function, kernel), definition))
     if not texts:
         return ""
-    return enclose(f"{unit.library.api}::checked", "\n".join(["namespace {", *texts, "} // namespace"])) + "\n"
+    required = [check_function(function) for function in unit.functions if has_checks(function)]
+    requirements = enclose(f"{unit.library.api}::opwright_checks", "\n".join(required)) + "\n\n" if required else ""
+    checked = enclose(f"{unit.library.api}::checked", "\n".join(["namespace {", *texts, "} // namespace"]))
+    return f"{requirements}{checked}\n"
 
 
 def _checked_name(function: NativeFunction, kernel: Kernel) -> str:
@@ -288,7 +313,8 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
     checked = _checked_kernels(unit)
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
-    headers += [STABLE_OVERLAP_HEADER] if checked else []
+    headers += [STABLE_OVERLAP_HEADER] if any(map(checks_overlap, unit.functions)) else []
+    headers += [STABLE_REQUIREMENTS_HEADER] if any(function.requirements for function in unit.functions) else []
     headers += [STABLE_CALL_HEADER] if calls_python(unit.functions) else []
     headers += [SIGNATURE_HEADER] if unit.has_own_signatures else []
     return {

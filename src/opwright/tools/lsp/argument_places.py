@@ -91,6 +91,17 @@ def _outputs(value: Node, name: str) -> Iterator[Span]:
         yield value.span.part(*match.span())
 
 
+def _dims(value: Node, name: str) -> Iterator[Span]:
+    """Places in patterns: keys, and expressions in braces. A size with the name of an argument is refused."""
+    for key, pattern in value.entries if isinstance(value, Mapping) else ():
+        if key.value == name:
+            yield key.span_of(0, len(name))
+        if isinstance(pattern, Scalar):
+            for braces in re.finditer(r"\{[^{}]*\}", pattern.value):
+                for match in re.finditer(rf"(?<![\w.]){name}(?!\w|\s*\()", braces[0]):
+                    yield pattern.span_of(braces.start() + match.start(), braces.start() + match.end())
+
+
 def _conditions(value: Node, name: str) -> Iterator[Span]:
     """Places in the conditions `when` of kernels, which are expressions of C++."""
     pattern = _in_expression(name)
@@ -119,6 +130,10 @@ _FINDERS: Final[dict[str, Callable[[Node, str], Iterator[Span]]]] = {
     "precomputed": _precomputed_places,
     "dispatch": _conditions,
     "outputs": _outputs,
+    "dims": _dims,
+    "dtypes": _outputs,
+    "layout": _outputs,
+    "requires": _outputs,
     "samples": _samples,
 }
 #: Fields with names of other things, which may be those of arguments, too.

@@ -146,7 +146,12 @@ def _kernel_statements(wrapper: KernelWrapper, backend: Backend) -> str:
     kernel = backend.kernels[function]
     wanted = backend.kernel_signature(function).bindings
     callee = backend.callees.get(function) or f"{backend.owner(kernel)}::{kernel.name}"
-    return hooked_call(wrapper, backend, translated_call(callee, wrapper.signature.bindings, wanted))
+    passed = backend.passed.get(function, {})
+    given: list[AvailableValue] = [
+        Expression(passed[binding.name], binding.role, binding.type) if binding.name in passed else binding
+        for binding in wrapper.signature.bindings
+    ]
+    return hooked_call(wrapper, backend, translated_call(callee, tuple(given), wanted))
 
 
 def _refusing(wrapper: KernelWrapper) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.python.output_text import HELPERS, allocation
+from opwright.emit.library.python.output_text import HELPERS, allocation, check_statements
 from opwright.emit.library.python.registrations import functions_emitter, parameters_of
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
@@ -48,6 +48,7 @@ _KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND
 def _fakes(function: NativeFunction) -> tuple[str]:
     """Registration of one function's fake. PyTorch leaves out arguments that have their default value."""
     parameters, lines = parameters_of(function)
+    lines += [f"    {statement}\n" for statement in check_statements(function)]
     head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
     name = f"_fake_{function.name.unambiguous}"
     return (f"{head}\ndef {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n",)

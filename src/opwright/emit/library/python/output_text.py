@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from opwright.emit.library.declared_outputs import SHARED_OPERATORS
+from opwright.emit.library.requirements import has_checks, message_parts, operator_name
 from opwright.model.declared_outputs import (
     TORCH_DTYPES,
     DeclaredOutput,
@@ -14,6 +15,8 @@ from opwright.model.declared_outputs import (
     OutputOperation,
     ValueKind,
 )
+from opwright.model.native_function import NativeFunction
+from opwright.model.requirements import index_name, item_name
 from opwright.syntax.python import variable_name
 
 #: The functions that the text calls. They take what the arguments of a traced call are: tensors, symbols, numbers.
@@ -49,6 +52,76 @@ def _dynamic(most, least):
     return size
 
 
+def _text(*parts):
+    """The message of a refused call: texts, and values as Python shows them."""
+    return "".join([part if isinstance(part, str) else _shown(part) for part in parts])
+
+
+def _shown(value):
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_shown, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value).removeprefix("torch.")
+
+
+def _is_one_of(dtype, names):
+    """Whether a dtype has one of some names, or is in a class of one."""
+    quantized = ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")
+    name = _shown(dtype)
+    classes = {"floating": dtype.is_floating_point, "complex": dtype.is_complex, "quantized": name in quantized}
+    is_integral = name.removeprefix("u") in ("int8", "int16", "int32", "int64")
+    return name in names or any(holds for each, holds in {**classes, "integral": is_integral}.items() if each in names)
+
+
+def _inner(tensor, before, after):
+    return list(tensor.shape)[before : tensor.dim() - after]
+
+
+def _all_equal(pairs):
+    """Whether the sizes of each pair are equal, which a trace expects of symbols that are unknown."""
+    for size, other in pairs:
+        equal = size == other
+        if not isinstance(equal, bool) and _is_unknown(equal):
+            _torch._check(equal)
+        elif not equal:
+            return False
+    return True
+
+
+def _is_unknown(condition):
+    return getattr(condition.node, "hint", None) is None
+
+
+def _is_one(size):
+    equal = size == 1
+    return equal if isinstance(equal, bool) else not _is_unknown(equal) and bool(equal)
+
+
+def _same_sizes(*sides):
+    sizes, others = _inner(*sides[:3]), _inner(*sides[3:])
+    return len(sizes) == len(others) and _all_equal(zip(sizes, others))
+
+
+def _broadcasts(*sides):
+    sizes, others = _inner(*sides[:3]), _inner(*sides[3:])
+    return len(sizes) <= len(others) and _all_equal(
+        (size, other) for size, other in zip(reversed(sizes), reversed(others)) if not _is_one(size)
+    )
+
+
+def _broadcasts_together(*sides):
+    pairs = zip(reversed(_inner(*sides[:3])), reversed(_inner(*sides[3:])))
+    return _all_equal((size, other) for size, other in pairs if not _is_one(size) and not _is_one(other))
+
+
+def _has_layout(tensor, layout):
+    if layout == "last_contiguous":
+        return tensor.dim() == 0 or bool(tensor.stride(-1) == 1) or bool(tensor.shape[-1] == 1)
+    if layout == "contiguous":
+        return tensor.is_contiguous()
+    format = _torch.channels_last_3d if tensor.dim() == 5 else _torch.channels_last
+    return tensor.is_contiguous(memory_format=format)
+
+
 def _promoted(*values):
     """The dtype to which tensors, lists of tensors, dtypes and numbers promote."""
     flat = [item for value in values for item in (value if isinstance(value, (list, tuple)) else [value])]
@@ -77,6 +150,10 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.reduce: "_reduced({0}, {1}, {2})",
     OutputOperation.cat: "_joined({0}, {1})",
     OutputOperation.dynamic: "_dynamic({0}, {1})",
+    OutputOperation.same_sizes: "_same_sizes({0}, {1}, {2}, {3}, {4}, {5})",
+    OutputOperation.broadcasts: "_broadcasts({0}, {1}, {2}, {3}, {4}, {5})",
+    OutputOperation.broadcasts_together: "_broadcasts_together({0}, {1}, {2}, {3}, {4}, {5})",
+    OutputOperation.is_on_cpu: '({0}.device.type == "cpu")',
     OutputOperation.default_dtype: "_torch.get_default_dtype()",
     OutputOperation.cpu: '_torch.device("cpu")',
 }
@@ -86,15 +163,17 @@ _WORDS: Final = {"true": "True", "false": "False"}
 
 def allocation(output: DeclaredOutput) -> str:
     """Expression that makes a result."""
-    options = f"dtype={_text(output.dtype)}, device={_text(output.device)}"
+    options = f"dtype={expression_text(output.dtype)}, device={expression_text(output.device)}"
     if output.like is not None:
-        return f"_torch.empty_like({_text(output.like)}, {options})"
-    return f"_torch.empty({_text(output.size)}, {options})"
+        return f"_torch.empty_like({expression_text(output.like)}, {options})"
+    return f"_torch.empty({expression_text(output.size)}, {options})"
 
 
 def wanted_output(output: DeclaredOutput, written: str) -> str:
     """Arguments of a check that a tensor can hold a result: its variable, and the size, dtype and device."""
-    return f"{written}, {_text(output.size)}, {_text(output.dtype)}, {_text(output.device)}"
+    return (
+        f"{written}, {expression_text(output.size)}, {expression_text(output.dtype)}, {expression_text(output.device)}"
+    )
 
 
 #: The names of helpers, and what documentation calls them.
@@ -106,13 +185,13 @@ _DESCRIBED: Final = {"reduced": "reduce", "joined": "cat", "promoted": "promote"
 def described_output(output: DeclaredOutput) -> str:
     """What documentation says of a result: its size and dtype, as expressions over the arguments."""
     size, dtype = [
-        _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), _SIZES.sub(r"\1.shape", _text(expression)))
+        _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), _SIZES.sub(r"\1.shape", expression_text(expression)))
         for expression in (output.size, output.dtype)
     ]
     return f"a tensor of size `{size}` and dtype `{dtype}`"
 
 
-def _text(expression: OutputExpression) -> str:
+def expression_text(expression: OutputExpression) -> str:
     """The Python text of an expression."""
     template = _TEMPLATES.get(expression.operation)
     if template is not None:
@@ -121,7 +200,7 @@ def _text(expression: OutputExpression) -> str:
 
 
 def _texts(expression: OutputExpression) -> list[str]:
-    return ["None" if operand is None else _text(operand) for operand in expression.operands]
+    return ["None" if operand is None else expression_text(operand) for operand in expression.operands]
 
 
 def _print_argument(expression: OutputExpression) -> str:
@@ -136,11 +215,20 @@ def _print_dtype(expression: OutputExpression) -> str:
     return f"_torch.{TORCH_DTYPES[expression.text]}"
 
 
+def _print_dtype_in(expression: OutputExpression) -> str:
+    names = tuple([TORCH_DTYPES.get(name, name) for name in expression.text.split()])
+    return f"_is_one_of({_texts(expression)[0]}, {names!r})"
+
+
+def _print_has_layout(expression: OutputExpression) -> str:
+    return f"_has_layout({_texts(expression)[0]}, {expression.text!r})"
+
+
 def _print_slice(expression: OutputExpression) -> str:
     values, *limits = expression.operands
     assert values is not None
-    first, last = ["" if limit is None else _text(limit) for limit in limits]
-    return f"{_text(values)}[{first}:{last}]"
+    first, last = ["" if limit is None else expression_text(limit) for limit in limits]
+    return f"{expression_text(values)}[{first}:{last}]"
 
 
 def _print_operator(word: str) -> Callable[[OutputExpression], str]:
@@ -180,6 +268,8 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[OutputExpression], str]]] = 
     OutputOperation.argument: _print_argument,
     OutputOperation.literal: _print_literal,
     OutputOperation.dtype: _print_dtype,
+    OutputOperation.dtype_in: _print_dtype_in,
+    OutputOperation.has_layout: _print_has_layout,
     OutputOperation.slice: _print_slice,
     OutputOperation.both: _print_operator("and"),
     OutputOperation.either: _print_operator("or"),
@@ -190,3 +280,27 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[OutputExpression], str]]] = 
     OutputOperation.broadcast: _print_broadcast,
     OutputOperation.promote: _print_promotion,
 }
+
+
+def check_statements(function: NativeFunction) -> list[str]:
+    """Statements that check the arguments of a call, in the order and with the messages of those in C++."""
+    requirements = function.requirements
+    if requirements is None or not has_checks(function):
+        return []
+    operator = operator_name(function)
+    statements = []
+    for requirement in requirements.checks:
+        parts = [
+            repr(part) if isinstance(part, str) else expression_text(part)
+            for part in message_parts(operator, requirement)
+        ]
+        text = f"_torch._check({expression_text(requirement.condition)}, lambda: _text({', '.join(parts)}))"
+        given = " and ".join([f"{expression_text(argument)} is not None" for argument in requirement.given])
+        if requirement.each:
+            item, index = item_name(requirement.each), index_name(requirement.each)
+            tensors = variable_name(requirement.each)
+            text = f"for {index}, {item} in enumerate({f'{tensors} if {given} else ()' if given else tensors}): {text}"
+        elif given:
+            text = f"if {given}: {text}"
+        statements.append(text)
+    return statements

@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.emit.library.python.output_text import HELPERS, allocation, wanted_output
+from opwright.emit.library.python.output_text import HELPERS, allocation, check_statements, wanted_output
 from opwright.emit.library.python.registrations import (
     module_emitter,
     operator_expression,
@@ -182,6 +182,7 @@ def _contract(function: NativeFunction, called: NativeFunction, operator: str) -
     """Statements of an overload for a contract: it prepares what the operator writes to."""
     written = [argument.name for argument in called.arguments.all if argument.is_write]
     outputs = function.declared_outputs
+    yield from check_statements(function)
     if function.kind is SchemaKind.functional:
         targets = list(map(variable_name, written))
         yield from [f"{name} = {allocation(output)}" for name, output in zip(targets, outputs, strict=True)]

@@ -88,6 +88,8 @@ at::DimVector dim_list(const Dims& dims) {
 template <class Int>
 struct Shapes {
   static constexpr bool is_symbolic = std::is_same_v<Int, c10::SymInt>;
+  using Number = Int;
+  using Dtype = at::ScalarType;
   using List = c10::SmallVector<Int, at::kDimVectorStaticSize>;
 
   static Int size(const at::Tensor& tensor, int64_t dim) {
@@ -212,6 +214,111 @@ struct Shapes {
     return common;
   }
 
+  // What an operator requires: each gives whether it holds, or lets a trace expect it where a symbol stands for a size
+  // that is unknown.
+  template <class Left, class Right>
+  static bool expect_equal(const Left& left, const Right& right) {
+    if constexpr (is_symbolic) {
+      return Int(left).sym_eq(Int(right)).expect_true(__FILE__, __LINE__);
+    } else {
+      return left == right;
+    }
+  }
+
+  template <class Left, class Right>
+  static bool expect_unequal(const Left& left, const Right& right) {
+    if constexpr (is_symbolic) {
+      return Int(left).sym_ne(Int(right)).expect_true(__FILE__, __LINE__);
+    } else {
+      return left != right;
+    }
+  }
+
+  template <class Left, class Right>
+  static bool expect_less(const Left& left, const Right& right) {
+    if constexpr (is_symbolic) {
+      return Int(left).sym_lt(Int(right)).expect_true(__FILE__, __LINE__);
+    } else {
+      return left < right;
+    }
+  }
+
+  template <class Left, class Right>
+  static bool expect_less_equal(const Left& left, const Right& right) {
+    if constexpr (is_symbolic) {
+      return Int(left).sym_le(Int(right)).expect_true(__FILE__, __LINE__);
+    } else {
+      return left <= right;
+    }
+  }
+
+  // Whether the sizes between some first and some last dimensions of two tensors are equal.
+  static bool same_sizes(
+      const at::Tensor& tensor, int64_t before, int64_t after, const at::Tensor& other, int64_t other_before,
+      int64_t other_after) {
+    const auto sizes = inner_sizes(tensor, before, after);
+    const auto others = inner_sizes(other, other_before, other_after);
+    if (sizes.size() != others.size()) {
+      return false;
+    }
+    for (size_t place = 0; place < sizes.size(); ++place) {
+      if (!expect_equal(sizes[place], others[place])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether such sizes of the first tensor broadcast to those of the second one.
+  static bool broadcasts(
+      const at::Tensor& tensor, int64_t before, int64_t after, const at::Tensor& other, int64_t other_before,
+      int64_t other_after) {
+    const auto sizes = inner_sizes(tensor, before, after);
+    const auto others = inner_sizes(other, other_before, other_after);
+    if (sizes.size() > others.size()) {
+      return false;
+    }
+    const size_t missing = others.size() - sizes.size();
+    for (size_t place = 0; place < sizes.size(); ++place) {
+      if (!is_one(sizes[place]) && !expect_equal(sizes[place], others[missing + place])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether such sizes of two tensors broadcast.
+  static bool broadcasts_together(
+      const at::Tensor& tensor, int64_t before, int64_t after, const at::Tensor& other, int64_t other_before,
+      int64_t other_after) {
+    const auto sizes = inner_sizes(tensor, before, after);
+    const auto others = inner_sizes(other, other_before, other_after);
+    for (size_t place = 1; place <= std::min(sizes.size(), others.size()); ++place) {
+      const Int& size = sizes[sizes.size() - place];
+      const Int& other_size = others[others.size() - place];
+      if (!is_one(size) && !is_one(other_size) && !expect_equal(size, other_size)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static bool contiguous(const at::Tensor& tensor) {
+    return tensor.is_contiguous();
+  }
+
+  static bool channels_last(const at::Tensor& tensor) {
+    return tensor.is_contiguous(tensor.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast);
+  }
+
+  static bool last_contiguous(const at::Tensor& tensor) {
+    if constexpr (is_symbolic) {
+      return tensor.dim() == 0 || is_one(tensor.sym_stride(-1)) || is_one(tensor.sym_size(-1));
+    } else {
+      return tensor.dim() == 0 || tensor.stride(-1) == 1 || tensor.size(-1) == 1;
+    }
+  }
+
   // The sizes without the dimensions `dims`, or with 1 in their place. No dimensions stand for all.
   template <class Shape>
   static List reduce(const Shape& shape, at::DimVector dims, bool keepdim) {
@@ -260,6 +367,23 @@ struct Shapes {
   }
 
  private:
+  static c10::ArrayRef<Int> inner_sizes(const at::Tensor& tensor, int64_t before, int64_t after) {
+    if constexpr (is_symbolic) {
+      return tensor.sym_sizes().slice(before, tensor.dim() - before - after);
+    } else {
+      return tensor.sizes().slice(before, tensor.dim() - before - after);
+    }
+  }
+
+  // Whether a size is known to be 1.
+  static bool is_one(const Int& size) {
+    if constexpr (is_symbolic) {
+      return TORCH_GUARD_OR_FALSE(size.sym_eq(1));
+    } else {
+      return size == 1;
+    }
+  }
+
   // Both values, where they are known.
   static std::optional<std::pair<int64_t, int64_t>> as_numbers(const Int& left, const Int& right) {
     if constexpr (is_symbolic) {

@@ -1,0 +1,165 @@
+"""Requirements of operators as C++: a function that checks the arguments of a call, and calls of it.
+
+The text is the same for both C++ interfaces and for sizes that are symbols: `Sizes` has the functions for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from opwright.cpp.namespaces import enclose
+from opwright.emit.emitter import FragmentContext
+from opwright.emit.library.declared_outputs import ExpressionPrinter
+from opwright.emit.library.parts import LibraryPart, Section
+from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind
+from opwright.model.dispatch_key import META, DispatchKey
+from opwright.model.native_function import NativeFunction
+from opwright.model.requirements import Requirement, index_name, item_name
+from opwright.syntax.cpp import string_literal
+
+#: The functions for each C++ interface.
+REQUIREMENTS_HEADER: Final = "opwright/requirements.h"
+STABLE_REQUIREMENTS_HEADER: Final = "opwright/stable_requirements.h"
+
+_PRINTER: Final = ExpressionPrinter("Sizes", "typename Sizes::Number", integers="Sizes", dtypes="Sizes::Dtype")
+
+#: Comparisons of sizes that a trace can expect: the function, and whether it gets the right side first.
+_EXPECTED: Final = {
+    OutputOperation.equal: ("expect_equal", False),
+    OutputOperation.unequal: ("expect_unequal", False),
+    OutputOperation.less: ("expect_less", False),
+    OutputOperation.less_equal: ("expect_less_equal", False),
+    OutputOperation.greater: ("expect_less", True),
+    OutputOperation.greater_equal: ("expect_less_equal", True),
+}
+_SIZES: Final = (ValueKind.size, ValueKind.integer)
+
+
+def has_checks(function: NativeFunction) -> bool:
+    """Whether calls of the kernels of an overload are checked. Overloads that call others leave it to them."""
+    requirements = function.requirements
+    fields = function.library_fields
+    is_kernel = (not function.is_synthesized or fields.contract_of is not None) and fields.returned_from is None
+    return is_kernel and requirements is not None and bool(requirements.checks)
+
+
+def copied_arguments(function: NativeFunction) -> dict[str, str]:
+    """Arguments that kernels get in a layout, and the layout."""
+    requirements = function.requirements
+    if requirements is None or function.is_synthesized:
+        return {}
+    return dict(requirements.copied)
+
+
+def operator_name(function: NativeFunction) -> str:
+    """The operator in messages. One that saves results has the name of its entry."""
+    written = function.library_fields.written
+    return f"{function.namespace}::{function.name if written is None else written.name}"
+
+
+def requirements_section(part: LibraryPart, context: FragmentContext) -> Section:
+    """The functions that check the calls of a part's operators."""
+    functions = [function for function in part.functions if has_checks(function)]
+    copied = any(map(copied_arguments, part.functions))
+    if not functions:
+        return Section((REQUIREMENTS_HEADER,), "\n") if copied else Section()
+    texts = [check_function(function) for function in functions]
+    return Section((REQUIREMENTS_HEADER,), enclose(f"{part.library.api}::opwright_checks", "\n".join(texts)) + "\n")
+
+
+def check_function(function: NativeFunction) -> str:
+    """Definition of the function that checks the arguments of calls."""
+    requirements = function.requirements
+    assert requirements is not None
+    names = _checked_arguments(function)
+    types = "".join([f", class Type{index}" for index in range(len(names))])
+    parameters = ", ".join([f"const Type{index}& {name}" for index, name in enumerate(names)])
+    lines = [f"  {_statement(operator_name(function), requirement)}" for requirement in requirements.checks]
+    head = f"template <class Sizes{types}>\nstatic inline void {function.name.unambiguous}({parameters}) {{"
+    return "\n".join([head, *lines, "}"])
+
+
+def check_call(function: NativeFunction, key: DispatchKey) -> str:
+    """Statement that checks the arguments of a call under a dispatch key.
+
+    Tensors in a trace reach the kernels of composite keys and of Meta, so sizes may be symbols there.
+    """
+    is_symbolic = key.is_composite or key is META
+
+    def value(name: str, kind: str) -> str:
+        if kind == "Scalar":
+            return f"::opwright::number({name})"
+        return f"::opwright::known({name})" if "SymInt" in kind and not is_symbolic else name
+
+    return _call(function, f"::opwright::{'Symbolic' if is_symbolic else 'Concrete'}", value)
+
+
+def stable_check_call(function: NativeFunction) -> str:
+    """The same with the stable interface."""
+    return _call(
+        function, "::opwright::Concrete", lambda name, kind: f"::opwright::facts({name})" if kind == "Tensor" else name
+    )
+
+
+def _call(function: NativeFunction, sizes: str, value: Callable[[str, str], str]) -> str:
+    """Call of the function that checks; `value` gives what is passed for an argument of a type."""
+    types = {argument.name: argument.type for argument in function.arguments.all}
+    passed = [
+        value(name, "Tensor" if types[name].is_tensor_like else types[name].text)
+        for name in _checked_arguments(function)
+    ]
+    api = function.library.api
+    return f"::{api}::opwright_checks::{function.name.unambiguous}<{sizes}>({', '.join(passed)});"
+
+
+def _checked_arguments(function: NativeFunction) -> list[str]:
+    """Arguments that conditions and messages read, in the order of the schema."""
+    requirements = function.requirements
+    assert requirements is not None
+    read = frozenset[str]().union(*[requirement.arguments() for requirement in requirements.checks])
+    return [argument.name for argument in function.arguments.all if argument.name in read]
+
+
+def message_parts(operator: str, requirement: Requirement) -> list[str | OutputExpression]:
+    """The message of a refused call: texts with values between them."""
+    parts: list[str | OutputExpression] = [f"{operator}: "]
+    for part in requirement.message:
+        if not isinstance(part, str) and part.operation is OutputOperation.literal:
+            part = part.text
+        last = parts[-1]
+        if isinstance(part, str) and isinstance(last, str):
+            parts[-1] = last + part
+        else:
+            parts.append(part)
+    return parts
+
+
+def _statement(operator: str, requirement: Requirement) -> str:
+    parts = [
+        string_literal(part) if isinstance(part, str) else f"::opwright::shown({_PRINTER.text(part)})"
+        for part in message_parts(operator, requirement)
+    ]
+    text = f"if (!({condition_text(requirement.condition)})) ::opwright::refuse({{{', '.join(parts)}}});"
+    if requirement.each:
+        item, index = item_name(requirement.each), index_name(requirement.each)
+        tensors = requirement.each
+        text = (
+            f"for (int64_t {index} = 0; {index} < ::opwright::length({tensors}); ++{index}) {{ "
+            f"const auto& {item} = ::opwright::tensor_at({tensors}, {index}); {text} }}"
+        )
+    if requirement.given:
+        given = " && ".join([f"::opwright::has({_PRINTER.text(argument)})" for argument in requirement.given])
+        text = f"if ({given}) {{ {text} }}"
+    return text
+
+
+def condition_text(condition: OutputExpression) -> str:
+    """A condition in C++. Comparisons of sizes by themselves are what a trace expects."""
+    expected = _EXPECTED.get(condition.operation)
+    left, right = condition.operands[:2] if len(condition.operands) == 2 else (None, None)
+    if expected is None or left is None or right is None or {left.kind, right.kind} - set(_SIZES):
+        return _PRINTER.text(condition)
+    function, is_swapped = expected
+    sides = [_PRINTER.text(side) for side in ((right, left) if is_swapped else (left, right))]
+    return f"Sizes::{function}({', '.join(sides)})"

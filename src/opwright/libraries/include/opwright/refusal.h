@@ -1,0 +1,54 @@
+// What refused calls are told, and the arithmetic of their requirements, without anything of PyTorch.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace opwright {
+
+// Whether the dtype with this code is one of those whose bits are set.
+inline constexpr bool is_one_of(int code, std::uint64_t codes) {
+  return code >= 0 && code < 64 && ((codes >> code) & 1) != 0;
+}
+
+// The name of a dtype in `torch`, by its code.
+inline const char* dtype_name(int code) {
+  static const char* const names[] = {
+      "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",
+      "complex128", "bool", "qint8", "quint8", "qint32", "bfloat16", "quint4x2", "quint2x4", "bits1x8", "bits2x4",
+      "bits4x2", "bits8", "bits16", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16",
+      "uint32", "uint64", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7", "int1", "int2", "int3",
+      "int4", "int5", "int6", "int7", "float8_e8m0fnu", "float4_e2m1fn_x2"};
+  return code >= 0 && code < static_cast<int>(sizeof(names) / sizeof(*names)) ? names[code] : "unknown";
+}
+
+inline std::string shown(const char* text) {
+  return text;
+}
+
+inline std::string shown(std::int64_t number) {
+  return std::to_string(number);
+}
+
+inline std::string shown(int number) {
+  return std::to_string(number);
+}
+
+inline std::string shown(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", number);
+  return text;
+}
+
+// A list as Python shows it, with a function for its items.
+template <class List, class Show>
+std::string shown_list(const List& list, Show show) {
+  std::string text = "[";
+  for (const auto& item : list) {
+    text += (text.size() > 1 ? ", " : "") + show(item);
+  }
+  return text + "]";
+}
+
+} // namespace opwright

@@ -1,0 +1,122 @@
+"""Requirements: what an operator needs of its arguments, as conditions that are checked before its kernel runs.
+
+The dialect of operator libraries reads them from `dims`, `dtypes`, `layout` and `requires`. Emitters print each
+condition and its message in every language in the same order, so that all refuse the same calls with the same text.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, TypeAlias
+
+from opwright.model.declared_outputs import OutputExpression, OutputOperation
+from opwright.source.records import NamedTuple
+
+#: What refused calls are told: texts, and expressions whose values are shown.
+Message: TypeAlias = "tuple[str | OutputExpression, ...]"
+
+
+class Requirement(NamedTuple):
+    """A condition, and the message for calls that do not fulfil it.
+
+    It is checked where the optional arguments `given` are not None. With `each`, the name of a list of tensors, it is
+    checked for each item, whose names in expressions `item_name` and `index_name` give.
+    """
+
+    condition: OutputExpression
+    message: Message
+    given: tuple[OutputExpression, ...] = ()
+    each: str = ""
+
+    def arguments(self) -> frozenset[str]:
+        """Names of the arguments that the condition and the message read."""
+        expressions = [self.condition, *self.given, *[part for part in self.message if not isinstance(part, str)]]
+        return frozenset([self.each]).union(*map(_named, expressions)) - {""}
+
+
+def _named(expression: OutputExpression) -> frozenset[str]:
+    """Names of the arguments in an expression."""
+    own = [expression.text] if expression.operation is OutputOperation.argument else []
+    return frozenset(own).union(*[_named(operand) for operand in expression.operands if operand is not None])
+
+
+def item_name(tensors: str) -> str:
+    """Name of an item of a list of tensors in conditions about each of them."""
+    return f"opwright_{tensors}_item"
+
+
+def index_name(tensors: str) -> str:
+    """Name of the index of that item."""
+    return f"opwright_{tensors}_index"
+
+
+class DimKind(enum.Enum):
+    """What an item of a pattern stands for."""
+
+    named = enum.auto()
+    """One dimension, whose size has a name."""
+    pack = enum.auto()
+    """Any number of dimensions, whose sizes have a name: `*b`. The operator computes each of their elements alone."""
+    size = enum.auto()
+    """One dimension of a size that is a number or an expression."""
+    any = enum.auto()
+    """One dimension of any size: `_`."""
+    rest = enum.auto()
+    """Any number of dimensions of any sizes: `...`."""
+
+
+class DimItem(NamedTuple):
+    """An item of a pattern: its text without marks, and whether the dimensions may also be those that broadcast.
+
+    An item of the kind `size` has the expression of the size.
+    """
+
+    kind: DimKind
+    text: str
+    broadcasts: bool = False
+    size: OutputExpression | None = None
+
+
+class TensorDims(NamedTuple):
+    """The pattern of the sizes of a tensor, and how it is written."""
+
+    items: tuple[DimItem, ...]
+    text: str
+
+    @property
+    def open_place(self) -> int | None:
+        """Place of the item that stands for any number of dimensions; None if each item is one."""
+        return next((place for place, item in enumerate(self.items) if item.kind in _OPEN), None)
+
+    def places(self) -> tuple[int, ...]:
+        """Dimension of each item; those after the one that stands for any number are counted from the end.
+
+        >>> names = [DimItem(DimKind.named, "h"), DimItem(DimKind.pack, "b"), DimItem(DimKind.named, "d")]
+        >>> TensorDims(tuple(names), "h *b d").places()
+        (0, 1, -1)
+        """
+        count, open_place = len(self.items), self.open_place
+        return tuple([place if open_place is None or place <= open_place else place - count for place in range(count)])
+
+
+_OPEN: Final = (DimKind.pack, DimKind.rest)
+
+
+class Requirements(NamedTuple):
+    """What an operator needs of its arguments.
+
+    `checks` are the conditions, in their order. `copied` are the arguments that a kernel gets in a layout, as copies
+    where they are in another. `dims` are the patterns of the arguments, and `results` those of the results; None where
+    an entry does not say one.
+    """
+
+    checks: tuple[Requirement, ...] = ()
+    copied: tuple[tuple[str, str], ...] = ()
+    dims: tuple[tuple[str, TensorDims], ...] = ()
+    results: tuple[TensorDims | None, ...] = ()
+
+    def without(self, arguments: frozenset[str]) -> Requirements:
+        """Those of an overload that makes some of the arguments itself."""
+        checks = tuple([check for check in self.checks if arguments.isdisjoint(check.arguments())])
+        dims = tuple([(name, dims) for name, dims in self.dims if name not in arguments])
+        return Requirements(checks, (), dims, self.results)

@@ -1,0 +1,160 @@
+// The kernels, which read memory by the sizes that the entries require.
+#include <required/kernels.h>
+
+#include <cmath>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#ifdef STABLE
+#include <torch/csrc/stable/ops.h>
+#include <torch/headeronly/core/ScalarType.h>
+using Tensor = torch::stable::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+using Tensors = torch::headeronly::HeaderOnlyArrayRef<Tensor>;
+static Tensor make(const Tensor& like, std::vector<int64_t> sizes) {
+  return torch::stable::new_zeros(like, sizes);
+}
+static Tensor make_double(const Tensor& like, std::vector<int64_t> sizes) {
+  return torch::stable::new_zeros(like, sizes, torch::headeronly::ScalarType::Double);
+}
+#define DTYPE torch::headeronly::ScalarType
+#define CHECK STD_TORCH_CHECK
+#else
+#include <ATen/ATen.h>
+using Tensor = at::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+using Tensors = at::TensorList;
+static Tensor make(const Tensor& like, std::vector<int64_t> sizes) {
+  return at::zeros(sizes, like.options());
+}
+static Tensor make_double(const Tensor& like, std::vector<int64_t> sizes) {
+  return at::zeros(sizes, like.options().dtype(at::kDouble));
+}
+#define DTYPE at::ScalarType
+#define CHECK TORCH_CHECK
+#endif
+
+static std::vector<int64_t> sizes_of(const Tensor& tensor) {
+  return {tensor.sizes().begin(), tensor.sizes().end()};
+}
+
+template <class T>
+static T* data(const Tensor& tensor) {
+  return static_cast<T*>(const_cast<void*>(static_cast<const void*>(tensor.data_ptr())));
+}
+
+template <class T>
+static void norm_rows(const Tensor& x, const Tensor& weight, double eps, const Tensor& result) {
+  const int64_t count = x.size(x.dim() - 1);
+  const int64_t rows = count == 0 ? 0 : x.numel() / count;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* in = data<T>(x) + row * count;
+    T sum = 0;
+    for (int64_t place = 0; place < count; ++place) {
+      sum += in[place] * in[place];
+    }
+    const T scale = 1 / std::sqrt(sum / count + static_cast<T>(eps));
+    for (int64_t place = 0; place < count; ++place) {
+      data<T>(result)[row * count + place] = in[place] * scale * data<T>(weight)[place];
+    }
+  }
+}
+
+template <class T>
+static void norm_rows_backward(
+    const Tensor& grad, const Tensor& x, const Tensor& weight, double eps, const Tensor& x_grad,
+    const Tensor& weight_grad) {
+  const int64_t count = x.size(x.dim() - 1);
+  const int64_t rows = count == 0 ? 0 : x.numel() / count;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* in = data<T>(x) + row * count;
+    const T* out = data<T>(grad) + row * count;
+    T sum = 0, product = 0;
+    for (int64_t place = 0; place < count; ++place) {
+      sum += in[place] * in[place];
+      product += out[place] * data<T>(weight)[place] * in[place];
+    }
+    const T scale = 1 / std::sqrt(sum / count + static_cast<T>(eps));
+    for (int64_t place = 0; place < count; ++place) {
+      data<T>(x_grad)[row * count + place] =
+          scale * out[place] * data<T>(weight)[place] - in[place] * scale * scale * scale * product / count;
+      data<T>(weight_grad)[place] += out[place] * in[place] * scale;
+    }
+  }
+}
+
+namespace required {
+namespace native {
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  CHECK(x.is_contiguous() && weight.is_contiguous(), "the kernel got other strides");
+  Tensor result = make(x, sizes_of(x));
+  x.scalar_type() == DTYPE::Float ? norm_rows<float>(x, weight, eps, result)
+                                  : norm_rows<double>(x, weight, eps, result);
+  return result;
+}
+
+std::tuple<Tensor, Tensor> rms_norm_backward(
+    const Tensor& grad, const Tensor& x, const Tensor& weight, double eps) {
+  Tensor x_grad = make(x, sizes_of(x)), weight_grad = make(weight, sizes_of(weight));
+  x.scalar_type() == DTYPE::Float ? norm_rows_backward<float>(grad, x, weight, eps, x_grad, weight_grad)
+                                  : norm_rows_backward<double>(grad, x, weight, eps, x_grad, weight_grad);
+  return {x_grad, weight_grad};
+}
+
+Tensor pool(
+    const Tensor& image, int64_t height, const OptionalTensor& bias, const OptionalTensor& scale,
+    std::optional<int64_t> width) {
+  return make(image, {image.size(0), image.size(1), height, image.size(4) / 2});
+}
+
+Tensor joined(Tensors tensors, const Tensor& scale) {
+  std::vector<int64_t> sizes = sizes_of(scale);
+  sizes.insert(sizes.begin(), static_cast<int64_t>(tensors.size()));
+  return make_double(scale, sizes);
+}
+
+Tensor first_of(Tensors tensors) {
+  return make(tensors[0], {tensors[0].size(0)});
+}
+
+Tensor plus(const Tensor& p, const Tensor& q) {
+  std::vector<int64_t> sizes = sizes_of(p.dim() < q.dim() ? q : p);
+  const Tensor& shorter = p.dim() < q.dim() ? p : q;
+  for (int64_t place = 1; place <= shorter.dim(); ++place) {
+    int64_t& size = sizes[sizes.size() - place];
+    const int64_t other = shorter.size(shorter.dim() - place);
+    size = size == 1 ? other : size;
+  }
+#ifdef STABLE
+  return make(p, sizes);
+#else
+  return at::zeros(sizes, p.options().dtype(at::result_type(p, q)));
+#endif
+}
+
+#ifdef STABLE
+Tensor halve_(Tensor& self, const Tensor& mask) {
+#else
+Tensor& halve_(Tensor& self, const Tensor& mask) {
+#endif
+  return self;
+}
+
+void shift_into(Tensor& result, const Tensor& self, const Tensor& by) {
+  if (result.is_contiguous()) {
+    std::memset(data<void>(result), 0, result.numel() * result.element_size());
+  }
+}
+
+Tensor twice(const Tensor& x, const Tensor& weight) {
+#ifdef STABLE
+  return x;
+#else
+  return x * weight;
+#endif
+}
+
+} // namespace native
+} // namespace required
