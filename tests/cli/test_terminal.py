@@ -20,7 +20,10 @@ EVIL = f"evil{CONTROLS}\nlies"
 
 
 def prints(tree: ast.Module) -> list[int]:
-    """The lines of a module that write to standard output or standard error."""
+    """The lines of a module that write to standard output or standard error, or end with a text that says what it is.
+
+    A text at the end of a program has values with a conversion: `!a` for those of strangers.
+    """
     streams = ("sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__")
     return [
         node.lineno
@@ -33,6 +36,11 @@ def prints(tree: ast.Module) -> list[int]:
                 and node.func.attr in ("write", "writelines")
                 and ast.unparse(node.func.value).removesuffix(".buffer") in streams
             )
+            or (
+                ast.unparse(node.func) in ("sys.exit", "SystemExit")
+                and any(isinstance(part, ast.FormattedValue) and part.conversion < 0 for part in ast.walk(node))
+            )
+            or ast.unparse(node.func) in ("traceback.print_exc", "warnings.warn")
         )
     ]
 
@@ -40,6 +48,7 @@ def prints(tree: ast.Module) -> list[int]:
 def test_only_one_module_prints() -> None:
     """All other modules print by its functions, which make control characters visible."""
     assert prints(ast.parse("print(1)\nimport sys\nsys.stderr.write('')\nsys.stdout.buffer.write(b'')")) == [1, 3, 4]
+    assert prints(ast.parse("sys.exit(f'{path}')\nraise SystemExit(f'{path!a}')\nwarnings.warn(path)")) == [1, 3]
     found = [
         f"{path}:{line}"
         for path in SOURCES.rglob("*.py")

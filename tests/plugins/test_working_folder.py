@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.cli.main import COMMANDS
+from opwright.cli.arguments import Parser
+from opwright.cli.main import COMMANDS, _load
 
 BACKEND = "backend: PrivateUse1\ncpp_namespace: acme\nsupported: [abs.out]\n"
 #: Names of modules that Opwright, PyTorch and Python itself import: all of the standard library, and more.
@@ -39,6 +41,21 @@ COMMAND_RUNS: dict[str, Sequence[str]] = {
     "completion": ("bash",),
 }
 POISON = "import sys\nsys.stderr.write('POISON ' + __name__ + '\\n')\nraise SystemExit(99)\n"
+#: Options with which a command does not end.
+ENDLESS = ("--watch", "--stdio")
+#: A program that runs command lines, and prints their exit statuses.
+FORMS = """\
+import json, sys
+from opwright.cli.main import main
+statuses = []
+for words in json.loads(sys.argv[1]):
+    try:
+        statuses.append(main(words))
+    except SystemExit as end:
+        statuses.append(end.code or 0)
+sys.stdout.flush()
+print("STATUSES", *statuses)
+"""
 #: Runs that start a Python each, with the exit status and a text that shows that this Python did its work.
 RUNS: list[tuple[Sequence[str], int, str]] = [
     (("upgraders", "--out", "out"), 0, ""),
@@ -95,6 +112,36 @@ def test_commands_import_no_module_of_the_working_folder(command: str, folder: P
     ended, printed = run(folder, *opwright(command, *COMMAND_RUNS[command]))
     assert "POISON" not in printed
     assert ended in (0, 1), printed
+
+
+def all_runs(command: str) -> list[list[str]]:
+    """Runs of a command: for each word that the parser lets choose from, and with each option that takes no value."""
+    parser = Parser(command, "")
+    _load(command).add_arguments(parser)
+    run = [*COMMAND_RUNS[command]]
+    runs = []
+    for place, action in enumerate(action for action in parser._actions if not action.option_strings):
+        runs += [[*run[:place], str(choice), *run[place + 1 :]] for choice in action.choices or ()]
+    flags = [action.option_strings[-1] for action in parser._actions if action.option_strings and action.nargs == 0]
+    runs += [[*run, flag] for flag in flags if flag not in ENDLESS]
+    return [[command, *words] for words in [run, *runs]]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_form_of_a_command_imports_a_module_of_the_working_folder(
+    command: str, folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Neither do the subcommands and the options of a command, which derive from its parser."""
+    program = tmp_path_factory.mktemp("elsewhere") / "program.py"
+    program.write_text(FORMS)
+    runs = all_runs(command)
+    ended, printed = run(folder, sys.executable, str(program), json.dumps(runs))
+    assert "POISON" not in printed
+    assert ended == 0, printed
+    statuses = printed.partition("STATUSES ")[2].partition("\n")[0].split()
+    assert set(statuses) <= {"0", "1", "2"}
+    assert len(statuses) == len(runs)
 
 
 def test_the_modules_would_be_imported(folder: Path) -> None:

@@ -18,7 +18,7 @@ from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import NOT_KEPT
-from opwright.source.terminal import print_rendered, say
+from opwright.source.terminal import print_rendered, say, visible
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -178,7 +178,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
             write_outputs(outputs)
     else:
         left, dropped = outcome.report.overloads
-        printed = f"{left:,} overloads kept, {dropped:,} dropped: {arguments.out}\n"
+        printed = visible(f"{left:,} overloads kept, {dropped:,} dropped: {arguments.out}\n")
         outputs[arguments.out] = write_selection(outcome.selection)
         incremental.write_texts(outputs, sink, {"printed": printed})
     print_rendered(printed)

@@ -111,7 +111,7 @@ def main(path: str, stub: str) -> None:
         try:
             data = stub_of(read_library(content))
         except ValueError as error:
-            sys.exit(f"{path}: {error}")
+            sys.exit(f"{path!a}: {error!s}")
     os.makedirs(os.path.dirname(stub), exist_ok=True)
     with open(stub, "wb") as output:
         output.write(data)
