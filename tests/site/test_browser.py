@@ -226,6 +226,20 @@ def test_the_address_holds_the_text(page: Any) -> None:
     assert page.input_value("#pg-text") == "namespace: äcme🙂\n"
 
 
+def test_playground_stops_a_long_run(page: Any) -> None:
+    """Texts that take minutes are stopped after 20 seconds, the page says so, and it answers the next text."""
+    page.goto("playground/")
+    number = answered(page)
+    entries = "".join(f"- func: f{number}(Tensor x) -> Tensor\n  dispatch: {{CPU: k}}\n" for number in range(40_000))
+    started = time.perf_counter()
+    page.fill("#pg-text", f"namespace: acme\noperators:\n{entries}")
+    page.wait_for_function("document.getElementById('pg-status').textContent.startsWith('Stopped')", timeout=90_000)
+    print(f"\nplayground, stopped after {time.perf_counter() - started:.1f} s")
+    page.fill("#pg-text", "namespace: acme\noperators:\n- func: f(Tensor x) -> Tensor\n")
+    answered(page, number + 1)
+    assert page.get_by_role("tab").count() > 1
+
+
 def test_playground_works_offline_once_loaded(page: Any) -> None:
     """Without a network, a loaded playground answers texts of kinds that it has not answered before."""
     page.goto("playground/")

@@ -93,3 +93,18 @@ def test_other_files_of_the_visitor_are_not_there(kind: str, inputs: Path) -> No
         files, diagnostics = answered(kind, text, "", inputs)
         assert files or diagnostics or not text
         assert "root:" not in json.dumps(diagnostics)
+
+
+def test_what_browsers_lack_is_not_needed(inputs: Path) -> None:
+    """The engine answers where Python has no processes, locks of files, and clock of threads, as in Pyodide."""
+    program = (
+        "import sys, time; del time.thread_time\n"
+        "sys.modules |= dict.fromkeys(('_posixsubprocess', 'fcntl', 'multiprocessing', 'ssl', 'termios'))\n"
+        "from docs.site.browser.engine import answer; print(answer(*sys.argv[1:]))"
+    )
+    example = EXAMPLES[0]
+    kind, text, formulas = (example[name] for name in ("kind", "text", "formulas"))
+    command = [sys.executable, "-c", program, kind, text, formulas, str(inputs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["files"] == answered(kind, text, formulas, inputs)[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from time import monotonic, thread_time
+import time
+from time import monotonic
 from typing import Final
 
 from opwright.source.codes import TOO_MUCH_WORK
@@ -10,6 +11,8 @@ from opwright.source.diagnostic import Fault
 from opwright.source.limits import SOURCE_CHARACTERS, SOURCE_SECONDS, SOURCE_WORK
 from opwright.source.span import SourceText
 
+# Python in a browser has one thread, and no clock of threads.
+_thread_time: Final = getattr(time, "thread_time", time.process_time)
 #: Work after which the clock is read again: some milliseconds.
 _BETWEEN_LOOKS: Final = 20_000
 
@@ -27,7 +30,7 @@ class SourceBudget:
         self._left = SOURCE_WORK
         self._until_look = _BETWEEN_LOOKS
         self._end: Final = monotonic() + SOURCE_SECONDS
-        self._end_of_thread: Final = thread_time() + SOURCE_SECONDS
+        self._end_of_thread: Final = _thread_time() + SOURCE_SECONDS
         if len(file.text) > SOURCE_CHARACTERS:
             message = f"the source has more than {SOURCE_CHARACTERS:,} characters"
             raise Fault.at(TOO_MUCH_WORK, message, file.span(SOURCE_CHARACTERS))
@@ -45,7 +48,7 @@ class SourceBudget:
         """Raises Fault (E0006) if the time is over that the source may take."""
         self._until_look = _BETWEEN_LOOKS
         # A thread has at most the time that has passed, which costs less to ask for.
-        if monotonic() > self._end and thread_time() > self._end_of_thread:
+        if monotonic() > self._end and _thread_time() > self._end_of_thread:
             raise self.fault(
                 f"the source takes more than {SOURCE_SECONDS} seconds, of which this is the end", start, end
             )

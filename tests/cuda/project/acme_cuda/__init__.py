@@ -1,4 +1,5 @@
 """Operators with kernels for CUDA."""
+
 from __future__ import annotations
 
 from acme_cuda._load import load_library
