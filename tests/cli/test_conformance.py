@@ -16,7 +16,7 @@ import pytest
 from opwright.cli.main import main
 from opwright.torchgen import gen_annotated_fn_args
 from tests.conformance.inputs import TREE, input_folder
-from tests.release.fake_torch import EMPTY_GENERATOR, wheel_bytes, write_files, write_source_tree
+from tests.release.fake_torch import generator_files, wheel_bytes, write_files, write_source_tree
 
 PROGRAM = "gen_annotated_fn_args"
 TEMPLATE = "tools/autograd/templates/annotated_fn_args.py.in"
@@ -40,7 +40,7 @@ def make_tree(tmp_path: Path) -> Callable[..., Path]:
             folder,
             {
                 "torchgen/__init__.py": "",
-                **EMPTY_GENERATOR,
+                **generator_files(version),
                 "tools/__init__.py": "",
                 "tools/autograd/__init__.py": "",
                 f"tools/autograd/{PROGRAM}.py": WRITER,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opwright.release.rules import Rules
-from opwright.release.version import Version
 from tests.conformance.inputs import BUILD_PROGRAM, LAZY, STUBS
 from tests.conformance.jobs import (
     AUTOGRAD_MODULE,
@@ -38,17 +37,16 @@ ATEN_JOBS: dict[str, Command] = {
     "aggregated": (),
     "shims": (*PER_OPERATOR, "--update-aoti-c-shim", "--generate", "headers", "sources"),
 }
-#: Flag -> the first release whose generator has it.
-FIRST_WITH_FLAG = {"--mtia": Version(2, 8), "--xpu": Version(2, 6)}
 WITHOUT_AOT = "no-native-aot"
 
 
 def release_jobs(release: str) -> list[Job]:
     """The jobs of one release, whose names begin with it: one for each family that Opwright writes for it."""
     held = rules(release)
+    if not held.pytorch_files:
+        return [replace(backend_of_release(release), name=f"{release}-backend", inputs=release)]
     folders = FOLDERS if held.enum_tag_is_header_only else FOLDERS[:4]
     suites = dict(ATEN_JOBS)
-    suites["devices"] = _known_flags(suites["devices"], release)
     if held.native_aot_stubs:
         suites[WITHOUT_AOT] = (*PER_OPERATOR, "--native-aot-ops-dir", "")
     jobs = [aten(name, *flags, inputs=release, folders=folders) for name, flags in suites.items()]
@@ -57,10 +55,10 @@ def release_jobs(release: str) -> list[Job]:
     jobs.append(generate_code("python", "pybindings", reference_call(AUTOGRAD_MODULE, "gen_autograd_python")))
     jobs.append(annotated())
     jobs.append(backend_of_release(release))
-    jobs += [static_runtime()] if held.static_runtime_files else []
+    jobs.append(static_runtime())
     lazy = f"{LAZY}@{release}"
     made = [replace(job, inputs=release) for job in jobs]
-    made += [lazy_build(lazy), lazy_wide(lazy)] if held.lazy_and_executorch_files else []
+    made += [lazy_build(lazy), lazy_wide(lazy)]
     return [
         *[replace(job, name=f"{release}-{job.name}", reference=known_steps(job, held)) for job in made],
         *([torch_stubs(f"{release}-torch-stubs", f"{STUBS}@{release}")] if held.torch_stub_files else []),
@@ -88,6 +86,8 @@ def flag_release_jobs(release: str) -> list[Job]:
 
     Left out are those that stand in `release_jobs` already, and those that begin with headers of the installed one.
     """
+    if not rules(release).pytorch_files:
+        return []
     known = {(*FOLDERS, *flags) for flags in ATEN_JOBS.values()}
     chosen = [
         job
@@ -112,7 +112,6 @@ _FLAGS = 4
 def _known_flags(step: Command, release: str) -> Command:
     """A command without the flags that the generator of a release does not have."""
     held = rules(release)
-    step = tuple(word for word in step if held.version >= FIRST_WITH_FLAG.get(word, held.version))
     if held.enum_tag_is_header_only or FOLDERS[4] not in step:
         return step
     place = step.index(FOLDERS[4])

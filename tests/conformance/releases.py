@@ -40,8 +40,8 @@ def arguments() -> argparse.ArgumentParser:
 
 def every_job() -> list[Job]:
     """All usual jobs, and for each release that of the headers that its wheel ships."""
-    lazy = [release for release in RELEASES if rules(release).lazy_and_executorch_files]
-    return [*all_release_jobs(), *map(shipped_job, RELEASES), *map(shipped_lazy_job, lazy)]
+    own = [release for release in RELEASES if rules(release).pytorch_files]
+    return [*all_release_jobs(), *map(shipped_job, own), *map(shipped_lazy_job, own)]
 
 
 def full_jobs() -> list[Job]:

@@ -239,7 +239,7 @@ def _registered(name: str, key: DispatchKey) -> str:
     job = _job()
     (backend,) = [backend for backend in backends(job) if backend.key is key]
     (wrapped,) = [wrapped for wrapped in wrapped_units(job)[key] if wrapped[0].root_name == name]
-    return definitions((wrapped,), backend, job.context([NATIVE_AOT_KERNELS, REGISTRATION_TEXT]))
+    return definitions(wrapped, backend, job.context([NATIVE_AOT_KERNELS, REGISTRATION_TEXT]))
 
 
 def test_wrappers_are_beside_the_public_functions() -> None:

@@ -114,7 +114,7 @@ def test_functions_over_lists_go_item_by_item() -> None:
 def test_python_reads_what_is_kept() -> None:
     """Each attribute has a property; variables can be had unpacked and as they are kept."""
     made = node(ENTRIES, DERIVATIVES)
-    text = properties(made, RULES)
+    text = properties(made)
     assert '  {(char*)"_saved_at", (getter)THPBlendBackward0_at_getter, nullptr, nullptr, nullptr},\n' in text
     assert '  {(char*)"_raw_saved_other", (getter)THPBlendBackward0_other_raw_getter' in text
     assert "_raw_saved_at" not in text
@@ -123,7 +123,7 @@ def test_python_reads_what_is_kept() -> None:
 
 def test_node_without_anything_kept_has_no_properties() -> None:
     """The table of properties then has the common ones alone."""
-    text = properties(node("- func: neg(Tensor self) -> Tensor\n  dispatch:\n    CPU: neg\n", NEGATED), RULES)
+    text = properties(node("- func: neg(Tensor self) -> Tensor\n  dispatch:\n    CPU: neg\n", NEGATED))
     assert text == (
         "\n\nstatic struct PyGetSetDef NegBackward0_properties[] = {\n  THP_FUNCTION_DEFAULT_PROPERTIES,\n\n"
         "  {nullptr} /* sentinel */\n};\n\n"

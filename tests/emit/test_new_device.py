@@ -157,7 +157,7 @@ def test_rows_name_behaviours_of_releases() -> None:
     """What a row says of releases is the name of a row in the table of behaviours."""
     names = {row.name for row in Rules.rows()}
     for key in dispatch_key.KEYS.values():
-        rules = {key.flag_rule, key.class_export_rule, key.functions_header_rule, key.c_shim_rule, key.shards_rule}
+        rules = {key.rule, key.flag_rule, key.class_export_rule, key.shards_rule}
         assert rules - {""} <= names
 
 

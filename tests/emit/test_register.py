@@ -56,7 +56,7 @@ def text_of(job: Job, name: str, key: DispatchKey) -> str:
     function = job.catalog[name]
     for unit, kinds in units_of(backend, job):
         if any(native_function is function for native_function, _ in kinds):
-            return definitions(((unit, kinds),), backend, job)
+            return definitions((unit, kinds), backend, job)
     raise AssertionError(f"{name} has no wrapper for {key}")
 
 

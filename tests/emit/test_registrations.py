@@ -6,9 +6,7 @@ from opwright.emit.aten import backend_select, names, schemas
 from opwright.emit.aten.registration_declarations import declaration
 from opwright.emit.emitter import Options
 from opwright.model.selection import SelectedOperator, Selection
-from opwright.release.rules import Rules
-from opwright.release.version import Version
-from tests.emit.emitting import RULES, job_of, slots_of
+from tests.emit.emitting import job_of, slots_of
 
 TAGGED = """
 - func: apple(Tensor self) -> Tensor
@@ -115,12 +113,10 @@ def test_backends_are_told_what_they_need_not_write() -> None:
         "- func: pull(Tensor self) -> Tensor\n  dispatch:\n    CPU: pull_cpu\n"
         "- func: push(Tensor self) -> Tensor\n  dispatch:\n    CompositeExplicitAutograd: push_any\n"
     )
-    assert declaration(job.catalog["turn"], RULES) == (
+    assert declaration(job.catalog["turn"]) == (
         "at::Tensor turn(const at::Tensor & self, c10::string_view way); // "
         r'{"schema": "aten::turn(Tensor self, str way=\"left\") -> Tensor", "dispatch": "False", "default": "True"}'
         "\n"
     )
-    older = declaration(job.catalog["turn"], Rules(Version(2, 6)))
-    assert older.startswith("Tensor turn(const Tensor & self, c10::string_view way); // ")
-    assert declaration(job.catalog["pull"], RULES).endswith('"dispatch": "True", "default": "False"}\n')
-    assert declaration(job.catalog["push"], RULES).endswith('"dispatch": "True", "default": "True"}\n')
+    assert declaration(job.catalog["pull"]).endswith('"dispatch": "True", "default": "False"}\n')
+    assert declaration(job.catalog["push"]).endswith('"dispatch": "True", "default": "True"}\n')

@@ -8,11 +8,15 @@ import io
 import random
 import threading
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
+from opwright.release.rules import Rules
 from opwright.release.store import GENERATOR
+from opwright.release.version import parse_version
 from opwright.torchgen.forwarding import module_file
 
 NATIVE = "native/native_functions.yaml"
@@ -29,8 +33,6 @@ AUTOGRAD = {
     "templates/Functions.h": "// autograd\n",
     "load_derivatives.py": "raise SystemExit\n",
 }
-#: Files of a generator that tells nothing, by their paths in a source tree.
-EMPTY_GENERATOR = {name if name.startswith("torchgen") else f"tools/{name}": "" for name in GENERATOR}
 INPUT_NAMES = tuple(
     sorted([*ATEN, "autograd/derivatives.yaml", "autograd/deprecated.yaml", "autograd/templates/Functions.h"])
 )
@@ -43,6 +45,20 @@ def package_files(version: str) -> dict[str, str]:
     files["torchgen/__init__.py"] = files["torch/__init__.py"] = "raise SystemExit('imported')\n"
     files["torch/version.py"] = f"from typing import Optional\n\n__version__ = '{version}'\ndebug = False\n"
     return files
+
+
+def generator_files(version: str, files: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """The files of a generator that a tree of a version has, with what they all have from two releases before it on.
+
+    `files` are their texts before that, by path in the tree.
+    """
+    places = {name: name if name.startswith("torchgen") else f"tools/{name}" for name in GENERATOR}
+    texts = {**dict.fromkeys(places.values(), ""), **files}
+    oldest = (2, parse_version(version).minor - 1)
+    for mark, series in [(change.mark, change.series) for row in Rules.rows() for change in row.changes]:
+        if mark is not None and not mark.gone and series < oldest:
+            texts[places[mark.file]] += f"\n# {mark.text}\n"
+    return texts
 
 
 def write_files(folder: Path, files: dict[str, str]) -> Path:

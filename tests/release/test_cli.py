@@ -150,7 +150,7 @@ def test_a_release_that_is_too_old_is_refused(generate: Program, index: FakeInde
 
 @pytest.mark.parametrize(
     ("version", "family", "oldest"),
-    [("2.4", "static_runtime", "2.5"), ("2.8", "torch_stubs", "2.9")],
+    [("2.7", "headers", "2.8"), ("2.8", "torch_stubs", "2.9")],
 )
 def test_a_family_of_newer_releases_is_refused(
     opwright: Program, tmp_path: Path, version: str, family: str, oldest: str

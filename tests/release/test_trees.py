@@ -27,35 +27,26 @@ from opwright.schema.types import BASES
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 from opwright.torchgen.forwarding import module_file
-from tests.release.fake_torch import EMPTY_GENERATOR, write_files, write_source_tree
+from tests.release.fake_torch import generator_files, write_files, write_source_tree
 
 #: The rows whose change is in none of the files that are read.
 WITHOUT_MARK = {
-    "autograd_has_std_optional",
     "compiled_nodes_know_outputs",
     "compiled_nodes_pack_values",
-    "composite_kernels_are_exported",
-    "default_memory_format_is_qualified",
-    "formulas_take_std_string_view",
-    "gradients_are_pure",
-    "lazy_and_executorch_files",
-    "mps_has_c_shim",
-    "plumbing_binds_pairs",
-    "property_getters_are_static",
-    "macros_end_without_semicolon",
-    "shim_update_serves_all_devices",
-    "shims_laid_out_by_tabs",
-    "static_runtime_files",
+    "helpers_keep_blank_lines",
+    "registrations_end_without_semicolon",
     "stub_foreach_returns_lists",
     "torch_stub_files",
-    "view_funcs_end_without_semicolon",
 }
 
 
 def tree(folder: Path, version: str, generator: Mapping[str, str]) -> Inputs:
-    """The inputs of a small source tree with files of a generator, of which those not given are empty."""
+    """The inputs of a small source tree with files of a generator, of which those not given have no text of their own.
+
+    Each file has what the generators have two releases before the version and older.
+    """
     write_source_tree(folder, version)
-    write_files(folder, {**EMPTY_GENERATOR, **generator})
+    write_files(folder, generator_files(version, generator))
     return from_source_path(folder)
 
 
@@ -108,9 +99,49 @@ def test_a_behaviour_that_ended_is_seen_too(tmp_path: Path) -> None:
 def test_what_cannot_be_seen_goes_by_the_version(tmp_path: Path) -> None:
     """New text around a change of long ago shows nothing."""
     assert rules_of(tree(tmp_path / "old", "2.12.0a0", {})).view_meta_owns_tensors is False
-    new = rules_of(tree(tmp_path / "new", "2.15.0a0", {"torchgen/gen.py": "rewritten = True\n"}))
-    assert new.plain_hip_guards
-    assert not new.native_aot_stubs
+    new = from_source_path(write_source_tree(tmp_path / "new", "2.17.0a0"))
+    write_files(
+        tmp_path / "new", {**generator_files("2.4"), "torchgen/gen.py": "rewritten = True\n"}
+    )
+    assert rules_of(new).enum_tag_is_header_only
+
+
+def test_a_generator_of_another_release_is_told(tmp_path: Path) -> None:
+    """A text that two releases before the version have is missing: the rules are unknown, unless the user says them."""
+    old = tree(tmp_path, "2.14.0a0+git12ab", {})
+    path = tmp_path / "torchgen/gen.py"
+    path.write_text(path.read_text().replace("headeronly", ""))
+    with pytest.raises(Fault) as caught:
+        rules_of(old)
+    diagnostic = caught.value.diagnostic
+    assert diagnostic.code == "E0525"
+    assert diagnostic.message == "the version is 2.14.0a0, but the generator lacks what PyTorch has from 2.12 on"
+    assert diagnostic.notes == ("from 2.12 on: `headeronly` in `torchgen/gen.py`",)
+    assert diagnostic.span is not None
+    assert diagnostic.span.file.path == str(tmp_path / "version.txt")
+    assert rules_of(old, "2.12") == Rules(parse_version("2.12"))
+
+
+def test_a_generator_of_a_later_release_is_told(tmp_path: Path) -> None:
+    """What the tree has holds, and a warning names the release that the version should be."""
+    sink = Diagnostics()
+    rules = rules_of(tree(tmp_path, "2.13.0a0", {"torchgen/gen.py": '["NativeAotStubs.h"]\n'}), sink=sink)
+    assert rules.native_aot_stubs
+    (diagnostic,) = sink
+    assert (diagnostic.code, diagnostic.span is not None) == ("W0506", True)
+    assert "the generator has what PyTorch has from 2.15 on" in diagnostic.message
+
+
+def test_own_files_of_an_older_generator_are_refused(tmp_path: Path) -> None:
+    """A tree of 2.7, or one right after it, has no files written, and the version is shown at its place."""
+    for version in ("2.6.0a0", "2.7.0a0", "2.8.0a0"):
+        inputs = tree(tmp_path / version, version, {})
+        with pytest.raises(Fault) as caught:
+            generated(inputs, tmp_path / "out", "headers")
+        diagnostic = caught.value.diagnostic
+        assert (diagnostic.code, diagnostic.span is not None) == ("E0524", True)
+        assert "name PyTorch 2.8 or newer" in str(diagnostic.help)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("version", ["2.13.0", "2.13.0+cpu"])

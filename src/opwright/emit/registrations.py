@@ -38,7 +38,7 @@ class ChangedRegistrations(NamedTuple):
 
 def end_of_registrations(rules: Rules) -> str:
     """What ends a block of registrations."""
-    return "}" if rules.macros_end_without_semicolon else "};"
+    return "}" if rules.registrations_end_without_semicolon else "};"
 
 
 def print_registrations(registrations: Iterable[Registration], end: str = "}") -> list[str]:

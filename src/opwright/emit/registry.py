@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Final, TypeAlias
 
     from opwright.emit.emitter import AnyEmitter, EmitterSource, Job
-    from opwright.release.rules import Rules
     from opwright.source.diagnostic import Diagnostics
 
     CheckFunction: TypeAlias = Callable[[Job, Diagnostics], None]
@@ -155,6 +154,8 @@ _HEADER_ONLY: Final = {"headeronly": "torch/headeronly/core"}
 _SHIMS: Final = {"aoti": "torch/csrc/inductor/aoti_torch/generated"}
 _AUTOGRAD: Final = {"autograd": "torch/csrc/autograd/generated"}
 
+#: The behaviour of the releases whose own files Opwright makes.
+_PYTORCH_FILES: Final = "pytorch_files"
 _EXECUTORCH: Final = {"executorch": ""}
 _EXECUTORCH_JOB: Final = "opwright.run.executorch:load_executorch_job"
 _CHECK_TYPES: Final = Check(".executorch.checks:check_types")
@@ -179,6 +180,7 @@ _ROWS: Final = (
         imports=(".aten.kernel_checks",),
         has_local_units=True,
         programs={"gen": "headers"},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "sources",
@@ -204,6 +206,7 @@ _ROWS: Final = (
         imports=(".aten.kernel_checks",),
         has_local_units=True,
         programs={"gen": "sources"},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "declarations_yaml",
@@ -212,6 +215,7 @@ _ROWS: Final = (
         folders=_ATEN,
         has_local_units=True,
         programs={"gen": "declarations_yaml"},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "autograd",
@@ -229,6 +233,7 @@ _ROWS: Final = (
         dialects=("derivatives",),
         has_local_units=True,
         programs={"generate_code": "libtorch", "gen_autograd": None},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "python",
@@ -242,6 +247,7 @@ _ROWS: Final = (
         imports=(".python.units",),
         has_local_units=True,
         programs={"generate_code": "pybindings", "gen_autograd_python": None},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "annotated",
@@ -250,6 +256,7 @@ _ROWS: Final = (
         folders={"testing": "torch/testing/_internal/generated"},
         has_local_units=True,
         programs={"generate_code": "python", "gen_annotated_fn_args": None},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "view_meta",
@@ -258,6 +265,7 @@ _ROWS: Final = (
         folders={"functionalization": "torch/csrc/functionalization/generated"},
         has_local_units=True,
         programs={"generate_code": None},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "unboxing",
@@ -268,6 +276,7 @@ _ROWS: Final = (
         by_default=False,
         selects_as_aten=True,
         programs={"gen_unboxing": None},
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "stubs",
@@ -342,7 +351,7 @@ _ROWS: Final = (
         serves_backends=True,
         by_default=False,
         programs={"gen_lazy_tensor": None},
-        rule="lazy_and_executorch_files",
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "static_runtime",
@@ -355,7 +364,7 @@ _ROWS: Final = (
         checks=(Check(".static_runtime.checks:check_static_runtime"),),
         by_default=False,
         programs={"gen_static_runtime_ops": None},
-        rule="static_runtime_files",
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "executorch_headers",
@@ -367,7 +376,7 @@ _ROWS: Final = (
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "headers"},
-        rule="lazy_and_executorch_files",
+        rule=_PYTORCH_FILES,
     ),
     Family(
         "executorch_sources",
@@ -379,7 +388,7 @@ _ROWS: Final = (
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
         programs={"executorch.gen": "sources"},
-        rule="lazy_and_executorch_files",
+        rule=_PYTORCH_FILES,
     ),
 )
 
@@ -551,12 +560,9 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     >>> [emitter.name for emitter in emitters(job, ["declarations_yaml"])]
     ['declarations_yaml']
     """
-    respelled: Callable[[AnyEmitter, Rules], AnyEmitter] = _module(".release_spelling").in_spelling_of_release
     for family in families:
         if FAMILIES[family].serves_libraries and not job.libraries:
             continue
         for source in FAMILIES[family].emitters:
             make_emitters: EmitterSource = _module(source).emitters if isinstance(source, str) else source
-            for emitter in make_emitters(job):
-                if emitter.family == family:
-                    yield emitter if job.libraries else respelled(emitter, job.rules)
+            yield from [emitter for emitter in make_emitters(job) if emitter.family == family]

@@ -103,12 +103,11 @@ class DispatchKey:
     """One dispatch key. There is one object per name, so keys are compared by identity.
 
     `device` is None for keys of no device. `is_dispatchable` tells that the `dispatch` field of an entry may name the
-    key; `is_composite` marks the alias keys of kernels that are made of other operators. `rule`, `flag_rule`,
-    `class_export_rule`, `functions_header_rule` and `c_shim_rule` name behaviours of `release.rules`: releases without
-    the first lack the key; in releases with the second, runs without the device's flag leave out the key (without a
-    rule, in all releases); in releases with the third, the device's macro exports the classes of structured kernels
-    (without a rule, as it exports functions); releases without the fourth lack the key's functions header, without the
-    fifth its C shims. `shards_rule` names the number of shards.
+    key; `is_composite` marks the alias keys of kernels that are made of other operators. `rule`, `flag_rule` and
+    `class_export_rule` name behaviours of `release.rules`: releases without the first lack the key; in releases with
+    the second, runs without the device's flag leave out the key (without a rule, in all releases); in releases with the
+    third, the device's macro exports the classes of structured kernels (without a rule, as it exports functions).
+    `shards_rule` names the number of shards.
 
     `has_structured`: structured kernels may be written for the key. Their wrappers get outputs by `allocation`, and
     hold a guard of the type `structured_guard`, which outputs move to their device if `moves_guard`. The key's own
@@ -120,11 +119,9 @@ class DispatchKey:
 
     __slots__ = (
         "allocation",
-        "c_shim_rule",
         "class_export_rule",
         "device",
         "flag_rule",
-        "functions_header_rule",
         "generated_suffix",
         "has_c_shim",
         "has_functions_header",
@@ -150,8 +147,6 @@ class DispatchKey:
         rule: str = "",
         flag_rule: str = "",
         class_export_rule: str = "",
-        functions_header_rule: str = "",
-        c_shim_rule: str = "",
         shards_rule: str = "register_shards",
         has_structured: bool = False,
         allocation: Allocation | None = None,
@@ -170,8 +165,6 @@ class DispatchKey:
         self.rule: Final = rule
         self.flag_rule: Final = flag_rule
         self.class_export_rule: Final = class_export_rule
-        self.functions_header_rule: Final = functions_header_rule
-        self.c_shim_rule: Final = c_shim_rule
         self.shards_rule: Final = shards_rule
         self.has_structured: Final = has_structured
         self.allocation: Final = allocation
@@ -269,7 +262,6 @@ ANY_DEVICE_GUARD: Final = "c10::OptionalDeviceGuard"
 ANY_DEVICE_ALLOCATION: Final = Allocation("at::empty{}")
 _SPARSE_MPS: Final = "mps_has_sparse_keys"
 _NESTED_HPU: Final = "hpu_has_nested_key"
-_XPU_APART: Final = "xpu_is_built_apart"
 _SPARSE_XPU: Final = "xpu_has_sparse_and_nested_keys"
 _XPU_SUBKEYS: Final = "xpu_subkeys_need_xpu"
 
@@ -305,15 +297,11 @@ _ROWS: Final = (
         structured_guard=ANY_DEVICE_GUARD,
         has_functions_header=True,
         has_c_shim=True,
-        c_shim_rule="mps_has_c_shim",
     ),
     DispatchKey(
         "XPU",
         _XPU,
         rule="xpu_has_kernels",
-        flag_rule=_XPU_APART,
-        functions_header_rule=_XPU_APART,
-        c_shim_rule=_XPU_APART,
         has_structured=True,
         allocation=Allocation("at::detail::empty{}_xpu", "ATen/xpu/EmptyTensor.h"),
         structured_guard=ANY_DEVICE_GUARD,

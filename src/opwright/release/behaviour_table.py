@@ -115,18 +115,16 @@ class BehaviourTable:
 
     def has_functions_header(self, key: DispatchKey) -> bool:
         """Whether a key has a header of functions that are called without the dispatcher."""
-        return self._holds_for("has_functions_header", key, key.functions_header_rule)
+        return self._holds_for("has_functions_header", key)
 
     def has_c_shim(self, key: DispatchKey) -> bool:
         """Whether a key has C shims."""
-        return self._holds_for("has_c_shim", key, key.c_shim_rule)
+        return self._holds_for("has_c_shim", key)
 
-    def _holds_for(self, attribute: str, key: DispatchKey, rule: str) -> bool:
-        """Whether an attribute holds for a key: what a tree says of it, else its row, in releases with a behaviour."""
+    def _holds_for(self, attribute: str, key: DispatchKey) -> bool:
+        """Whether an attribute holds for a key: what a tree says of it, else its row."""
         names = None if self.tree is None else self.tree.key_sets.get(attribute)
-        if names is not None:
-            return key.name in names
-        return bool(getattr(key, attribute)) and (not rule or bool(self.value(rule)))
+        return key.name in names if names is not None else bool(getattr(key, attribute))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"rules are frozen: cannot set {name!r}")

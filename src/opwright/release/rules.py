@@ -27,17 +27,11 @@ class Rules(BehaviourTable):
 
     # Which files Opwright writes, and what it accepts.
 
-    lazy_and_executorch_files = from_release(
+    pytorch_files = from_release(
         "2.8",
-        "Opwright writes the files of lazy tensors and of ExecuTorch.",
-        "Older wheels for macOS have no headers of lazy tensors with which they could be compared.",
-        None,
-    )
-    static_runtime_files = from_release(
-        "2.5",
-        "Opwright writes the files of static runtime.",
-        "The ones of 2.4 are of other operators.",
-        None,
+        "Opwright writes the files of PyTorch's build, and those of lazy tensors, static runtime and ExecuTorch.",
+        "For older releases it writes those of backends and of libraries, which are built against several at a time.",
+        Mark("torchgen/code_template.py", "str.rstrip"),
     )
     torch_stub_files = from_release(
         "2.9",
@@ -60,19 +54,6 @@ class Rules(BehaviourTable):
 
     # ATen: registration and functionalization.
 
-    functionalization_comment_spelled = from_release(
-        "2.8",
-        "A comment in kernels of in-place views says `running`, not `runnin`.",
-        "PyTorch corrected its spelling.",
-        Mark("torchgen/gen_functionalization_type.py", "up running"),
-    )
-
-    meta_reference_is_optional = from_release(
-        "2.7",
-        "Kernels of views ask whether shape functions on meta tensors are disabled, before they call one.",
-        "Backends that propagate strides themselves save the call.",
-        Mark("torchgen/gen_functionalization_type.py", "disable_meta_reference"),
-    )
     view_meta_classes = from_release(
         "2.9",
         "A view is recorded for functionalization by an object of a class of its own, not by two lambdas.",
@@ -133,18 +114,11 @@ class Rules(BehaviourTable):
         "Kernels compiled ahead of time are reached through these stubs, between `meta` and `impl`.",
         Mark("torchgen/gen.py", "NativeAotStubs.h"),
     )
-
     shims_through_dispatcher = from_release(
         "2.9",
         "Some operators have a C shim `aten` that calls the dispatcher, whatever the device.",
         "The stable interface calls operators of PyTorch through these shims.",
         Mark("torchgen/gen_aoti_c_shim.py", "aten_shimified_ops"),
-    )
-    shims_laid_out_by_tabs = from_release(
-        "2.8",
-        "Results of C shims are written after tabs and with one semicolon, and the end of the includes is named.",
-        "The generator joins lines without looking at the indentation of its own text.",
-        None,
     )
     shims_resolve_dispatch_flags = from_release(
         "2.7",
@@ -152,19 +126,12 @@ class Rules(BehaviourTable):
         "The kernels behind them know nothing of tensors that are conjugated or negated lazily.",
         Mark("torchgen/gen_aoti_c_shim.py", "resolve_tensor_dispatch_flags"),
     )
-    shims_take_std_string_view = from_release(
-        "2.8",
-        "Bodies of C shims name strings `::std::string_view`, not `c10::string_view`.",
-        "The type of c10 became a name of the one of the standard library.",
-        Mark("torchgen/gen_aoti_c_shim.py", "::std::string_view"),
-    )
     shims_are_guarded = from_release(
         "2.13",
         "Declarations of C shims are guarded by the release that added them.",
         "A library that is built for an older release must not see shims that this release lacks.",
         Mark("torchgen/gen_aoti_c_shim.py", "TORCH_FEATURE_VERSION"),
     )
-
     comments_name_program = from_release(
         "2.5",
         "The comment that says how a file was made names the program that was started.",
@@ -177,41 +144,16 @@ class Rules(BehaviourTable):
         "Many files use only some of them.",
         Mark("torchgen/dest/register_dispatch_key.py", "-Wunused-function"),
     )
-    macros_end_without_semicolon = from_release(
+    registrations_end_without_semicolon = from_release(
         "2.6",
-        "No semicolon follows a block of registrations, nor macros that register kernels.",
+        "No semicolon follows a block of registrations.",
         "Compilers warn of the extra one.",
         None,
     )
-    registrations_are_sharded = from_release(
+    helpers_keep_blank_lines = from_release(
         "2.7",
-        "`Register{Key}.cpp` of PyTorch is made in shards; the helpers stand before the namespaces of the kernels.",
-        "Small files compile in parallel, and each needs the helpers.",
-        Mark("torchgen/gen_backend_stubs.py", '"dispatch_helpers"'),
-    )
-
-    default_memory_format_is_qualified = from_release(
-        "2.5",
-        "The default `contiguous_format` has its namespace in C++.",
-        "The name is found wherever a declaration stands.",
-        None,
-    )
-    xla_data_passed_between_inner_tensors = from_release(
-        "2.5",
-        "Functionalized writes pass data of XLA from the inner tensor before an update to the one after it.",
-        "The update may give the wrapper another inner tensor.",
-        Mark("torchgen/gen_functionalization_type.py", "propagate_xla_data_direct"),
-    )
-    composite_kernels_are_exported = from_release(
-        "2.5",
-        "`CompositeViewCopyKernels.cpp` includes the native headers of all operators whose kernels it defines.",
-        "The declarations there export the definitions.",
-        None,
-    )
-    plumbing_binds_pairs = from_release(
-        "2.5",
-        "Plumbing of vmap binds a tensor and its batch dimension at once, and names `std::optional` in full.",
-        "C++17 has structured bindings.",
+        "The helpers in `Register{Key}.cpp` keep the blank lines between them.",
+        "They stand before the namespaces of the kernels, in a slot of the file.",
         None,
     )
     core_composites_have_out_forms = from_release(
@@ -220,29 +162,11 @@ class Rules(BehaviourTable):
         "Exported programs keep calls of such operators, and memory planning replaces them with their out forms.",
         Mark("torchgen/native_function_generation.py", "non-core"),
     )
-    traits_are_variables = from_release(
-        "2.6",
-        "Templates of the public API compare types by `std::is_same_v`, not by `std::is_same` and its value.",
-        "C++17 has the shorter form.",
-        Mark("torchgen/gen.py", "is_same_v"),
-    )
-    operator_names_are_members = from_release(
-        "2.6",
-        "Classes of operators have their names as `static constexpr` members, not through macros.",
-        "NVCC on Windows takes these members too.",
-        Mark("torchgen/gen.py", "STATIC_CONSTEXPR_STR_INL_EXCEPT_WIN_CUDA", gone=True),
-    )
     devices_initialized_by_type = from_release(
         "2.6",
         "Factories initialize their device by `lazyInitDevice` with its type, not by a function of the device.",
         "One function serves all devices, also those outside PyTorch.",
         Mark("torchgen/dest/register_dispatch_key.py", "lazyInitDevice"),
-    )
-    registration_declarations_are_qualified = from_release(
-        "2.7",
-        "`RegistrationDeclarations.h` names types with their namespace `at`.",
-        "A name then means the same type wherever it stands.",
-        Mark("torchgen/gen.py", "cpp_type_registration_declarations", gone=True),
     )
 
     # ATen: device families.
@@ -265,29 +189,11 @@ class Rules(BehaviourTable):
         "HPU got kernels for nested tensors.",
         Mark("torchgen/model.py", "DispatchKey.NestedTensorHPU,"),
     )
-    mps_has_c_shim = from_release(
-        "2.8",
-        "Runs for MPS write C shims of its kernels.",
-        "AOTInductor compiles for MPS.",
-        None,
-    )
-    shim_update_serves_all_devices = from_release(
-        "2.8",
-        "An update of the C shims writes those of all devices.",
-        "The headers of C shims are kept in the source tree, for all devices together.",
-        None,
-    )
     xpu_has_kernels = from_release(
         "2.5",
         "Entries may name the key XPU.",
         "PyTorch took over kernels of Intel's extension.",
         Mark("torchgen/model.py", "DispatchKey.XPU,"),
-    )
-    xpu_is_built_apart = from_release(
-        "2.6",
-        "Only XPU builds write files of the key XPU, which then has a functions header and C shims.",
-        "Other builds have no kernels for it.",
-        Mark("torchgen/gen.py", "--xpu"),
     )
     xpu_has_sparse_and_nested_keys = from_release(
         "2.6",
@@ -355,34 +261,10 @@ class Rules(BehaviourTable):
         "An output is unpacked for the node that made it.",
         None,
     )
-    autograd_has_std_optional = from_release(
-        "2.5",
-        "Bodies of autograd's files name optional values of std, not of c10.",
-        "The type of c10 became a name of the one of the standard library.",
-        None,
-    )
-    gradients_are_pure = from_release(
-        "2.6",
-        "A function of values works out the gradients of a node, which unpacks what it saved.",
-        "Compiled autograd can call the function without the node.",
-        None,
-    )
     compiled_nodes_pack_values = from_release(
         "2.7",
         "Nodes give compiled autograd a function of packed values, and do not run on values swapped for their own.",
         "The graph of the backward pass is traced without running the nodes.",
-        None,
-    )
-    formulas_take_std_string_view = from_release(
-        "2.6",
-        "Formulas read saved texts as `std::string_view`, not as that of c10.",
-        "C++17 has the type.",
-        None,
-    )
-    view_funcs_end_without_semicolon = from_release(
-        "2.6",
-        "No semicolon follows the bodies in `ViewFunc` classes, whose destructors are defaulted.",
-        "Compilers warn of the extra ones.",
         None,
     )
     node_creation_hooks = from_release(
@@ -405,19 +287,6 @@ class Rules(BehaviourTable):
     )
 
     # Python bindings.
-
-    method_tables_have_nullptr = from_release(
-        "2.6",
-        "Entries of tables of Python functions end in `nullptr`, not in `NULL`.",
-        "It has the type of a pointer.",
-        Mark("autograd/gen_python_functions.py", "{flags}, nullptr"),
-    )
-    property_getters_are_static = from_release(
-        "2.8",
-        "The functions behind the properties of autograd nodes are static.",
-        "Nothing outside of their file calls them.",
-        None,
-    )
 
     devices_initialized_only_for_dispatched_calls = from_release(
         "2.13",

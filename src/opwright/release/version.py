@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.release.store import TREE_VERSION
 from opwright.source.codes import BAD_RELEASE, NEWER_RELEASE, RELEASE_TOO_OLD, RELEASE_UNKNOWN
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import read_number
 from opwright.source.records import NamedTuple
+from opwright.source.span import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
@@ -139,18 +139,28 @@ def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | N
     text = inputs.version_text if release is None else release
     if text is None:
         return _marked_version(inputs)
-    return check_supported(text, sink, notes=[f"the inputs are those of {inputs.origin}"])
+    return check_supported(text, sink, inputs)
 
 
-def check_supported(text: str, sink: Diagnostics | None = None, notes: Sequence[str] = ()) -> Version:
-    """The version in a text. Raises Fault if it is too old (E0512); notes that it is newer than those known (W0501)."""
+def version_span(inputs: Inputs) -> Span | None:
+    """Where a source tree states its version; None for other inputs."""
+    source, text = inputs.read_optional(TREE_VERSION), inputs.version_text
+    start = -1 if source is None or text is None else source.text.find(text)
+    return Span(source, start, start + len(text)) if source is not None and text is not None and start >= 0 else None
+
+
+def check_supported(text: str, sink: Diagnostics | None = None, inputs: Inputs | None = None) -> Version:
+    """The version in a text, for inputs. Raises Fault if it is too old (E0512); notes that it is newer than those known
+    (W0501).
+    """
     version = parse_version(text)
     shown = shown_version(version, text)
     if version < OLDEST:
         raise Fault.at(
             RELEASE_TOO_OLD,
             f"PyTorch {shown} is older than the releases supported, {OLDEST.series} to {NEWEST.series}",
-            notes=notes,
+            version_span(inputs) if inputs is not None and text == inputs.version_text else None,
+            notes=[f"the inputs are those of {inputs.origin}"] if inputs is not None else (),
         )
     if version[:2] > NEWEST[:2] and sink is not None:
         sink.note(

@@ -137,7 +137,7 @@ def _load_job(
     request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems], *, defer: bool
 ) -> Job:
     """Job of a request, which is checked."""
-    check_release(request.families, rules)
+    check_release(request, rules)
     job = load_job(request, rules, sink, chosen_items)
     check_job(job, request, sink)
     load_deferred_dialects(job, request, sink, defer=defer)

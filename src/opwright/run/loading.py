@@ -49,6 +49,7 @@ from opwright.release.behaviour import Behaviour
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
+from opwright.release.version import version_span
 from opwright.run.request import run_plugins
 from opwright.source.codes import FAMILY_TOO_NEW, NO_OWN_STUBS, UNKNOWN_INPUT, UNKNOWN_NAMESPACE
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
@@ -123,8 +124,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     if load_own is not None:
         return load_own(request, rules, sink)
     # Where shims are kept for all devices, updating them needs the kernels of all.
-    updates_all = request.options.update_c_shim and rules.shim_update_serves_all_devices
-    shim_devices = [key.flag for key in dispatch_keys() if rules.has_c_shim(key)] if updates_all else []
+    updates = request.options.update_c_shim
+    shim_devices = [key.flag for key in dispatch_keys() if updates and rules.has_c_shim(key)]
     # A backend outside PyTorch cannot have a dispatch key that PyTorch has kernels for, on whatever device.
     devices = frozenset(device_flags()) if request.backends else request.devices.union(shim_devices)
     ignored = ignored_keys(rules, devices)
@@ -325,16 +326,21 @@ def load_deferred_dialects(job: Job, request: Request, sink: Diagnostics, *, def
             _attempt(partial(check, job, sink), sink)
 
 
-def check_release(families: Sequence[str], rules: Rules) -> None:
-    """Raises Fault for the first family that Opwright does not make for a release (E0524)."""
-    for family in [FAMILIES[name] for name in families]:
+def check_release(request: Request, rules: Rules) -> None:
+    """Raises Fault for the first family of a request that Opwright does not make for a release (E0524)."""
+    for family in [FAMILIES[name] for name in request.families]:
         if not family.rule or rules.value(family.rule):
             continue
         row: Behaviour[bool] = getattr(Rules, family.rule)
+        change = row.changes[-1]
+        notes = [f"the inputs are those of {request.inputs.origin}"]
+        notes += [f"the generator in them lacks {change.mark}"] if rules.tree is not None and change.mark else []
         raise Fault.at(
             FAMILY_TOO_NEW,
             f"Opwright does not write {family.help} for PyTorch {rules.version.series}",
-            help=f"name PyTorch {row.changes[-1].since} or newer, or use the generator that this release contains",
+            None if request.release else version_span(request.inputs),
+            notes=notes,
+            help=f"name PyTorch {change.since} or newer, or use the generator that this release contains",
         )
 
 

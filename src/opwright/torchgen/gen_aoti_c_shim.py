@@ -10,10 +10,10 @@ from opwright.convention.c_shim import NoCForm, operator_key
 from opwright.emit.aten.c_shim import (
     SHARED_KEYS,
     callee_of_key,
-    laid_out_definition,
     release_target,
     shim_callee,
     shim_declaration,
+    shim_definition,
     shim_versions,
 )
 from opwright.release.tables import ShimOperator, ShimVersion
@@ -95,7 +95,7 @@ def gen_declaration_and_definition(
     except NoCForm as refusal:
         raise NotImplementedError(f"{refusal.what} of `{origin.name}` has no form in C: {refusal.type}") from None
     declared = [function.head if op_metadata is None else shim_declaration(function) for function in functions]
-    return "\n".join(declared), "\n".join([laid_out_definition(function, rules) for function in functions])
+    return "\n".join(declared), "\n".join([shim_definition(function) for function in functions])
 
 
 def _row(name: str, metadata: Mapping[str, object]) -> ShimOperator:

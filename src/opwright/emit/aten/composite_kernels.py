@@ -7,7 +7,7 @@ calls the functional form and copies its results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from opwright.convention import dispatcher, native
@@ -147,11 +147,10 @@ _KERNELS: Final[dict[str, Callable[[NativeFunctionsGroup], str | None]]] = {
 _VIEW_COPIES: Final = "CompositeViewCopyKernel_Definitions"
 
 
-def _includes(*functions: NativeFunction | None, endings: Sequence[str] = ("_ops", "_native")) -> str:
+def _includes(*functions: NativeFunction | None) -> str:
     # The declarations in the native headers export the definitions in this file.
-    return "\n".join(
-        [include(function, ending) for function in functions if function is not None for ending in endings]
-    )
+    endings = ("_ops", "_native")
+    return "\n".join([include(function, ending) for function in functions if function for ending in endings])
 
 
 def _units(job: Job) -> list[ViewGroup | NativeFunctionsGroup]:
@@ -170,8 +169,7 @@ def _fragment(unit: ViewGroup | NativeFunctionsGroup, context: FragmentContext) 
         return with_own_headers([_includes(unit.view, unit.view_copy)], copies, context)
     written = [function for function in (unit.inplace, unit.mutable, unit.functional) if function is not None]
     kernels = {slot: [kernel] for slot, make in _KERNELS.items() if (kernel := make(unit)) is not None}
-    endings = ("_ops", "_native") if context.rules.composite_kernels_are_exported else ("_ops",)
-    includes = _includes(*[function for function in written if not function.is_synthesized], endings=endings)
+    includes = _includes(*[function for function in written if not function.is_synthesized])
     return with_own_headers([includes], kernels, context)
 
 

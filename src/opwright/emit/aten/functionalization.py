@@ -15,7 +15,6 @@ from opwright.emit.aten.functionalized_writes import write_definition, write_ker
 from opwright.emit.aten.units import kernel_argument, shard_count, with_own_headers
 from opwright.emit.aten.view_meta import operator_includes, view_group_includes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.release_spelling import with_blanks
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -112,9 +111,7 @@ def _includes(unit: FunctionalizedUnit) -> list[str]:
 def _fragment(unit: FunctionalizedUnit, context: FragmentContext) -> Slots:
     code: dict[str, list[str]] = {}
     if context.selection.everything:
-        code["func_definitions"] = [
-            with_blanks(text, context.rules, (")) {\n", " " * 8)) for text in definitions(unit, context.rules)
-        ]
+        code["func_definitions"] = definitions(unit, context.rules)
         code["func_registrations"] = [registration(function) for function in registered_functions(unit, context.rules)]
     return with_own_headers(_includes(unit), code, context)
 

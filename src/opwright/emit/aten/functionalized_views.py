@@ -15,7 +15,6 @@ from opwright.emit.aten.functionalized_writes import (
     OUTPUT,
     UnwrapPlan,
     join_lines,
-    reference_condition,
     unwrap_plan,
 )
 from opwright.emit.aten.units import key_set_parameter, own_name
@@ -67,8 +66,6 @@ class ViewKernel(NamedTuple):
     to_meta: str
     meta_arguments: str
     symbolic: str
-    run: str
-    needs_reference: str
     record_type: str
     recorded: str
     output: str
@@ -95,8 +92,6 @@ def view_kernel(function: NativeFunction, group: ViewGroup, rules: Rules) -> Vie
         to_meta=join_lines([plan.to_meta for plan in passed], 8),
         meta_arguments=", ".join(translate(tuple([plan.meta for plan in passed]), wanted)),
         symbolic=_symbolic_inputs(wanted),
-        needs_reference=reference_condition("compute_reference_meta", rules),
-        run="running" if rules.functionalization_comment_spelled else "runnin",
         record_type=record_type(rules),
         recorded=recorded_view(function, group, rules),
     )
@@ -117,7 +112,7 @@ def _reference_output(kernel: ViewKernel) -> str:
         {kernel.tensor}.key_set().has_backend(c10::BackendComponent::XLABit) ||
         {kernel.tensor}.key_set().has_backend(c10::BackendComponent::LazyBit);
       {kernel.returned} reference_tensor_output;
-      if ({kernel.needs_reference}) {{
+      if (compute_reference_meta && !disable_meta_reference()) {{
         {kernel.to_meta}
         at::AutoDispatchSkipFunctionalize func_guard;
         c10::impl::ExcludeDispatchKeyGuard guard(exclude_keys_for_meta_dispatch);
@@ -151,7 +146,7 @@ def view_definition(kernel: ViewKernel) -> str:
       {kernel.record_type} view_meta = {kernel.recorded};
       auto out = {IMPL}create_functional_tensor_with_view_meta({kernel.output}, {tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
-      if ({kernel.needs_reference}) {{
+      if (compute_reference_meta && !disable_meta_reference()) {{
         {IMPL}set_sizes_strides_offset(out, reference_tensor_output);
       }}
       return out;
@@ -177,13 +172,13 @@ def inplace_view_definition(kernel: ViewKernel) -> str:
       // This function adds the above view meta to the current tensor and replays them off the base,
       // mutating the size/stride info of the current FunctionalTensorWrapper.
       // Because of this, we need to make sure to run the reference shape function above,
-      // BEFORE doing this (otherwise we'll end up {kernel.run} the reference function using the wrong sizes/strides)
+      // BEFORE doing this (otherwise we'll end up running the reference function using the wrong sizes/strides)
       {IMPL}mutate_view_meta({tensor}, view_meta);
       // See  Note [Propagating strides in the functionalization pass]
       // XLA/LTC don't implement the logic to propagate strides correctly, so we need to rely
       // on a reference implementation here (instead of relying on the output from the forward lambda
       // having the correct stride info)
-      if ({kernel.needs_reference}) {{
+      if (compute_reference_meta && !disable_meta_reference()) {{
         {IMPL}set_sizes_strides_offset({tensor}, reference_tensor_output);
       }}
       return {tensor};

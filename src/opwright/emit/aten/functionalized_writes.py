@@ -39,16 +39,6 @@ class UnwrapPlan(NamedTuple):
     to_meta: str = ""
 
 
-def reference_condition(condition: str, rules: Rules) -> str:
-    """Condition under which a kernel runs the operator on meta tensors first.
-
-    >>> from opwright.release.version import Version
-    >>> reference_condition("true", Rules(Version(2, 7)))
-    'true && !disable_meta_reference()'
-    """
-    return f"{condition} && !disable_meta_reference()" if rules.meta_reference_is_optional else condition
-
-
 @cache
 def unwrap_plan(argument: Binding) -> UnwrapPlan:
     """How a kernel passes on the argument."""
@@ -94,7 +84,7 @@ class WriteKernel(NamedTuple):
     `returned` names the argument that each return aliases, with None for new values. `fresh` are the results of the
     functional form that the kernel returns as new values. `written` are the written arguments, each with the result
     that becomes its value. `needs_reference` is the condition under which the kernel runs the operator on meta tensors
-    first. `passes_inner`: data of XLA are passed from the inner tensor before an update to the one after it.
+    first.
     """
 
     function: NativeFunction
@@ -107,7 +97,6 @@ class WriteKernel(NamedTuple):
     written: Sequence[tuple[str, str]]
     output: str
     needs_reference: str
-    passes_inner: bool
 
 
 def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Rules) -> WriteKernel:
@@ -136,8 +125,7 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
         fresh=fresh,
         written=written,
         output=output,
-        needs_reference=reference_condition(checked, rules),
-        passes_inner=rules.xla_data_passed_between_inner_tensors,
+        needs_reference=f"{checked} && !disable_meta_reference()",
     )
 
 
@@ -185,18 +173,13 @@ def _updates(kernel: WriteKernel) -> str:
         for output, result in zip(outputs, kernel.fresh, strict=True)
     ]
     for name, result in kernel.written:
-        update = f"""\
+        statements.append(f"""\
+  auto {name}_inner = {IMPL}from_functional_tensor({name});
   {IMPL}replace_({name}, {result});
   {IMPL}commit_update({name});
-  {IMPL}sync({name});"""
-        if kernel.passes_inner:
-            statements.append(f"""\
-  auto {name}_inner = {IMPL}from_functional_tensor({name});
-{update}
+  {IMPL}sync({name});
   auto {name}_inner_updated = {IMPL}from_functional_tensor({name});
   {IMPL}propagate_xla_data_direct({name}_inner, {name}_inner_updated);""")
-        else:
-            statements.append(f"  {IMPL}propagate_xla_data({name}, {result});\n{update}")
     function = kernel.function
     values = returned_values(kernel.returned, outputs)
     statements.append("    " + dispatcher.return_statement(function.schema.returns, values, function.style))

@@ -7,9 +7,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
 from opwright.cpp.translation import translate
@@ -26,7 +23,6 @@ from opwright.emit.aten.units import (
     whole_file,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
-from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.native_function import NativeFunction
 
 
@@ -75,15 +71,6 @@ namespace symint {{
     return "".join(definitions)
 
 
-#: A trait that is a variable, and the value of its class.
-_SAME_TYPES: Final[Spelling] = (re.compile(r"std::is_same_v<([^>]*)>"), r"std::is_same<\1>::value")
-
-
-def definition_text(function: NativeFunction, context: FragmentContext) -> str:
-    """Functions of an overload, as a release spells them."""
-    return spelled(definition(function), context.rules.traits_are_variables, _SAME_TYPES)
-
-
 def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
     functions = root[1]
     backends = context.read(STATIC_BACKENDS)
@@ -92,12 +79,12 @@ def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
         if backends
         else (),
         "operator_includes": include(functions[0], "_ops"),
-        "function_definitions": [definition_text(function, context) for function in functions],
+        "function_definitions": [definition(function) for function in functions],
     }
 
 
 def _declarations(function: NativeFunction, context: FragmentContext) -> Slots:
-    return {"Functions_declarations": (definition_text(function, context),)}
+    return {"Functions_declarations": (definition(function),)}
 
 
 def method_slots(function: NativeFunction, context: FragmentContext) -> Slots:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from opwright.convention import structured
 from opwright.emit.aten.backend import units_by_root
 from opwright.emit.aten.units import includes, whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.release_spelling import with_blanks
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
-from opwright.release.rules import Rules
 
 RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
 """A root name with its structured groups."""
@@ -71,15 +69,6 @@ return ret;
                     }}"""
 
 
-def meta_class_text(group: NativeFunctionsGroup, rules: Rules) -> str:
-    """Class with the blanks that the generator of a release leaves in it."""
-    return with_blanks(meta_class(group), rules, *(_BLANKS if group.out.precomputed is None else _SETTER_BLANKS))
-
-
-_BLANKS: Final = (("\n", "    "),)
-_SETTER_BLANKS: Final = (("Base {\n", "    "), ("precompute_out {\n", " " * 20), (" " * 20 + "}\n", " " * 16))
-
-
 def _roots(job: Job) -> list[RootGroups]:
     roots: list[RootGroups] = []
     for name, units in units_by_root(job).items():
@@ -90,7 +79,7 @@ def _roots(job: Job) -> list[RootGroups]:
 
 
 def _header(root: RootGroups, context: FragmentContext) -> Slots:
-    return {"meta_function_declarations": [meta_class_text(group, context.rules) for group in root[1]]}
+    return {"meta_function_declarations": [meta_class(group) for group in root[1]]}
 
 
 def _file_slots(job: Job) -> Slots:
@@ -100,9 +89,7 @@ def _file_slots(job: Job) -> Slots:
         return {"NativeMetaFunctions_includes": includes("_meta", None, job), "NativeMetaFunctions_declarations": []}
     return {
         "NativeMetaFunctions_includes": [],
-        "NativeMetaFunctions_declarations": [
-            meta_class_text(group, job.rules) for group in job.catalog.structured_groups
-        ],
+        "NativeMetaFunctions_declarations": [meta_class(group) for group in job.catalog.structured_groups],
     }
 
 

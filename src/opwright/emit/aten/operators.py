@@ -8,7 +8,6 @@ PyTorch's operators are in `at::_ops`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -28,7 +27,6 @@ from opwright.emit.aten.units import (
     shard_count,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
-from opwright.emit.release_spelling import Spelling, spelled, with_blanks
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import string_literal
@@ -51,32 +49,6 @@ struct {library.export} {name.unambiguous} {{
 }};"""
 
 
-#: The members that hold names, and the macros that declare them where NVCC on Windows takes no such members.
-_NAMES: Final[Spelling] = (
-    re.compile(r'static constexpr const char\* (\w+) = (".*");'),
-    r"STATIC_CONSTEXPR_STR_INL_EXCEPT_WIN_CUDA(\1, \2)",
-)
-
-
-def class_text(function: NativeFunction, context: FragmentContext) -> str:
-    """The operator's class, as a release spells it."""
-    return spelled(declaration(function), context.rules.operator_names_are_members, _NAMES)
-
-
-def _names_out_of_line(function: NativeFunction, context: FragmentContext) -> str:
-    """Definitions of the names for compilers that do not take them in the class."""
-    if context.rules.operator_names_are_members:
-        return ""
-    name = function.name.unambiguous
-    values = {
-        "name": f'"{function.library.namespace}::{function.name.name}"',
-        "overload_name": f'"{function.name.overload}"',
-        "schema_str": string_literal(str(function.schema)),
-    }
-    macro = "STATIC_CONST_STR_OUT_OF_LINE_FOR_WIN_CUDA"
-    return "".join([f"\n{macro}({name}, {member}, {value})" for member, value in values.items()]) + "\n"
-
-
 def definition(function: NativeFunction, context: FragmentContext) -> str:
     """Members of the operator's class, and the handle that they call."""
     signature = dispatcher.signature(function)
@@ -92,7 +64,7 @@ def definition(function: NativeFunction, context: FragmentContext) -> str:
         body = f"""
     static auto {operator} = {handle}();
     return {operator}.call({arguments});"""
-    return f"""{_names_out_of_line(function, context)}
+    return f"""
 {comment}
 static C10_NOINLINE c10::TypedOperatorHandle<{name}::schema> {handle}() {{
   return c10::Dispatcher::singleton()
@@ -124,15 +96,15 @@ namespace at { namespace _ops {"""
 def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
     _, functions = root
     if not context.options.own_headers or functions[0].library is not PYTORCH or not any(map(_is_method, functions)):
-        return {"declarations": [class_text(function, context) for function in functions]}
-    others = [class_text(function, context) for function in functions if not _is_method(function)]
+        return {"declarations": [declaration(function) for function in functions]}
+    others = [declaration(function) for function in functions if not _is_method(function)]
     return {"declarations": [_METHOD_CLASSES, *others]}
 
 
 def _shard(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "operator_headers": (include(function, ""),),
-        "definitions": (with_blanks(definition(function, context), context.rules, ("{\n", "    ")),),
+        "definitions": (definition(function, context),),
     }
 
 
@@ -154,7 +126,7 @@ def _collect(
     declarations = f"{file}_declarations"
 
     def fragment(function: NativeFunction, context: FragmentContext) -> Slots:
-        return {declarations: (class_text(function, context),)}
+        return {declarations: (declaration(function),)}
 
     return Emitter(
         name=name,

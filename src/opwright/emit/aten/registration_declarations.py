@@ -10,7 +10,6 @@ from opwright.emit.aten.units import overloads
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
 from opwright.model.native_function import NativeFunction
-from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 
 _DECOMPOSED: Final = (
@@ -19,7 +18,7 @@ _DECOMPOSED: Final = (
 )
 
 
-def declaration(function: NativeFunction, rules: Rules) -> str:
+def declaration(function: NativeFunction) -> str:
     """Line of one overload: the kernel's declaration, with facts as JSON in a comment.
 
     `dispatch` tells that there are kernels other than a decomposition, `default` that a backend need not write one.
@@ -29,12 +28,11 @@ def declaration(function: NativeFunction, rules: Rules) -> str:
     default = function.has_composite_kernel or structured
     schema = json.dumps(f"{function.library.namespace}::{function.schema}")
     facts = f'{{"schema": {schema}, "dispatch": "{dispatches}", "default": "{default}"}}'
-    head = dispatcher.signature(function).definition()
-    return f"{head if rules.registration_declarations_are_qualified else head.replace('at::', '')}; // {facts}\n"
+    return f"{dispatcher.signature(function).definition()}; // {facts}\n"
 
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
-    return {"registration_declarations": (declaration(function, context.rules),)}
+    return {"registration_declarations": (declaration(function),)}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -5,7 +5,6 @@ PyTorch's build compiles `UfuncCPUKernel_{op}.cpp` for each instruction set.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -15,11 +14,10 @@ from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import AvailableValue, translate, translated_call
 from opwright.emit.aten.backend import backends
-from opwright.emit.aten.meta_headers import meta_class_text
+from opwright.emit.aten.meta_headers import meta_class
 from opwright.emit.aten.native_headers import structured_class
 from opwright.emit.aten.register.devices import hip_path
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.release_spelling import Spelling, spelled, with_blanks
 from opwright.model.dispatch_key import CPU, CUDA, DispatchKey
 from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, UfuncLoop
 from opwright.schema.types import SCALAR, TENSOR
@@ -107,9 +105,6 @@ def _case(dtype: str, body: str) -> str:
 
 
 #: Blanks before the cases of a switch, and around the statements of a case, where a release leaves them.
-_BLANKS: Final = (('",\n', "    "), ("[&]() {\n", "    "))
-
-
 def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
     """Structured kernel's `impl`, which calls a function with the stub's arguments."""
     available = structured.impl_arguments(group)
@@ -274,28 +269,17 @@ def _class_slots(group: NativeFunctionsGroup, key: DispatchKey, context: Fragmen
     The file has copies instead of including a header, so that a change of other operators does not change it.
     """
     return {
-        "meta_declaration": meta_class_text(group, context.rules),
+        "meta_declaration": meta_class(group),
         "native_declaration": structured_class(group, group.out.kernels[key], context.rules),
     }
 
 
-#: A macro that declares or enters a kernel function, and its form with a semicolon.
-_DISPATCH: Final[Spelling] = (re.compile(r"((?:DECLARE|REGISTER)_DISPATCH\(.*\))$", re.MULTILINE), r"\1;")
-
-
-def _laid_out(text: str, context: FragmentContext, *blanks: tuple[str, str]) -> str:
-    """Kernels as a release lays them out."""
-    return with_blanks(
-        spelled(text, context.rules.macros_end_without_semicolon, _DISPATCH), context.rules, *_BLANKS, *blanks
-    )
-
-
 def _cpu_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
-    return {**_class_slots(group, CPU, context), "native_definitions": _laid_out(cpu_definitions(group), context)}
+    return {**_class_slots(group, CPU, context), "native_definitions": cpu_definitions(group)}
 
 
 def _cpu_kernel_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
-    return {"name": _name(group), "native_definitions": _laid_out(cpu_kernel(group), context)}
+    return {"name": _name(group), "native_definitions": cpu_kernel(group)}
 
 
 def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
@@ -304,7 +288,7 @@ def _cuda_file(group: NativeFunctionsGroup, context: FragmentContext) -> Slots:
         **_class_slots(group, CUDA, context),
         "name": _name(group),
         "cuda_headers": include_line(hip_path(loops) if context.options.rocm else loops),
-        "native_definitions": _laid_out(cuda_definitions(group), context, ("\n}\n", "    ")),
+        "native_definitions": cuda_definitions(group),
     }
 
 

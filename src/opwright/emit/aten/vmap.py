@@ -7,13 +7,11 @@ the indices of their batch dimensions, and wraps the results.
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import MIXED_RETURNS
@@ -29,10 +27,10 @@ class Plumbing(enum.Enum):
     RETURNS_NOTHING = "gen_vmap_plumbing_no_returns"
 
 
-def plumbing_kind(function: NativeFunction, mixed: frozenset[str] = MIXED_RETURNS.in_any_release) -> Plumbing | None:
+def plumbing_kind(function: NativeFunction) -> Plumbing | None:
     """Plumbing of an operator; None if the operator needs plumbing that is written by hand.
 
-    These are operators without tensors, with other returns than tensors unless they are `mixed` ones of PyTorch,
+    These are operators without tensors, with other returns than tensors unless PyTorch lists them,
     in-place views, and operators that write to other arguments than the first.
     """
     schema = function.schema
@@ -41,7 +39,7 @@ def plumbing_kind(function: NativeFunction, mixed: frozenset[str] = MIXED_RETURN
     if not schema.returns:
         return Plumbing.RETURNS_NOTHING
     tensors_only = all(result.type.is_tensor_like for result in schema.returns)
-    knows_mixed = function.library is PYTORCH and schema.name.unambiguous in mixed
+    knows_mixed = function.library is PYTORCH and schema.name.unambiguous in MIXED_RETURNS.in_any_release
     if not tensors_only and not knows_mixed:
         return None
     if "inplace_view" in function.tags:
@@ -172,8 +170,7 @@ _ENDING: Final = """
 @per_job
 def _plumbed_functions(job: Job) -> Sequence[NativeFunction]:
     """Overloads with plumbing."""
-    mixed = MIXED_RETURNS.in_release(job.rules)
-    return [function for function in job.catalog.functions if plumbing_kind(function, mixed) is not None]
+    return [function for function in job.catalog.functions if plumbing_kind(function) is not None]
 
 
 def _units(job: Job) -> Sequence[NativeFunction | None]:
@@ -185,22 +182,11 @@ def _file_slots(job: Job) -> Slots:
     return {"text": _OPENING if _plumbed_functions(job) else f"{_OPENING}\n"}
 
 
-#: A tensor with the index of its batch dimension: a structured binding, and two variables; and optional values.
-_PAIRS: Final[Sequence[Spelling]] = (
-    (
-        re.compile(r"  auto \[(\w+), (\w+)\] = (unwrapTensorAtLevel.*;)"),
-        r"  Tensor \1;\n  optional<int64_t> \2;\n  std::tie(\1, \2) = \3",
-    ),
-    (re.compile(r"^  std::optional<", re.MULTILINE), "  optional<"),
-)
-
-
 def _fragment(function: NativeFunction | None, context: FragmentContext) -> Slots:
     kind = None if function is None else plumbing_kind(function)
     if function is None or kind is None:
         return {"text": _ENDING}
-    text = spelled(plumbing(function, kind), context.rules.plumbing_binds_pairs, *_PAIRS)
-    return {"text": f"{text}\n"}
+    return {"text": f"{plumbing(function, kind)}\n"}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

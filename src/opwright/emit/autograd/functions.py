@@ -9,7 +9,6 @@ from typing import Final
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.release_spelling import OPTIONALS, Spelling, spelled, with_blanks
 from opwright.release.rules import Rules
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
@@ -69,17 +68,14 @@ def _indent(formula: str) -> str:
     return re.sub(r"\n(?!\n)", "\n  ", formula) if "\n" in formula else formula
 
 
-def _are_needed(arguments: Sequence[tuple[str, int]], rules: Rules) -> str:
+def _are_needed(arguments: Sequence[tuple[str, int]]) -> str:
     """Expression that tells whether the gradient of any of several arguments is needed."""
-    if not rules.gradients_are_pure:
-        ranges = ", ".join([f"{name}_ix" for name, _ in arguments])
-        return f"task_should_compute_output({{ {ranges} }})"
     return " || ".join([f"needs_input_grad[{number}]" for _, number in arguments])
 
 
-def _is_needed(name: str, number: int, rules: Rules) -> str:
+def _is_needed(name: str, number: int) -> str:
     """Expression that tells whether the gradient of an argument is needed."""
-    needed = _are_needed(((name, number),), rules)
+    needed = _are_needed(((name, number),))
     return needed.replace("[", f"[/*{name}*/")
 
 
@@ -91,10 +87,10 @@ def _is_computed(step: Step, needed: str) -> str:
     return f"({defined or 'any_variable_defined(grads)'}) && ({needed})"
 
 
-def _single(step: Step, over_lists: bool, rules: Rules) -> str:
+def _single(step: Step, over_lists: bool) -> str:
     """Statement for the gradient of one argument."""
     ((name, number),) = step.arguments
-    needed = _is_computed(step, _is_needed(name, number, rules))
+    needed = _is_computed(step, _is_needed(name, number))
     formula = _indent(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
     if not over_lists:
         return f"""\
@@ -102,9 +98,8 @@ def _single(step: Step, over_lists: bool, rules: Rules) -> str:
     auto grad_result = {formula};
     copy_range(grad_inputs, {name}_ix, grad_result);
   }}"""
-    comment = f"  // {name}" if rules.gradients_are_pure else ""
     return f"""\
-  if ({needed}) {{{comment}
+  if ({needed}) {{  // {name}
     std::vector<Tensor> grad_result;
     grad_result.reserve(grads.size());
     for (const auto & i : c10::irange(grads.size())) {{
@@ -118,40 +113,35 @@ def _single(step: Step, over_lists: bool, rules: Rules) -> str:
   }}"""
 
 
-def _several(step: Step, rules: Rules) -> str:
+def _several(step: Step) -> str:
     """Statement for the gradients of several arguments, which the formula gives as a tuple."""
-    needed = [_are_needed((argument,), rules) for argument in step.arguments]
+    needed = [_are_needed((argument,)) for argument in step.arguments]
     mask = ""
     if step.takes_mask:
         flags = "".join([f"        {flag},\n" for flag in needed])
         mask = f"      auto grad_input_mask = std::array<bool, {len(needed)}>{{\n{flags}      }};"
     copies = "\n".join(
         [
-            f"      if ({_is_needed(name, number, rules)}) {{\n"
+            f"      if ({_is_needed(name, number)}) {{\n"
             f"        copy_range(grad_inputs, {name}_ix, std::get<{index}>(grad_result));\n"
             "      }"
             for index, (name, number) in enumerate(step.arguments)
         ]
     )
     return f"""\
-  if ({_is_computed(step, _are_needed(step.arguments, rules))}) {{
+  if ({_is_computed(step, _are_needed(step.arguments))}) {{
 {mask}
     auto grad_result = {_indent(step.formula)};
 {copies}
   }}"""
 
 
-def _body(node: GraphNode, rules: Rules) -> str:
+def _body(node: GraphNode) -> str:
     """Statements that work out the gradients, and return them."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
-    if not rules.gradients_are_pure:
-        lines += [f"  {field.unpacked}" for field in node.saved if field.unpacked]
     if any(step.needs_defined for step in node.steps):
         lines.append("  bool any_grad_defined = any_variable_defined(grads);")
-    lines += [
-        _single(step, node.over_lists, rules) if len(step.arguments) == 1 else _several(step, rules)
-        for step in node.steps
-    ]
+    lines += [_single(step, node.over_lists) if len(step.arguments) == 1 else _several(step) for step in node.steps]
     statements = "\n".join(lines)
     return f"""\
   IndexRangeGenerator gen;
@@ -168,7 +158,7 @@ def _schema(node: GraphNode) -> str:
     return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
 
 
-def _pure_function(node: GraphNode, rules: Rules) -> str:
+def _pure_function(node: GraphNode) -> str:
     """Function that works out gradients from values alone."""
     op, count = node.name, len(node.inputs)
     signature = "".join([f", {type} {name}" for type, name in node.parameters])
@@ -177,7 +167,7 @@ static variable_list {op}_apply_functional(
   variable_list&& grads,
   std::array<bool,{count}> needs_input_grad{signature})
 {{
-{_body(node, rules)}
+{_body(node)}
 }}
 """
 
@@ -240,13 +230,11 @@ def _collect_statements(node: GraphNode, rules: Rules) -> str:
 
 def definition(node: GraphNode, rules: Rules) -> str:
     """Functions of a node's class."""
-    if not rules.gradients_are_pure:
-        return f"{_apply(node, _checks(node), _body(node, rules))}{_swapping_methods(node, rules)}\n"
+    packs = rules.compiled_nodes_pack_values
     unpacked = _unpack_statements(node)
     called = f"{node.name}_apply_functional(std::move(grads), needs_input_grad{_call_arguments(node)})"
-    packs = rules.compiled_nodes_pack_values
     return f"""\
-{_pure_function(node, rules)}{_function_of_packed(node) if packs else ""}
+{_pure_function(node)}{_function_of_packed(node) if packs else ""}
 {_apply(node, unpacked, f"  return {called};")}
 {_packing_methods(node, unpacked, rules) if packs else _swapping_methods(node, rules)}
 """
@@ -320,27 +308,12 @@ DECLARATIONS: Final = "autograd_function_declarations"
 DEFINITIONS: Final = "autograd_function_definitions"
 
 
-#: The type of a saved text in a formula.
-_STRING_VIEW: Final[Spelling] = (re.compile(r"std::optional<std::string_view>"), "std::optional<c10::string_view>")
-#: An optional text in a formula.
-_OPTIONAL_TEXT: Final[Spelling] = (
-    re.compile(r"std::optional(<c10::string_view>\(\w+\.value\(\)\)) : std::nullopt"),
-    r"c10::optional\1 : c10::nullopt",
-)
-#: The blanks of the empty line in place of a mask, where a release leaves them.
-_BLANKS: Final = (("]) {\n", "  "), ("})) {\n", "  "))
-
-
 def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    text = declaration(unit.node, context.rules)
-    return {DECLARATIONS: (spelled(text, context.rules.autograd_has_std_optional, *OPTIONALS),)}
+    return {DECLARATIONS: (declaration(unit.node, context.rules),)}
 
 
 def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    rules = context.rules
-    text = spelled(definition(unit.node, rules), rules.formulas_take_std_string_view, _STRING_VIEW)
-    text = spelled(text, rules.autograd_has_std_optional, _OPTIONAL_TEXT)
-    return {DEFINITIONS: (with_blanks(text, rules, *_BLANKS),)}
+    return {DEFINITIONS: (definition(unit.node, context.rules),)}
 
 
 def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from opwright.emit.aten.units import whole_file
@@ -10,8 +9,6 @@ from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.autograd.nodes import GraphNode, NodeUnit, nodes_of_file
 from opwright.emit.autograd.saved import SavedField
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.release_spelling import spelled, with_blanks
-from opwright.release.rules import Rules
 
 #: How a property reads the field, by the kind of the field: `{op}` is the node, `{name}` the attribute.
 _ACCESS: Final = {
@@ -182,17 +179,9 @@ def _entries(op: str, field: SavedField) -> list[str]:
     return entries
 
 
-def property_getters(node: GraphNode, rules: Rules) -> str:
+def property_getters(node: GraphNode) -> str:
     """Functions behind the properties of a node's Python type."""
-    text = "\n".join([getter for field in node.saved for getter in _getters(node.name, field)]).rstrip()
-    text = spelled(text, rules.property_getters_are_static, (re.compile("static (?=PyObject\\* )"), ""))
-    return with_blanks(text, rules, (_SCALARS_END, " " * 28))
-
-
-#: The end of the function of a property with a list of scalars.
-_SCALARS_END: Final = f"""{_BODIES["scalars"][-40:]}  END_HANDLE_TH_ERRORS
-}}
-"""
+    return "\n".join([getter for field in node.saved for getter in _getters(node.name, field)]).rstrip()
 
 
 def property_entries(node: GraphNode) -> list[str]:
@@ -200,10 +189,10 @@ def property_entries(node: GraphNode) -> list[str]:
     return [entry for field in node.saved for entry in _entries(node.name, field)]
 
 
-def properties(node: GraphNode, rules: Rules) -> str:
+def properties(node: GraphNode) -> str:
     """Properties of a node's Python type, with the functions behind them."""
     entries = "".join([f"  {entry}\n" for entry in property_entries(node)]) or "\n"
-    return property_table(node.name, property_getters(node, rules), entries)
+    return property_table(node.name, property_getters(node), entries)
 
 
 def property_table(op: str, getters: str, entries: str) -> str:
@@ -228,7 +217,7 @@ def _fragment(unit: NodeUnit, context: FragmentContext) -> Slots:
     node = unit.node
     return {
         "py_function_initializers": (initializer(node.name),),
-        "py_function_props_and_getters": (properties(node, context.rules),),
+        "py_function_props_and_getters": (properties(node),),
     }
 
 

@@ -23,7 +23,6 @@ from opwright.emit.autograd.kernels import (
     returned_value,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.emit.release_spelling import OPTIONALS, spelled, with_blanks
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES
@@ -191,20 +190,15 @@ def kernel(function: NativeFunction) -> str:
     return f"{kernel_head(function)} {{\n{before}  {results}{redispatch(function, _KEYS)};\n{after}{returned}}}\n"
 
 
-#: The blanks of empty lines, where a release leaves them.
-_BLANKS: Final = (("insertNode(node);\n", "  "), ("\n", "    "))
-
-
 def _units(job: Job) -> Sequence[NativeFunction]:
     # Selective builds leave out these files as a whole, so no operator is selected here.
     return [function for function in job.catalog.functions if not is_hand_written(function)]
 
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
-    text = spelled(kernel(function), context.rules.autograd_has_std_optional, *OPTIONALS)
     return {
         "ops_headers": (operator_header(function),),
-        "trace_method_definitions": (with_blanks(text, context.rules, *_BLANKS),),
+        "trace_method_definitions": (kernel(function),),
         "trace_wrapper_registrations": (registration(function, "TraceType"),),
     }
 

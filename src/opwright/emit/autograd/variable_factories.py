@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from opwright.convention import public_api
 from opwright.convention.public_api import CppSignature
 from opwright.cpp.binding import Binding
 from opwright.emit.aten.units import include
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import TensorOptions
 
@@ -59,14 +55,10 @@ def _factories(job: Job) -> list[NativeFunction]:
     return [function for function in job.catalog.functions if is_factory(function)]
 
 
-#: The options of a factory in the public API.
-_NO_GRADIENT: Final[Spelling] = (re.compile(r"requires_grad\(::std::nullopt\)"), "requires_grad(c10::nullopt)")
-
-
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
         "ops_headers": (include(function, ""),),
-        "function_definitions": (spelled(definition(function), context.rules.autograd_has_std_optional, _NO_GRADIENT),),
+        "function_definitions": (definition(function),),
     }
 
 

@@ -6,7 +6,6 @@ for whoever replays a view under other sizes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -25,7 +24,6 @@ from opwright.emit.autograd.kernels import (
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.release_spelling import OPTIONALS, Spelling, spelled, with_blanks
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
@@ -234,19 +232,10 @@ def _views(job: Job) -> list[NativeFunction]:
     ]
 
 
-#: Bodies, and their form before a semicolon.
-_BODIES: Final[Sequence[Spelling]] = (
-    (re.compile(r"^  \{\}$", re.MULTILINE), "  {};"),
-    (re.compile(r"override = default;"), "override {};"),
-)
-
-
 def _declaration_slots(function: NativeFunction, context: FragmentContext) -> Slots:
-    text = spelled(declaration(view_func(function)), context.rules.autograd_has_std_optional, OPTIONALS[0])
-    text = with_blanks(text, context.rules, ("ViewFunc()", " "))
     return {
         "ops_headers": (operator_header(function),),
-        "view_func_declarations": (spelled(text, context.rules.view_funcs_end_without_semicolon, *_BODIES),),
+        "view_func_declarations": (declaration(view_func(function)),),
     }
 
 

@@ -212,7 +212,7 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
     helpers = [*registration_helpers(file.wrapping, job.rules), *meta_helpers(file)]
     if calls_fallback(file):
         helpers.append(fallback_function(file, job.rules))
-    if not job.rules.registrations_are_sharded:
+    if not job.rules.helpers_keep_blank_lines:
         helpers = without_blank_lines(helpers)
     return {
         "extra_cuda_headers": "",

@@ -8,12 +8,11 @@ So one overload of an operator has a shim, and none has one whose name is that o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from json import dumps
 from typing import Final
 
 from opwright.convention.c_shim import NoCForm, ShimFunction, passed_arguments, shim_function
-from opwright.emit.aten.c_shim import laid_out_definition, shim_declaration
+from opwright.emit.aten.c_shim import shim_declaration, shim_definition
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
@@ -114,7 +113,7 @@ def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
     return {
         "namespace": shims.library.namespace,
         "folder": shims.library.headers,
-        "definitions": _guarded_texts(shims, partial(laid_out_definition, rules=context.rules), context.rules),
+        "definitions": _guarded_texts(shims, shim_definition, context.rules),
     }
 
 

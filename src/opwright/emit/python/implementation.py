@@ -34,11 +34,10 @@ def _without_result(function: NativeFunction, indent: str) -> str:
 class _Writer:
     """Writes the calls of one binding; `types` are those of its named results."""
 
-    __slots__ = ("guards_device", "indents_blanks", "types")
+    __slots__ = ("guards_device", "types")
 
     def __init__(self, types: Mapping[str, Struct], rules: Rules) -> None:
         self.types: Final = types
-        self.indents_blanks: Final[bool] = not rules.templates_strip_lines
         self.guards_device: Final[bool] = rules.devices_initialized_only_for_dispatched_calls
 
     def call(self, signature: PythonSignature, function: NativeFunction, indent: str) -> str:
@@ -62,7 +61,7 @@ class _Writer:
         if signature.deprecated:
             schema = f"[deprecated] {namespace}::{signature.schema}"
         lines = [line for statement in prepared for line in statement.split("\n")] or [""]
-        before = "".join([f"{indent}{line}\n" if line or self.indents_blanks else "\n" for line in lines])
+        before = "".join([f"{indent}{line}\n" if line else "\n" for line in lines])
         return f"""{indent}// {schema}
 {before}{indent}auto {name} = []({", ".join(called.parameters)}) -> {result} {{
 {indent}  pybind11::gil_scoped_release no_gil;
@@ -162,5 +161,4 @@ def table_entry(binding: PythonBinding, rules: Rules) -> str:
         flags = "METH_NOARGS"
     if binding.module is TORCH:
         flags += " | METH_STATIC"
-    documentation = "nullptr" if rules.method_tables_have_nullptr else "NULL"
-    return f'{{"{binding.name.name}", {function}, {flags}, {documentation}}},'
+    return f'{{"{binding.name.name}", {function}, {flags}, nullptr}},'

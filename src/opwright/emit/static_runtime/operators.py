@@ -119,8 +119,7 @@ def _fragment(block: Block | str, context: FragmentContext) -> Slots:
     name = block[0].root_name
     outs = [_out_code(group) for group in block if isinstance(group, NativeFunctionsGroup)]
     if outs:
-        close = ")" if context.rules.macros_end_without_semicolon else ");"
-        return {"text": _registration("REGISTER_OPERATOR_FUNCTOR", name, "\n".join(outs), close) + "\n"}
+        return {"text": _registration("REGISTER_OPERATOR_FUNCTOR", name, "\n".join(outs), ")") + "\n"}
     views = [_view_code(group) for group in block if isinstance(group, ViewGroup)]
     return {"text": "\n" + _registration("REGISTER_NATIVE_OPERATOR_FUNCTOR", name, "\n".join(views), ");")}
 

@@ -11,7 +11,6 @@ MIXED_RETURNS: Final = NameTable(
     Names(
         "_scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention",
         "The sizes and the random state that they return have no batch dimension.",
-        since="2.5",
     ),
     Names(
         "_scaled_dot_product_flash_attention_quantized",

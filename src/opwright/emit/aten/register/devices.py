@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.emit.aten.backend import NO_CHOICES, Backend
-from opwright.emit.release_spelling import Spelling, spelled
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -88,8 +87,8 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
 _FACTORY_GUARD: Final = "\n  const DeviceGuard device_guard("
 
 
-#: The initialization of a device, and the function that older releases have for each.
-_INITIALIZATION: Final[Spelling] = (re.compile(r"lazyInitDevice\(c10::DeviceType::(\w+)\)"), r"lazyInit\1()")
+#: The initialization of a device; older releases have a function for each.
+_INITIALIZATION: Final = re.compile(r"lazyInitDevice\(c10::DeviceType::(\w+)\)")
 
 
 def laid_out_wrapper(definition: str, rules: Rules) -> str:
@@ -97,7 +96,8 @@ def laid_out_wrapper(definition: str, rules: Rules) -> str:
     if rules.templates_strip_lines:
         return definition
     if "lazyInitDevice" in definition:
-        return spelled(definition, rules.devices_initialized_by_type, _INITIALIZATION)
+        by_type = rules.devices_initialized_by_type
+        return definition if by_type else _INITIALIZATION.sub(r"lazyInit\1()", definition)
     return definition.replace(_FACTORY_GUARD, f"\n  {_FACTORY_GUARD}")
 
 

@@ -89,11 +89,6 @@ def registration_helpers(backend: Backend, rules: Rules) -> list[str]:
     return ['C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")', *helpers, "C10_DIAGNOSTIC_POP()"]
 
 
-def helpers_of_unit(backend: Backend, rules: Rules) -> list[str]:
-    """Lines of these functions that each unit has in older releases, which leave out blank ones."""
-    return [] if rules.registrations_are_sharded else without_blank_lines(registration_helpers(backend, rules))
-
-
 def without_blank_lines(texts: Iterable[str]) -> list[str]:
     """Lines of texts that are not blank."""
     return [line for text in texts for line in text.splitlines() if line]

@@ -5,9 +5,9 @@ A template of PyTorch's, `RegisterDispatchDefinitions.ini`, is filled for each u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from opwright.cpp.namespaces import closing, opening
 from opwright.cpp.translation import translate
@@ -27,7 +27,6 @@ from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.devices import guard_headers, laid_out_wrapper
 from opwright.emit.aten.register.helpers import (
-    helpers_of_unit,
     operator_headers,
     registration_headers,
     registration_helpers,
@@ -41,16 +40,11 @@ from opwright.emit.emitter import (
     Emitter,
     FragmentContext,
     Job,
-    OneFile,
     Sharded,
     Slots,
     UnitText,
 )
-from opwright.emit.registrations import end_of_registrations
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-
-WrappedUnits: TypeAlias = tuple[WrappedUnit, ...]
-"""Units that share a text, with kernels in one namespace."""
 
 #: The template that gives the text of units from its slots.
 REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
@@ -58,25 +52,26 @@ REGISTRATION_TEXT: Final[DeclaredRead[UnitText]] = DeclaredRead(
 )
 
 
-def definitions(units: WrappedUnits, backend: Backend, context: FragmentContext) -> str:
-    """Text of units, in the namespace of their kernels."""
-    namespace = _kernel_namespace(units[0], backend)
+def definitions(wrapped: WrappedUnit, backend: Backend, context: FragmentContext) -> str:
+    """Text of a unit, in the namespace of its kernels."""
+    unit, kinds = wrapped
+    namespace = public_namespace(backend.kernel(unit), unit.library)
     bodies: list[str] = []
     registrations: dict[str, list[str]] = {}
     functions: list[str] = []
-    for unit, kinds in units:
-        for function, kind in kinds:
-            wrapper = wrapper_of(function, kind, backend)
-            bodies.append(wrapper_definition(wrapper, unit, backend, context))
-            if context.selection.selects(function):
-                registrations.setdefault(function.namespace, []).append(registration(wrapper))
-            functions.append(dispatch_key_definitions(wrapper, backend))
+    for function, kind in kinds:
+        wrapper = wrapper_of(function, kind, backend)
+        bodies.append(wrapper_definition(wrapper, unit, backend, context))
+        if context.selection.selects(function):
+            registrations.setdefault(function.namespace, []).append(registration(wrapper))
+        functions.append(dispatch_key_definitions(wrapper, backend))
     slots = {
         "ns_prologue": opening(namespace),
-        "dispatch_helpers": helpers_of_unit(backend, context.rules),
         "dispatch_anonymous_definitions": bodies,
         "static_init_dispatch_registrations": _libraries(registrations, backend, context),
         "deferred_dispatch_registrations": "",
+        # Templates of older releases, which `explain` fills, have this slot for each unit.
+        "dispatch_helpers": "",
         "dispatch_namespace": backend.key.lower,
         "dispatch_namespaced_definitions": functions,
         "ns_epilogue": closing(namespace),
@@ -100,18 +95,12 @@ def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backen
     return laid_out_wrapper(plain.definition(wrapper, backend), context.rules)
 
 
-def _kernel_namespace(wrapped: WrappedUnit, backend: Backend) -> str:
-    unit, _ = wrapped
-    return public_namespace(backend.kernel(unit), unit.library)
-
-
 def _libraries(registrations: Mapping[str, list[str]], backend: Backend, context: FragmentContext) -> str:
     """Registration of wrappers with the dispatcher, by the namespaces of their operators."""
     if context.options.skip_dispatcher_registration:
         return ""
-    end = end_of_registrations(context.rules)
     blocks = [
-        "\n".join([f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{", "    " + "\n".join(listed), end])
+        "\n".join([f"\nTORCH_LIBRARY_IMPL({namespace}, {backend.key.name}, m) {{", "    " + "\n".join(listed), "}"])
         for namespace, listed in registrations.items()
     ]
     return "\n".join(blocks)
@@ -135,32 +124,22 @@ def dispatch_key_definitions(wrapper: KernelWrapper, backend: Backend) -> str:
     )
 
 
-def _fragment(backend: Backend, units: WrappedUnits, context: FragmentContext) -> Slots:
-    slots: Slots = {"dispatch_definitions": [definitions(units, backend, context)]}
+def _fragment(backend: Backend, wrapped: WrappedUnit, context: FragmentContext) -> Slots:
+    slots: Slots = {"dispatch_definitions": [definitions(wrapped, backend, context)]}
     if context.options.own_headers:
-        functions = [function for _, kinds in units for function, _ in kinds]
+        functions = [function for function, _ in wrapped[1]]
         return {"ops_headers": operator_headers(functions, backend, context), **slots}
     return slots
 
 
-def _units(backend: Backend, job: Job) -> list[WrappedUnits]:
-    """What shares a text: each unit alone, or all units with kernels in a namespace if the file has no shards."""
-    units = wrapped_units(job)[backend.key]
-    if job.rules.registrations_are_sharded:
-        return [(wrapped,) for wrapped in units]
-    namespaces: dict[str, list[WrappedUnit]] = {}
-    for wrapped in units:
-        namespaces.setdefault(_kernel_namespace(wrapped, backend), []).append(wrapped)
-    return [tuple(listed) for listed in namespaces.values()]
+def _units(backend: Backend, job: Job) -> Sequence[WrappedUnit]:
+    return wrapped_units(job)[backend.key]
 
 
-def _layout(backend: Backend, job: Job) -> OneFile | Sharded[WrappedUnits]:
-    path = f"Register{backend.key.name}.cpp"
-    if not job.rules.registrations_are_sharded:
-        return OneFile(path)
-    units = wrapped_units(job)[backend.key]
+def _layout(backend: Backend, job: Job) -> Sharded[WrappedUnit]:
+    units = _units(backend, job)
     shards = shard_count(job.rules.value(backend.key.shards_rule), lambda: sum([len(kinds) for _, kinds in units]), job)
-    return Sharded(path, shards, lambda units: units[0][0].root_name)
+    return Sharded(f"Register{backend.key.name}.cpp", shards, lambda wrapped: wrapped[0].root_name)
 
 
 def _file_slots(backend: Backend, job: Job) -> Slots:
