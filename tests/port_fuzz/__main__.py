@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import opwright
 from opwright.cli.main import main as run_opwright
 from tests.compile.compiler import Compiler, compiler_program
-from tests.port_fuzz.programs import random_function
+from tests.port_fuzz.programs import number_functions, random_function
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -34,7 +34,9 @@ Arguments: TypeAlias = "tuple[Tensor, Tensor, int, float]"
 INCLUDE: Final = Path(opwright.__file__).parent / "libraries" / "include"
 #: The macro with which the headers have what PyTorch 2.10 has; later ones print a trace for each exception.
 TARGET: Final = "#define TORCH_TARGET_VERSION 0x020a000000000000\n"
-HEAD: Final = "#include <torch/types.h>\nusing namespace torch::indexing;\n\nnamespace fuzz {\n"
+HEAD: Final = (
+    "#include <torch/types.h>\n#include <ATen/TensorUtils.h>\nusing namespace torch::indexing;\n\nnamespace fuzz {\n"
+)
 TYPES: Final = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "int8", "bool")
 SHAPES: Final = ((3, 4), (4,), (3, 1), (), (3, 3), (0, 4))
 #: What PyTorch's in-place sums refuse and ported ones compute, as `docs/porting.md` says.
@@ -72,7 +74,7 @@ def _listed(functions: Mapping[str, str], folder: Path, *words: str) -> dict[str
         run_opwright(["port", str(folder / "kernels.cpp"), *words])
     listed: dict[str, str] = {}
     for line, message in PLACE.findall(said.getvalue()):
-        name = max(start for start in starts if start[0] <= int(line))[1]
+        name = max((start for start in starts if start[0] <= int(line)), default=(0, ""))[1]
         if name:
             listed.setdefault(name, message)
     return listed
@@ -156,8 +158,26 @@ def _arguments(choose: random.Random) -> Arguments:
     return tensor(), tensor(), choose.randrange(6), choose.choice((0.25, -1.5, 3.0, 2.5))
 
 
-def compare(count: int, seed: int, tell: Callable[[str], None] = lambda _: None, number: int = 0) -> Outcome:
-    """Compare a batch of functions in one build of each kind; `number` tells batches of a process apart."""
+def _arguments_of_numbers() -> Iterator[Arguments]:
+    """Tensors of each dtype and of some shapes, with numbers that some dtypes cannot hold."""
+    import torch
+
+    integers = (0, 1, 3, -1, 7, 257, 300, -300, 100_000, 2**40)
+    reals = (0.5, -1.5, 0.1, 2.0, -1.0, 70_000.0, 3e9, 1e40, float("inf"), float("nan"))
+    for dtype in TYPES:
+        for shape in ((), (1,), (3, 4), (0, 4)):
+            values = torch.rand(shape, dtype=torch.float64) * 99 - (0 if dtype in ("uint8", "bool") else 9)
+            for pair in zip(integers, reals, strict=True):
+                yield (values.to(getattr(torch, dtype)), values / 9, *pair)
+
+
+def compare(
+    count: int, seed: int, tell: Callable[[str], None] = lambda _: None, number: int = 0, *, numbers: bool = False
+) -> Outcome:
+    """Compare a batch of functions in one build of each kind; `number` tells batches of a process apart.
+
+    With `numbers`, all functions with numbers are among them, and nothing of them may be listed.
+    """
     import torch
 
     choose = random.Random(f"{seed}/{number}")
@@ -175,7 +195,13 @@ def compare(count: int, seed: int, tell: Callable[[str], None] = lambda _: None,
             for function in kept:
                 name = f"f{len(functions)}"
                 functions[name] = re.sub(r"(?<=at::Tensor )f\d+(?=\()", name, function, count=1)
-        functions = _without_invalid(functions, folder)
+        head = "at::Tensor {}(const at::Tensor& x, const at::Tensor& y, int64_t n, double r) {{\n  return {};\n}}\n"
+        own = {f"f{count + at}": text for at, text in enumerate(number_functions())} if numbers else {}
+        own = {name: head.format(name, text) for name, text in own.items()}
+        differences += [
+            f"is listed: {message}\n{own[name]}" for name, message in _listed(own, folder, "--diff").items()
+        ]
+        functions = _without_invalid({**functions, **own}, folder)
         wrong = _listed(functions, folder, "--check")
         differences += [f"does not compile: {message}\n{functions[name]}" for name, message in wrong.items()]
         functions = {name: function for name, function in functions.items() if name not in wrong}
@@ -192,8 +218,7 @@ def compare(count: int, seed: int, tell: Callable[[str], None] = lambda _: None,
         calls = 0
         torch.manual_seed(seed)
         for name, function in functions.items():
-            for _ in range(8):
-                arguments = _arguments(choose)
+            for arguments in _arguments_of_numbers() if name in own else [_arguments(choose) for _ in range(8)]:
                 calls += 1
                 results = [_called(own, int(name[1:]), arguments) for own in operators]
                 text = _difference(*results)
@@ -217,7 +242,7 @@ def main() -> int:
     chosen = parser.parse_args()
     outcomes = []
     for number, size in enumerate(_batches(chosen.count)):
-        outcomes.append(compare(size, chosen.seed, print, number))
+        outcomes.append(compare(size, chosen.seed, print, number, numbers=not number))
         print("\n".join(outcomes[-1].differences), flush=True)
     compared, calls = sum(own.compared for own in outcomes), sum(own.calls for own in outcomes)
     differences = sum(len(own.differences) for own in outcomes)

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-__all__ = ["random_function"]
+from opwright.libraries.porting.stable_api import NUMBERS
+
+__all__ = ["number_functions", "random_function"]
 
 _DTYPES: Final = ("kFloat", "kDouble", "kHalf", "kBFloat16", "kLong", "kInt", "kByte", "kChar", "kBool")
+#: Overloads with numbers that are functions only, or have tensors besides the first one; `$m` and `$k` are numbers.
+_WITH_NUMBERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "clamp": ("x.clamp($m)", "x.clamp($m, $k)", "x.clamp(at::nullopt, $m)", "x.clamp(7.5, $m)"),
+    "clamp_": ("x.clamp_($m)", "x.clamp_($m, $k)"),
+    "index_fill": ("x.index_fill(0, at::zeros({1}, at::kLong), $m)",),
+    "index_fill_": ("x.index_fill_(0, at::zeros({1}, at::kLong), $m)",),
+    "masked_fill": ("x.masked_fill(y > 2, $m)",),
+    "masked_fill_": ("x.masked_fill_(y > 2, $m)",),
+    "pow.Scalar": ("at::pow($m, x)",),
+    "where": ("at::where(y > 2, x, $m)", "at::where(y > 2, $m, x)"),
+    "where.Scalar": ("at::where(y > 2, $m, $k)",),
+}
+_OTHERS_WITH_NUMBERS: Final = (
+    "x.add($m)", "x.add_($m)", "x.sub($m)", "x.sub_($m)", "$m - x", "$m / x", "$m % x", "$m + x", "$m < x",
+    "x.fill_($m)", "at::full_like(x, $m)", "at::full({2}, $m, x.options())", "at::full({2}, $m)",
+    "x.pow(2)", "x.pow(0.5)", "x.pow_(2)", "x.bitwise_and(3)", "x.index_put_({y > 2}, $m)",
+)  # fmt: skip
 _INTEGERS: Final = ("0", "1", "2", "-1", "3", "7", "300", "n", "n + 1", "x.size(0)", "y.dim()", "x.numel()")
 _REALS: Final = ("0.5", "-1.5", "2.0", "0.1", "0.1f", "1e3", "r", "r * 2", "n * 0.5", "static_cast<float>(r)")
 _OTHER_NUMBERS: Final = ("true", "static_cast<int32_t>(n)", "static_cast<int64_t>(r)", "(n > 2)", "n % 2")
@@ -42,6 +62,12 @@ _CALLS: Final = (
     "$t.index_select(0, at::zeros({2}, at::kLong))", "$t.gather(0, at::zeros_like($t, at::kLong))", "$t.tril()",
     "$t.index({Slice(0, 2)})", '$t.index({"...", 0})', "$t.index({None, Slice(None, None, 2)})",
     "$t.index({Slice(1), 0})", "$t.index({Ellipsis, None})", "$t.index({$t > $m})", "$t.permute({1, 0})",
+    "$t.index({torch::indexing::Slice(torch::indexing::None, -1)})", "$t.index({$t > $m, y > $m})",
+    "$t.index({Slice(n % 2, $v.size(0), 2), Slice()})", "at::zeros_like($t, o)", "$t.to(o)",
+    "at::zeros({2}, at::TensorOptions().dtype(at::$d).device($v.device()))", "at::ones({2}, o.dtype(at::$d))",
+    "at::zeros({2}, at::TensorOptions(at::$d))",
+    "at::full({2}, $m, at::dtype(at::$d).device(at::kCPU))", "at::zeros({2}, $v.options().requires_grad(false))",
+    "at::where($t > $m, $m, $t)", "at::where($t > $m, $m, $m)", "$t.pow(2)", "at::pow($m, $t)", "$t.to(o.dtype())",
     "at::mm($t, $t)", "$t.matmul($t)", "$t.t()", "at::addmm($t, $t, $t)", "$t.logical_and($t)",
     "$t.pow($t)", "at::atan2($t, $t)", "$t.view_as($v)", "$t.diff()", "$t.count_nonzero()", "at::relu($t)",
     "$t.nan_to_num(0.5)", "$t.isclose($t)", "$t.lerp($t, $t)", "$t.bincount()", "$t.fill_($m)",
@@ -52,11 +78,24 @@ _STATEMENTS: Final = (
     "$w.div_($m);", "$w.fill_($m);", "$w.zero_();", "$w.copy_($t);", "$w.clamp_($m, $m);",
     "$w.masked_fill_($t > $m, $m);", "$w.relu_();", "$w.neg_();", "$w[0] = $m;", "$w[0] = $t;",
     "$w[1] += $m;", "$w.index_put_({Slice(0, 1)}, $m);", '$w.index_put_({"...", 0}, $t);',
-    "$w.index_add_(0, at::zeros({1}, at::kLong), $t);", "$w.addmm_($t, $t);", "$w.floor_();",
+    "$w.index_add_(0, at::zeros({1}, at::kLong), $t);", "$w.addmm_($t.clone(), $t.clone());", "$w.floor_();",
     "$w.eq_($m);", "$w.remainder_($m);", "$w.fmod_($t);", "$w.sqrt_();", "$w.bitwise_and_($t);",
     "TORCH_CHECK($v.dim() < 4, \"few dimensions, not \", $v.sizes(), $v.device());",
     "if ($t.sum().item<double>() > $m) { $w = $t; }", "if ($v.dim() > 1) { $w = $w.select(0, 0); }",
     "$w = at::full({2}, $t.sum().item<$c>());", "o = o.dtype(at::$d);",
+    "$w = at::zeros({2}, o) + $m; o = o.dtype(at::$d); $w = at::full({2}, $m, o);", "$w += 0.5;", "$w -= 1.5;",
+    "at::TensorOptions q = $v.options().dtype(at::$d); $w = at::full({2}, $m, q);", "$w *= 0.5;",
+    "const auto c = o; $w = at::ones({3}, c);",
+    "using torch::indexing::Slice; $w = $t.index({Slice(0, 2)});", "$w.index_put_({Slice(), 0}, $t);",
+    "$w.index_put_({$w > $m}, $m);", "$w.index_put_({y > $m}, $t);", "$w[n % 2] += $t;", "$w[-1] = $t;",
+    "TORCH_CHECK($v.dim() < n, $v.device().str(), n, r, $v.scalar_type());",
+    "auto d = $v.device(); TORCH_CHECK(n < 4, \"on \", d.str(), \" and \", d, $v.strides());",
+    "at::checkAllSameType(\"f\", {{$w, \"w\", 1}, {$v, \"v\", 2}});",
+    "at::TensorArg g{$w, \"w\", 1}, h{$v, \"v\", 2}; at::checkSameType(\"f\", g, h);",
+    "auto columns = at::zeros({2, 3, 3}, $v.options()); columns[n % 2] = at::mm($t, $t); $w = columns;",
+    "for (int64_t g = 0; g < $w.size(0); ++g) { $w[g] = $t; }", "for (int g = 0; g < 2; g++) { $w[g] *= $m; }",
+    "$w = $w.contiguous(); AT_DISPATCH_ALL_TYPES($w.scalar_type(), \"f\", [&] { auto* p = $w.data_ptr<scalar_t>();"
+    " for (int64_t i = 0; i < $w.numel(); ++i) { p[i] = static_cast<scalar_t>(i); } });",
 )  # fmt: skip
 
 
@@ -127,3 +166,11 @@ class _Writer:
 def random_function(choose: random.Random, name: str) -> str:
     """The text of a random function on two tensors, an integer and a real number."""
     return _Writer(choose).function(name)
+
+
+def number_functions() -> Iterator[str]:
+    """Expressions on a tensor `x` and a tensor `y` with its shape: each overload that takes numbers, with each kind."""
+    own = [text for name in NUMBERS for text in _WITH_NUMBERS.get(name, (f"x.{name}($m)",))]
+    for text in (*own, *_OTHERS_WITH_NUMBERS):
+        for number, other in (("n", "r"), ("r", "n"), ("(n > 2)", "(n > 3)")) if "$" in text else (("", ""),):
+            yield text.replace("$m", number).replace("$k", other)

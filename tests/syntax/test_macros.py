@@ -150,3 +150,21 @@ def holds(condition: str, defined: tuple[str, ...]) -> bool:
     text = re.sub(r"defined\((\w+)\)", lambda match: str(match[1] in defined), condition)
     value = eval(text.replace("&&", " and ").replace("||", " or ").replace("!", " not "))
     return bool(value)
+
+
+#: Blocks that each branch of a condition opens or closes, or only one.
+BLOCKS = {
+    "class": "#ifdef A\nstruct X : Y {\n#else\nstruct Z X : Y {\n#endif\nint f() { return 1; } };\nint g();\n",
+    "loop": "void f() {\n#ifdef A\nwhile (a) {\n#elif B\nfor (i = 0; i < n; ++i) {\n#else\n{\n#endif\nh(); } }\n",
+    "nested": "#ifdef A\nint f() { if (a) {\n#else\n#ifdef B\nint g() { {\n#else\nint h() { {\n#endif\n#endif\n} }\n",
+    "closed": "void f() { {\n#ifdef A\n} }\n#else\n} }\n#endif\nint g();\n",
+    "closed and opened": "void f() { if (a) {\n#ifdef A\n} else {\n#else\n} if (b) {\n#endif\n} }\nint g();\n",
+    "alone": "void f() {\n#ifdef A\nif (a) {\n#endif\nb();\n#ifdef A\n}\n#endif\n}\nint g();\n",
+}
+
+
+@pytest.mark.parametrize("text", BLOCKS.values(), ids=BLOCKS)
+def test_blocks_are_those_of_the_first_branch(text: str) -> None:
+    """The tokens are those of the preprocessor if the condition of the first branch holds."""
+    tokens = [token.text for token in parse_cpp("f.cpp", text).tokens]
+    assert tokens == words_of(preprocessed(text, "-DA"))

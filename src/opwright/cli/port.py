@@ -103,14 +103,12 @@ def _tell(ported: Ported, translated: int, compiled: CompiledPort | None, target
     tell(f"{files}: {translated} of {needed} lines that need a change are translated{share}")
     if compiled is None:
         return
-    by_path = {file.path: file for file in ported.files}
     staying = {(file.path, code.line) for file in ported.files for code in file.left}
     for path, reason in compiled.unchecked.items():
         tell(f"not compiled: {os.path.normpath(path)}: {reason}")
     for error in compiled.errors:
-        line = next(by_path[error.path].source_lines(error.line), error.line)
-        if (error.path, line) not in staying:
-            tell(f"does not compile: {os.path.normpath(error.path)}:{line}: {error.message}")
+        if (error.path, error.line) not in staying:
+            tell(f"does not compile: {os.path.normpath(error.path)}:{error.line}: {error.message}")
     if compiled.headers:
         done = sum([len(file.done) for file in ported.files])
         oldest = "{}.{}".format(*target)

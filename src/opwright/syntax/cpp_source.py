@@ -55,17 +55,31 @@ class CppSource(NamedTuple):
 
 
 def parse_cpp(path: str, text: str) -> CppSource:
-    """Tokens of a text, without what `#if 0` leaves out. Raises Fault (E0006) if that is too much work."""
+    """Tokens of a text, without what `#if 0` leaves out. Raises Fault (E0006) if that is too much work.
+
+    A block that each branch of a condition opens is opened once.
+
+    >>> text = "#ifdef A\\nif (a) {\\n#else\\nif (b) {\\n#endif\\nf();\\n}"
+    >>> text_of(parse_cpp("f.cpp", text).tokens)
+    'if(a){f();}'
+    """
     text = text.replace("\r\n", "\n")
     budget = SourceBudget(SourceText(path, text))
     levels = _Conditions()
     code: list[Token] = []
     macros: list[Macro] = []
     includes: list[str] = []
+    branches: list[tuple[int, _Braces]] = []
     for token in cpp_tokens(text, with_directives=True):
         budget.take(TOKEN_WORK + len(token.text), token.start, token.end)
         if token.kind == "directive":
             word, rest = _directive(token.text)
+            seen = _Braces(0, 0)
+            if branches and word.startswith(("el", "endif")):
+                start, seen = branches.pop()
+                seen = _of_one_branch(code, start, seen)
+            if word.startswith(("if", "el")):
+                branches.append((len(code), seen))
             levels.read(word, rest)
             if levels.are_too_many:
                 raise budget.fault("too many conditions of the preprocessor hold here", token.start, token.end)
@@ -79,6 +93,38 @@ def parse_cpp(path: str, text: str) -> CppSource:
             code.append(token._replace(conditions=levels.held) if levels.held else token)
     check_depth(code, budget)
     return CppSource(path, text, code, macros, includes)
+
+
+class _Braces(NamedTuple):
+    """How many braces a branch of a condition closes that it does not open, and opens that it does not close."""
+
+    closing: int
+    opening: int
+
+
+def _of_one_branch(code: list[Token], start: int, seen: _Braces) -> _Braces:
+    """Takes the braces out of the last branch, from `start` of the code on, that branches before it have too.
+
+    One that opens goes with the head of its block. Gives the braces of all branches so far.
+    """
+    closing: list[int] = []
+    opening: list[int] = []
+    for index in range(start, len(code)):
+        if code[index].text == "{":
+            opening.append(index)
+        elif code[index].text == "}" and opening:
+            opening.pop()
+        elif code[index].text == "}":
+            closing.append(index)
+    for index in reversed(opening[: seen.opening]):
+        head, depth = index, 0
+        while head > start and (depth or code[head - 1].text not in (";", "{", "}")):
+            head -= 1
+            depth += (code[head].text == ")") - (code[head].text == "(")
+        del code[head : index + 1]
+    for index in reversed(closing[: seen.closing]):
+        del code[index]
+    return _Braces(max(seen.closing, len(closing)), max(seen.opening, len(opening)))
 
 
 def read_cpp(path: str, text: str) -> CppSource:

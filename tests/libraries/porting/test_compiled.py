@@ -167,9 +167,26 @@ def test_lines_that_do_not_compile_are_not_counted(
     assert "a.cpp:5" not in places
 
 
+def test_a_compiler_that_stops_says_nothing_of_the_rest(
+    program: str, torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines behind the last error that a compiler tells are not counted as compiled."""
+    monkeypatch.setenv("CXXFLAGS", "-ferror-limit=1" if "clang" in program else "-fmax-errors=1")
+    (tmp_path / "a.cpp").write_text(
+        "#include <torch/all.h>\n"
+        'at::Tensor f(const at::Tensor& x) { return at::mul(x, std::string("a")); }\n'
+        'at::Tensor g(const at::Tensor& x) { return at::mul(x, std::string("b")); }\n'
+        "at::Tensor h(const at::Tensor& x) { return x.contiguous(); }\n"
+    )
+    assert main(["port", str(tmp_path), "--check"]) == 1
+    printed = capsys.readouterr().out
+    assert "not compiled: " in printed
+    assert "0 of them compile" in printed
+
+
 @pytest.mark.thorough
 def test_random_functions_are_equal(program: str, torch: ModuleType) -> None:
     """What the port translates of random functions compiles, and gives the same tensors or raises: `make port-fuzz`."""
-    outcome = compare(60, 7)
+    outcome = compare(60, 7, numbers=True)
     assert outcome.differences == []
     assert outcome.compared > 40

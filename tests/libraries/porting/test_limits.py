@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from opwright.libraries.porting.run import PortRequest, port_sources
+from opwright.libraries.porting import run
+from opwright.libraries.porting.compile_check import CompiledPort, CompileError
+from opwright.libraries.porting.run import PortRequest, compiled_port, port_sources
 from opwright.source import budget
 from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
@@ -23,7 +25,7 @@ _QUICK = {
     "blocks that do not end": "TORCH_LIBRARY(a, m) {\n" * 5_000,
     "many blocks": "TORCH_LIBRARY(a, m) {}\n" * 5_000,
     "macros": "#define M(a) a.size(0); at::empty({1});\n" * 2_000,
-    "launches": "k<<<1, 2>>>(a);\n" * 2_000,
+    "launches": "k<<<1, 2>>>(a);\n" * 12_000,
 }
 _TOO_MUCH = {
     "unclosed templates": "void f() { " + "a<" * 1_500_000 + " }\n",
@@ -43,6 +45,23 @@ def test_time_and_memory_follow_the_length(text: str, tmp_path: Path) -> None:
     with memory_limit(400):
         _port(text, tmp_path)
     assert time.process_time() - start < 8
+
+
+def test_errors_of_a_long_source_are_placed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find the lines of the source for many errors takes no time for each pair of an error and a line."""
+    (tmp_path / "a.cpp").write_text(
+        "#include <torch/all.h>\n" + "int at::Tensor(a, b, c); at::Tensor f(int);\n" * 20_000
+    )
+    request = PortRequest((str(tmp_path),), "", "", (2, 10), "[]")
+    ported = port_sources(request)
+    lines = ported.files[0].after.count(b"\n")
+    errors = [CompileError(ported.files[0].path, line, "no") for line in range(2, lines + 1)]
+    monkeypatch.setattr(run, "compile_ported", lambda *_: CompiledPort(errors, {}, "2.13"))
+    start = time.process_time()
+    checked, compiled = compiled_port(ported, request)
+    assert time.process_time() - start < 4
+    assert {error.line for error in compiled.errors} >= set(range(2, 20_002))
+    assert not checked.files[0].done - {1}
 
 
 @pytest.mark.thorough

@@ -340,12 +340,7 @@ def generated_side(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[Reg
     """What the generated code of a library file registers, and its libraries. Raises what a run for the file raises."""
     with tempfile.TemporaryDirectory() as folder:
         code, libraries = library_code(file, folder, torch=torch, sink=sink)
-        # Nodes of autograd open a brace for Windows and one for others, which together is one too many.
-        sources = [
-            SourceFile(path, SourceFile.read(path).text.replace("#ifdef _WIN32\n", "#if 0\n"))
-            for path in code.sources
-            if os.path.basename(path).startswith("register")
-        ]
+        sources = [SourceFile.read(path) for path in code.sources if os.path.basename(path).startswith("register")]
         statements = [
             *read_cpp_sources(sources, {}).statements,
             *read_python_sources(list(map(SourceFile.read, code.modules))).statements,

@@ -13,10 +13,10 @@ from opwright.dialects.library.callable_operators import (
     choose,
     plain_type,
 )
-from opwright.libraries.porting.stable_api import FUNCTIONS, HELPERS, StableFunction, StableName
+from opwright.libraries.porting.stable_api import FUNCTIONS, HELPERS, POWERS, StableFunction, StableName
 from opwright.libraries.porting.state import NO_OPTIONS, FileState
 from opwright.libraries.porting.values import CppValue, OptionTexts, cpp_cost
-from opwright.libraries.porting.wrappers import NAMESPACE, argument_text
+from opwright.libraries.porting.wrappers import NAMESPACE, argument_text, text_of_number
 from opwright.schema.function import Argument, FunctionSchema
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ class CallPorter:
             self._state.leave(node, NO_OPTIONS)
             return None
         written = None if inner is None else (inner, is_method)
+        power = POWERS.get(values[-1].text) if name in ("pow", "pow_") and len(values) == 2 else None
+        if power is not None and values[0].is_tensor:
+            return self.operator(node, name.replace("pow", power), values[:1])
         overloads = sorted(self._state.operators.named("aten", name), key=lambda schema: len(schema.arguments.all))
         if name in ("empty", "zeros") and not is_method:
             like_other = self._of_other(node, f"new_{name}", values)
@@ -241,7 +244,9 @@ def _optional_list(value: CppValue) -> str:
 
 
 def _with_tensors(overloads: Sequence[FunctionSchema], schema: FunctionSchema) -> FunctionSchema | None:
-    """The overload that takes tensors in place of the numbers of another one; None if there is none."""
+    """The overload that takes tensors in place of the numbers of another one; None if there is none that does that."""
+    if not text_of_number(schema):
+        return None
     wanted = [
         (argument.name, plain_type(argument.type.text).replace("Scalar", "Tensor")) for argument in schema.arguments.all
     ]

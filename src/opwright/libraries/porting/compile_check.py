@@ -18,6 +18,10 @@ from opwright.syntax.cpp_source import CPP_HEADERS, CUDA_SUFFIXES
 
 #: A line of a compiler with a place: GCC and Clang write `a.cpp:3:1: error: ...`, nvcc `a.cu(3): error: ...`.
 _PLACE: Final = re.compile(r"[ ]*(\S[^:(\n]*)(?::(\d+)(?::\d+)?:|\((\d+)\):)\s*(.*)")
+#: What compilers say, after their errors, if they have not read the rest of a source.
+_STOPPED: Final = re.compile(
+    r"compilation terminated\b.*|too many errors emitted.*|error limit reached.*", re.IGNORECASE
+)
 _CUDA_HOMES: Final = ("CUDA_HOME", "CUDA_PATH")
 
 
@@ -72,9 +76,10 @@ def compile_ported(
             folders = (top, os.path.dirname(os.path.abspath(path)), os.path.abspath(base))
             words = [*command, *[f"-I{folder}" for folder in folders], copy]
             done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-            lines = list(_errors(done.stderr + done.stdout, copies))
+            said = done.stderr + done.stdout
+            lines = list(_errors(said, copies))
             errors += [error for error in lines if error.path]
-            lost = [error.message for error in lines if not error.path]
+            lost = [*[error.message for error in lines if not error.path], *_STOPPED.findall(said)]
             if lost or (done.returncode and not lines):
                 unchecked[path] = lost[0] if lost else f"the compiler ended with status {done.returncode}"
     return CompiledPort(tuple(dict.fromkeys(errors)), unchecked, str(import_torch().__version__))
@@ -98,6 +103,7 @@ def _command(toolchain: Toolchain, path: str, folder: str, target: StableRelease
     words = [
         word.replace("-isystem", "-I", 1) if word.startswith("-isystem") else word for word in given if word != "-fPIC"
     ]
+    words += ["-Xcudafe", "--error_limit=1000000"]
     return [nvcc, *words, version, "-DUSE_CUDA", "-w", "-x", "cu", "-c", "-o", os.path.join(folder, "kept.o")]
 
 

@@ -19,7 +19,7 @@ Tensor filled(Value value) {
   return result;
 }
 
-//! number filled needs_dimension
+//! promoted
 inline int number_category(ScalarType dtype) {
   switch (dtype) {
     case ScalarType::Bool:
@@ -42,8 +42,20 @@ inline int number_category(ScalarType dtype) {
   }
 }
 
-// A number as an operand beside a tensor: it changes the dtype of the result only if its kind (boolean, integer, real,
-// complex) is above that of the tensor, as with `at::Scalar`, which the dispatcher does not take from stable code.
+// The dtype of an operator with a tensor and numbers: that of the tensor, unless the kind of a number (boolean, integer,
+// real, complex) is above it.
+template <typename... Values>
+ScalarType promoted(const Tensor& self, const Values&...) {
+  constexpr int category = std::max(
+      {0, (std::is_floating_point_v<Values> ? 2 : std::is_integral_v<Values> && !std::is_same_v<Values, bool>)...});
+  return category <= number_category(self.scalar_type()) ? self.scalar_type()
+      : category == 1                                    ? ScalarType::Long
+                                                         : torch::stable::empty({}).scalar_type();
+}
+
+//! number filled promoted
+// A number as an operand beside a tensor, as with `at::Scalar`, which the dispatcher does not take from stable code. It
+// is exact beside a tensor with dimensions, which a tensor without dimensions does not promote.
 template <typename Value>
 auto number(const Tensor& other, const Value& value) {
   if constexpr (std::is_same_v<Value, Tensor> || std::is_same_v<Value, std::nullopt_t>) {
@@ -58,41 +70,68 @@ auto number(const Tensor& other, const Value& value) {
         return filled<double>(static_cast<double>(value));
       }
     }();
-    const ScalarType dtype = other.scalar_type();
-    if (number_category(exact.scalar_type()) > number_category(dtype)) {
-      return exact.scalar_type() == ScalarType::Double
-          ? torch::stable::to(exact, torch::stable::empty({}).scalar_type())
-          : exact;
-    }
-    return other.dim() > 0 && number_category(exact.scalar_type()) == number_category(dtype)
-        ? exact
-        : torch::stable::to(exact, dtype);
+    const ScalarType dtype = promoted(other, value);
+    return other.dim() > 0 && dtype == other.scalar_type() ? exact : torch::stable::to(exact, dtype);
   }
 }
 
-//! needs_dimension
-// Whether a number beside a tensor is exact only if the tensor has a dimension: two tensors without one promote.
-inline bool needs_dimension(const Tensor& self) {
-  return self.dim() == 0 && (self.scalar_type() == ScalarType::Half || self.scalar_type() == ScalarType::BFloat16);
-}
-
-//! fill_ filled
+//! fill_ filled promoted
 // Refuses a number that the dtype cannot hold, as `at::Scalar` does: a negative integer wraps around without signs.
 template <typename Value>
 Tensor fill_(const Tensor& self, const Value& value) {
+  const auto shown = static_cast<double>(value);
   if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
     const ScalarType dtype = self.scalar_type();
-    const bool wraps = value < 0 &&
-        (dtype == ScalarType::Byte || dtype == ScalarType::UInt16 || dtype == ScalarType::UInt32 ||
-         dtype == ScalarType::UInt64);
-    // The check is made with a double, which does not hold all integers.
-    const auto shown = static_cast<double>(value);
-    torch::stable::fill_(torch::stable::empty({0}, dtype), wraps ? -shown : shown);
-    call("aten::fill_", "Tensor", self, filled<int64_t>(static_cast<int64_t>(value)));
-  } else {
-    torch::stable::fill_(self, static_cast<double>(value));
+    if (number_category(dtype) == 1) {
+      // The number is checked as a double, which does not hold all integers.
+      const bool wraps = value < 0 &&
+          (dtype == ScalarType::Byte || dtype == ScalarType::UInt16 || dtype == ScalarType::UInt32 ||
+           dtype == ScalarType::UInt64);
+      torch::stable::fill_(torch::stable::empty({0}, dtype), wraps ? -shown : shown);
+      call("aten::fill_", "Tensor", self, filled<int64_t>(static_cast<int64_t>(value)));
+      return self;
+    }
   }
-  return self;
+  return torch::stable::fill_(self, shown);
+}
+
+//! checked fill_
+// Refuses numbers that a dtype cannot hold, also those that a fill of one element takes for a small real dtype.
+template <typename... Values>
+ScalarType checked(ScalarType dtype, const Values&... values) {
+  const auto check = [dtype](const auto& value) {
+    if constexpr (!std::is_same_v<decltype(value), const std::nullopt_t&>) {
+      fill_(torch::stable::empty({0}, dtype), value);
+    }
+  };
+  (check(values), ...);
+  return dtype;
+}
+
+//! bounds promoted checked
+// The dtype of bounds. PyTorch does not clamp booleans to booleans, and looks at no other bound if one is no number.
+template <typename... Values>
+ScalarType bounds(const Tensor& self, const Values&... values) {
+  const ScalarType dtype = promoted(self, values...);
+  STD_TORCH_CHECK(dtype != ScalarType::Bool, "\"clamp_scalar_cpu\" not implemented for 'Bool'");
+  const auto is_nan = [](const auto& value) {
+    if constexpr (std::is_floating_point_v<std::decay_t<decltype(value)>>) {
+      return value != value;
+    }
+    return false;
+  };
+  return (is_nan(values) || ...) ? dtype : checked(dtype, values...);
+}
+
+//! converted fill_
+// A number as a tensor of a dtype.
+template <typename Value>
+auto converted(ScalarType dtype, const Value& value) {
+  if constexpr (std::is_same_v<Value, std::nullopt_t>) {
+    return value;
+  } else {
+    return fill_(torch::stable::empty({}, dtype), value);
+  }
 }
 
 //! full fill_
@@ -164,7 +203,7 @@ inline Tensor add_tensors(const Tensor& self, const Tensor& other, bool is_diffe
 
 template <typename Other>
 Tensor add(const Tensor& self, const Other& other) {
-  if (!std::is_same_v<Other, Tensor> && needs_dimension(self)) {
+  if (!std::is_same_v<Other, Tensor> && self.dim() == 0) {
     return torch::stable::squeeze(add(torch::stable::unsqueeze(self, 0), other), 0);
   }
   return add_tensors(self, number(self, other), false);
@@ -178,7 +217,7 @@ Tensor sub(const Tensor& self, const Other& other) {
     is_boolean |= other.scalar_type() == ScalarType::Bool;
   }
   STD_TORCH_CHECK(!is_boolean, "Subtraction, the `-` operator, with a bool tensor is not supported");
-  if (!std::is_same_v<Other, Tensor> && needs_dimension(self)) {
+  if (!std::is_same_v<Other, Tensor> && self.dim() == 0) {
     return torch::stable::squeeze(sub(torch::stable::unsqueeze(self, 0), other), 0);
   }
   return add_tensors(self, number(self, other), true);
@@ -266,6 +305,62 @@ Value item(const Tensor& self) {
       std::nullopt,
       Device(torch::headeronly::DeviceType::CPU));
   return *static_cast<const Value*>(value.const_data_ptr());
+}
+
+//! indexed item promoted
+// What indices in braces do before `aten::index`: a tensor without dimensions selects or, if it is a boolean, takes
+// all or nothing along a new dimension.
+inline std::vector<std::optional<Tensor>> remaining(Tensor& self, const std::vector<Tensor>& indices) {
+  std::vector<std::optional<Tensor>> places;
+  for (const Tensor& index : indices) {
+    const auto dim = static_cast<int64_t>(places.size());
+    const ScalarType dtype = index.scalar_type();
+    if (index.dim() > 0 || number_category(dtype) > 1) {
+      places.emplace_back(index);
+    } else if (dtype == ScalarType::Bool || dtype == ScalarType::Byte) {
+      self = torch::stable::unsqueeze(self, dim);
+      const std::array<int64_t, 1> size{item<bool>(index)};
+      Tensor place = torch::stable::empty(size, ScalarType::Long, std::nullopt, self.device());
+      places.emplace_back(torch::stable::zero_(place));
+    } else {
+      self = torch::stable::select(self, dim, item<int64_t>(index));
+    }
+  }
+  return places;
+}
+
+inline Tensor indexed(Tensor self, const std::vector<Tensor>& indices) {
+  const auto places = remaining(self, indices);
+  return places.empty() ? self
+                        : to<Tensor>(call(
+                              "aten::index",
+                              "Tensor",
+                              self,
+                              torch::headeronly::HeaderOnlyArrayRef<std::optional<Tensor>>(places))[0]);
+}
+
+//! index_put indexed full
+// Writes a value through indices in braces.
+template <typename Value>
+Tensor index_put(const Tensor& whole, const std::vector<Tensor>& indices, const Value& value) {
+  Tensor self = whole;
+  const auto places = remaining(self, indices);
+  Tensor source;
+  if constexpr (std::is_same_v<Value, Tensor>) {
+    source = value;
+  } else {
+    source = full({}, value, self.scalar_type());
+  }
+  while (source.dim() > 0 && source.size(0) == 1) {
+    source = torch::stable::select(source, 0, 0);
+  }
+  if (places.empty()) {
+    torch::stable::copy_(self, source);
+  } else {
+    const torch::headeronly::HeaderOnlyArrayRef<std::optional<Tensor>> given(places);
+    call("aten::index_put_", "", self, given, source, false);
+  }
+  return whole;
 }
 
 //! opmath_type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -58,17 +59,6 @@ class PortedFile(NamedTuple):
     left: tuple[LeftCode, ...]
     needed: frozenset[int]
     done: frozenset[int]
-
-    def source_lines(self, line: int) -> Iterator[int]:
-        """The lines of the source that may have become a line of the ported text, the most likely one first."""
-        matcher = LineMatcher(self.before.split(b"\n"), self.after.split(b"\n"))
-        for _, first, last, start, end in matcher.get_opcodes():
-            if start < line <= end:
-                # Includes become longer, and stand first: lines of blocks correspond from the end.
-                likely = max(last - (end - line), first + 1)
-                yield likely
-                if last - first != end - start:
-                    yield from range(first + 1, last + 1)
 
 
 class Ported(NamedTuple):
@@ -132,19 +122,31 @@ def port_sources(request: PortRequest) -> Ported:
 
 
 def compiled_port(ported: Ported, request: PortRequest) -> tuple[Ported, CompiledPort]:
-    """Compile what a run ports. Only lines that compile are done then, and a line with an error needs a change."""
+    """Compile what a run ports. Only lines that compile are done then, and a line with an error needs a change.
+
+    Errors are at the lines of the sources that most likely became those with the errors.
+    """
     base = _base(request.sources)
     path = ported.calls[0]
     header = os.path.relpath(path, request.out or base), ported.contents.get(path, ported.calls[1])
     texts = {file.path: file.after for file in ported.files}
     compiled = compile_ported(texts, base, header, request.target)
-    files = []
+    files, placed = [], []
     for file in ported.files:
-        errors = [error.line for error in compiled.errors if error.path == file.path]
-        wrong = frozenset([line for error in errors for line in file.source_lines(error)])
+        errors = [error for error in compiled.errors if error.path == file.path]
+        opcodes = LineMatcher(file.before.split(b"\n"), file.after.split(b"\n")).get_opcodes() if errors else []
+        starts = [start for _, _, _, start, _ in opcodes]
+        blocks = set[range]()
+        for error in errors:
+            _, first, last, start, end = opcodes[bisect_left(starts, error.line) - 1]
+            # Includes become longer, and stand first: lines of blocks correspond from the end.
+            likely = max(last - (end - error.line), first + 1)
+            placed.append(error._replace(line=likely))
+            blocks.add(range(likely, likely + 1) if last - first == end - start else range(first + 1, last + 1))
+        wrong = frozenset([line for block in blocks for line in block])
         done = file.done - wrong if file.path not in compiled.unchecked else frozenset()
         files.append(file._replace(needed=file.needed | wrong, done=done))
-    return ported._replace(files=files), compiled
+    return ported._replace(files=files), compiled._replace(errors=placed)
 
 
 def _own_header(path: str) -> str:

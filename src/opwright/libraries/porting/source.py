@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -75,26 +75,32 @@ def _parsed(parser: Parser, text: bytes, budget: SourceBudget) -> Node:
 
 def trees_within(source: bytes, root: Node, budget: SourceBudget) -> Iterator[tuple[ByteRange, Node]]:
     """The bodies of macros and the arguments of launches, each with its span and the tree that covers it."""
-    for node in walk(root):
-        if node.type == "preproc_arg":
-            yield _tree_within(source, ByteRange(node.start_byte, node.end_byte), b"void _(){", b";}", budget)
-    for match in _LAUNCH.finditer(source):
-        yield _tree_within(source, ByteRange(match.start(1), match.end(1)), b"void _(){_(", b");}", budget)
+    breaks = [match.start() for match in re.finditer(b"\n", source)]
+    spans = [
+        (ByteRange(node.start_byte, node.end_byte), (b"void _(){", b";}"))
+        for node in walk(root)
+        if node.type == "preproc_arg"
+    ]
+    spans += [(ByteRange(*match.span(1)), (b"void _(){_(", b");}")) for match in _LAUNCH.finditer(source)]
+    for span, around in spans:
+        yield _tree_within(source, span, around, breaks, budget)
 
 
 def _tree_within(
-    source: bytes, span: ByteRange, before: bytes, after: bytes, budget: SourceBudget
+    source: bytes, span: ByteRange, around: tuple[bytes, bytes], breaks: Sequence[int], budget: SourceBudget
 ) -> tuple[ByteRange, Node]:
+    """A span with the tree that covers it, with what is `around` its text. `breaks` are the ends of lines."""
     from tree_sitter import Parser, Range  # It may be missing.
 
     budget.check_time(span.start)
+    before, after = around
     text = source[span.start : span.end].replace(b"\\\n", b" \n").replace(b"##", b"  ")
     text = re.sub(rb"(?<!')#(?=\w)", b" ", text)
     start = max(span.start - len(before), 0)
     plain = source[:start] + before[start - span.start :] + text + after
     # Parsed is only the text: what is before it, of each of many macros, would be the square of the source.
-    end = (source.count(b"\n", 0, span.start) + text.count(b"\n"), 0)
-    place = Range((source.count(b"\n", 0, start), 0), (end[0] + 1, 0), start, len(plain))
+    last = bisect_left(breaks, span.start) + text.count(b"\n")
+    place = Range((bisect_left(breaks, start), 0), (last + 1, 0), start, len(plain))
     parser = Parser(formula_parser().language, included_ranges=[place])
     return span, _parsed(parser, plain, budget)
 

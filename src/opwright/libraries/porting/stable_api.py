@@ -255,6 +255,40 @@ HELPERS: Final[Mapping[str, StableFunction]] = {
     "full_like": _helper("full_like", f"self fill_value {_OPTIONS} memory_format"),
 }
 
+#: A number that promotes as one does, which only a tensor with a dimension can be told from a tensor beside it.
+PROMOTED: Final = "number({tensor}, {number})"
+#: What takes the place of a number in the call of the overload with tensors, by the name of an operator or of an
+#: overload. Others stay: with a tensor, some compute something else (`pow`, `lerp`).
+NUMBERS: Final[Mapping[str, str]] = {
+    **{
+        f"{name}{suffix}": PROMOTED
+        for name in (
+            "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign", "div",
+            "divide", "eq", "floor_divide", "fmod", "ge", "greater", "greater_equal", "gt", "le", "less", "less_equal",
+            "lt", "mul", "multiply", "ne", "not_equal", "remainder", "true_divide", "xlogy",
+        )
+        for suffix in ("", "_")
+    },
+    "pow.Scalar": PROMOTED,
+    # PyTorch converts the number first here.
+    **dict.fromkeys(
+        ("mul_", "multiply_"), "torch::stable::to(number({tensor}, {number}), promoted({tensor}, {number}))"
+    ),
+    **dict.fromkeys(
+        ("clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_"),
+        "converted(bounds({tensor}, {numbers}), {number})",
+    ),
+    **dict.fromkeys(
+        ("index_fill", "index_fill_", "masked_fill", "masked_fill_"),
+        "converted(checked({tensor}.scalar_type(), {number}), {number})",
+    ),
+    "where": "converted(promoted({tensor}, {number}), {number})",
+    "where.Scalar": "full({{}}, {number})",
+}  # fmt: skip
+
+#: Operators in place of a power with a number, by the number.
+POWERS: Final[Mapping[str, str]] = {"2": "square", "0.5": "sqrt"}
+
 #: What the stable headers of no release have, with the reason and what serves.
 NEVER: Final[tuple[tuple[str, str], ...]] = (
     (r"Scalar", "the stable API has no type for numbers of any kind: take `double` or `int64_t`"),

@@ -12,7 +12,7 @@ from opwright.libraries.porting.calls import BINARY, UNARY, CallPorter
 from opwright.libraries.porting.methods import MethodCall, MethodPorter
 from opwright.libraries.porting.names import NamePorter, name_within
 from opwright.libraries.porting.source import ByteRange
-from opwright.libraries.porting.stable_api import CONSTRUCTED, CUDA_HEADER, FUNCTION_NAMES
+from opwright.libraries.porting.stable_api import CONSTRUCTED, CUDA_HEADER, FUNCTION_NAMES, StableName
 from opwright.libraries.porting.state import DROPPED, NO_OPTIONS, FileState, child_text, node_text
 from opwright.libraries.porting.values import OTHER, UNKNOWN, CppValue, OptionTexts, Scopes, items_of_tuple, value_type
 from opwright.syntax.cpp import include_line
@@ -572,9 +572,12 @@ class Translator:
                     return view or CppValue(node_text(node), "Tensor")
                 is_statement = node.parent is not None and node.parent.type == "expression_statement"
                 given = self._visit(others[0]) if len(others) == 1 and is_statement and view is not None else None
-                written = None if given is None or view is None else self._written_through(node, view, given)
+                written = None if given is None or view is None else self._put(node, [view, CppValue("{}"), given])
                 return written or self._stays_indexed(node)
         values = self._arguments(arguments)
+        is_indexed = len(values) == {"index": 1, "index_put_": 2}.get(node_text(field)) and value.is_tensor
+        if is_indexed and values[0].type == "Tensor[]" and values[0].text.startswith("{"):
+            return self._put(node, [value, *values]) or self._stays_indexed(node)
         template = re.search(r"<.*>$", node_text(field), re.DOTALL)
         names = self._visit(field).text if template is not None else node_text(field)
         written_arguments = self._inner(arguments, values)
@@ -585,6 +588,14 @@ class Translator:
             return ported
         type = "Tensor" if value.is_tensor and self._calls.gives_tensor(called.base) else UNKNOWN
         return CppValue(f"{value.text}{between}{names}({written_arguments})", type)
+
+    def _put(self, node: Node, values: Sequence[CppValue]) -> CppValue | None:
+        """The helper for a tensor, indices in braces and, to write through them, a value; None if it stays."""
+        if not all(value.is_tensor or value.type in _NUMBERS for value in values[2:]):
+            return None
+        helper = StableName(f"stable_ops::{'index_put' if values[2:] else 'indexed'}", since=(2, 10))
+        texts = ", ".join([value.text for value in values])
+        return CppValue(f"{helper.text}({texts})", "Tensor") if self._state.take(helper, node) else None
 
     def _stays_indexed(self, node: Node) -> CppValue:
         self._state.leave(node, "the stable API has no such indexing: call operators")

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from opwright.convention import stable
-from opwright.libraries.porting.stable_api import CUDA_HEADER
+from opwright.libraries.porting.stable_api import CUDA_HEADER, NUMBERS, PROMOTED
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.schema.types import BaseType, OptionalType
@@ -128,8 +128,9 @@ class Wrappers:
 
     def need_operator(self, schema: FunctionSchema) -> None:
         """Have the call of an overload in the header. One with numbers calls the overload with tensors beside it."""
-        self.need_helper("number" if _numbers(schema) else "call")
         self._schemas[str(schema)] = schema
+        for name in ("call", *re.findall(r"\w+", text_of_number(schema) if _numbers(schema) else "")):
+            self.need_helper(name)
 
     def header(self) -> str:
         """The text of the header; empty if nothing needs it."""
@@ -182,6 +183,11 @@ def _numbers(schema: FunctionSchema) -> list[str]:
     return [argument.name for argument in schema.arguments.all if argument.type.text.removesuffix("?") == "Scalar"]
 
 
+def text_of_number(schema: FunctionSchema) -> str:
+    """What takes the place of a number in the call of an overload with tensors; empty if no tensor does what it did."""
+    return NUMBERS.get(schema.name.text) or NUMBERS.get(schema.name.name, "")
+
+
 def _number_wrapper(schema: FunctionSchema) -> str:
     """The function that calls the overload with tensors in place of the numbers of this one.
 
@@ -189,7 +195,7 @@ def _number_wrapper(schema: FunctionSchema) -> str:
     // aten::mul.Scalar(Tensor self, Scalar other) -> Tensor
     template <typename Other>
     auto mul(const Tensor& self, const Other& other) {
-      if (needs_dimension(self)) {
+      if (self.dim() == 0) {
         const Tensor row = torch::stable::unsqueeze(self, 0);
         return torch::stable::squeeze(mul(row, number(row, other)), 0);
       }
@@ -199,7 +205,8 @@ def _number_wrapper(schema: FunctionSchema) -> str:
     """
     numbers = _numbers(schema)
     tensors = [argument.name for argument in schema.arguments.all if argument.type.text == "Tensor"]
-    beside = "self" if "self" in tensors else tensors[0]
+    beside = next((name for name in tensors if name not in ("condition", "mask", "index")), "")
+    text = text_of_number(schema)
     types, parameters, passed = [], [], []
     for argument in schema.arguments.all:
         type, default = argument_text(argument) or "", stable.default_text(argument)
@@ -207,19 +214,17 @@ def _number_wrapper(schema: FunctionSchema) -> str:
             name = argument.name.title().replace("_", "")
             types.append(f"typename {name}{' = std::nullopt_t' if default else ''}")
             type = f"const {name}&"
-            is_optional = argument.type.text != "Scalar"
-            value = f"number({beside}, {argument.name})"
-            passed.append(f"std::optional<Tensor>({value})" if is_optional else value)
+            value = text.format(number=argument.name, tensor=beside, numbers=", ".join(numbers))
+            passed.append(f"std::optional<Tensor>({value})" if argument.type.text != "Scalar" else value)
         else:
             passed.append(argument.name)
         parameters.append(f"{_shorter(type)} {argument.name}{f' = {default}' if default else ''}")
     head = f"// aten::{schema}\ntemplate <{', '.join(types)}>\nauto {schema.name.name}({', '.join(parameters)}) {{\n"
     called = f"{schema.name.name}({', '.join(passed)})"
-    if tensors == ["self"] and len(tensors) + len(numbers) == len(schema.arguments.all):
-        # Other parameters may be numbers of dimensions.
-        row = re.sub(r"\bself\b", "row", called)
-        result = f"torch::stable::squeeze({row}, 0)" if not schema.arguments.writes else f"{row}, self"
-        head += "  if (needs_dimension(self)) {\n    const Tensor row = torch::stable::unsqueeze(self, 0);\n"
+    if text == PROMOTED:
+        row = re.sub(rf"\b{beside}\b", "row", called)
+        result = f"torch::stable::squeeze({row}, 0)" if not schema.arguments.writes else f"{row}, {beside}"
+        head += f"  if ({beside}.dim() == 0) {{\n    const Tensor row = torch::stable::unsqueeze({beside}, 0);\n"
         head += f"    return {result};\n  }}\n"
     return f"{head}  return {called};\n}}\n"
 
