@@ -120,3 +120,45 @@ class Requirements(NamedTuple):
         checks = tuple([check for check in self.checks if arguments.isdisjoint(check.arguments())])
         dims = tuple([(name, dims) for name, dims in self.dims if name not in arguments])
         return Requirements(checks, (), dims, self.results)
+
+    def loops(self) -> LoopDims | None:
+        """Where the dimensions are whose elements the operator computes one by one; None if a result has none of them.
+
+        All results have them, under one name. The dimensions of other names belong to what is computed.
+        """
+        packs = [_pack(dims) for dims in self.results if dims is not None]
+        names = {pack.text for pack in packs if pack is not None}
+        if len(packs) < len(self.results) or None in packs or len(names) != 1:
+            return None
+        arguments = {name: place for name, dims in self.dims if (place := _loop_place(dims, names)) is not None}
+        results = tuple([_loop_place(dims, names) or NO_LOOPS for dims in self.results if dims is not None])
+        return LoopDims(arguments, results) if arguments else None
+
+
+class LoopPlace(NamedTuple):
+    """Where the dimensions are: after some first ones and before some last ones of a tensor. They may be broadcast."""
+
+    before: int
+    after: int
+    broadcasts: bool
+
+
+NO_LOOPS: Final = LoopPlace(0, 0, False)
+
+
+class LoopDims(NamedTuple):
+    """Where the dimensions are in the arguments that have them, by name, and in each result."""
+
+    arguments: dict[str, LoopPlace]
+    results: tuple[LoopPlace, ...]
+
+
+def _pack(dims: TensorDims) -> DimItem | None:
+    return next((item for item in dims.items if item.kind is DimKind.pack), None)
+
+
+def _loop_place(dims: TensorDims, names: set[str]) -> LoopPlace | None:
+    pack, place = _pack(dims), dims.open_place
+    if pack is None or place is None or pack.text not in names:
+        return None
+    return LoopPlace(place, len(dims.items) - place - 1, pack.broadcasts)

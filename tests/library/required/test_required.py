@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import random
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ import pytest
 
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, generated_code
+from tests.library.required.distributed import wrong_results
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -217,3 +219,46 @@ def test_traces_expect_sizes_that_they_do_not_know(torch: ModuleType, operators:
     torch.testing.assert_close(program(x, weight), Program()(x, weight))
     with pytest.raises(RuntimeError):
         program(x, torch.tensor([1, 0, 0, 1, 1]))
+
+
+def test_distributed_tensors_have_rules(torch: ModuleType, operators: ModuleType) -> None:
+    """Results and gradients for all placements on a mesh of two by two are those of one device."""
+    arguments = torch.rand(4, 6, 8, dtype=torch.float64) + 1, torch.rand(8, dtype=torch.float64)
+    count, wrong = wrong_results(torch, lambda x, weight: operators.rms_norm(x, weight), arguments)
+    assert (count, wrong) == (64, [])
+
+
+def test_vmap_adds_its_dimension_to_those_of_a_pattern(torch: ModuleType, operators: ModuleType) -> None:
+    """Results of `vmap` over any dimensions of one or all arguments are those of one call after the other."""
+    rand = torch.rand
+    cases = [
+        (operators.rms_norm, (rand(5, 2, 3, 4), rand(4)), (0, None)),
+        (operators.rms_norm, (rand(3, 4, 5), rand(4)), (-1, None)),
+        (operators.rms_norm, (rand(3, 4), rand(5, 4)), (None, 0)),
+        (operators.rms_norm, (rand(5, 4), rand(4, 5)), (0, 1)),
+        (operators.plus, (rand(5, 3, 1, 2), rand(4, 1)), (0, None)),
+        (operators.plus, (rand(3, 1, 2), rand(4, 1, 5).movedim(2, 0)), (None, 0)),
+        (operators.plus, (rand(5, 3, 1, 2), rand(5, 4, 1)), (0, 0)),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for operator, values, dims in cases:
+            rows = [
+                operator(
+                    *[value if dim is None else value.select(dim, row) for value, dim in zip(values, dims, strict=True)]
+                )
+                for row in range(5)
+            ]
+            torch.testing.assert_close(torch.vmap(operator, dims)(*values), torch.stack(rows))
+            nested = torch.vmap(torch.vmap(operator, dims), (0, None))(torch.stack([values[0]] * 2), values[1])
+            torch.testing.assert_close(nested, torch.stack([torch.stack(rows)] * 2))
+
+
+def test_gradients_of_samples_follow_from_vmap(torch: ModuleType, operators: ModuleType) -> None:
+    """The gradient of each sample, by `vmap` of `grad`, is that of one call after the other."""
+    x, weight = torch.rand(5, 3, 4) + 1, torch.rand(4)
+    gradient = torch.func.grad(lambda x, weight: operators.rms_norm(x, weight).square().sum(), 1)
+    rows = torch.stack([gradient(row, weight) for row in x])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="There is a performance drop")
+        torch.testing.assert_close(torch.vmap(gradient, (0, None))(x, weight), rows)

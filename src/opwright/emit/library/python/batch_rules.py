@@ -1,7 +1,8 @@
 """Module `_vmap.py` of a library: the batching rules of its operators, where C++ cannot register them.
 
 A rule is a C++ function of the author's. The binary has it as a composite operator, so it runs at each level of
-`torch.func`, and this module tells `vmap` to call that.
+`torch.func`, and this module tells `vmap` to call that. Operators that compute each element of some dimensions alone
+need no function: the batch is one more of these dimensions.
 """
 
 from __future__ import annotations
@@ -11,18 +12,50 @@ from typing import Final
 from opwright.convention.stable import rule_schema
 from opwright.emit.aten.vmap import Plumbing, plumbing_kind
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.python.registrations import functions_emitter, parameters_of
+from opwright.emit.library.python.registrations import functions_emitter, operator_expression, parameters_of
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
-from opwright.schema.types import ListType
+from opwright.model.requirements import LoopDims
+from opwright.schema.function import Argument, SchemaKind
+from opwright.schema.types import TENSOR, ListType
 from opwright.syntax.python import variable_name
 
 
 def functions_with_rules(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
     """Functions of a library whose rules Python registers."""
-    if not library.is_stable:
-        return ()
-    return tuple([function for function in library.catalog.functions if function.library_fields.batch_rule])
+    return tuple(
+        [
+            function
+            for function in library.catalog.functions
+            if (library.is_stable and function.library_fields.batch_rule) or batched_loops(function) is not None
+        ]
+    )
+
+
+def mapped_loops(function: NativeFunction) -> LoopDims | None:
+    """Dimensions of which an operator that only computes tensors from tensors computes each element alone."""
+    requirements, schema = function.requirements, function.schema
+    if requirements is None or function.is_synthesized or function.has_composite_implicit:
+        return None
+    if schema.kind is not SchemaKind.functional or any(result.type is not TENSOR for result in schema.returns):
+        return None
+    if any(argument.annotation is not None or _is_list(argument) for argument in schema.arguments.all):
+        return None
+    return requirements.loops()
+
+
+def _is_list(argument: Argument) -> bool:
+    return argument.type.is_tensor_like and isinstance(argument.type, ListType)
+
+
+def batched_loops(function: NativeFunction) -> LoopDims | None:
+    """The same for operators without a rule of the author's, where `vmap` can get one for all tensors."""
+    arguments = function.schema.arguments
+    if function.library_fields.batch_rule or function.is_view:
+        return None
+    if any(argument.type.is_tensor_like and argument not in arguments.positional for argument in arguments.all):
+        return None
+    return mapped_loops(function)
 
 
 def rule_refusal(function: NativeFunction) -> str:
@@ -50,11 +83,65 @@ _OPENING: Final = '''\
 import torch as _torch
 
 _library = _torch.library.Library("{namespace}", "IMPL")
+
+
+def _add_rule(name, operator, arguments, results):
+    """Let `vmap` add its dimension to those of which the operator computes each element alone.
+
+    For each argument, it is known how many dimensions are before and after those, and whether they may be broadcast.
+    """
+
+    def run_each(info, dims, values, others):
+        def item(value, dim, index):
+            return value if dim is None else value.select(dim, index)
+
+        rows = [
+            operator(*[item(value, dim, index) for value, dim in zip(values, dims)], **others)
+            for index in range(info.batch_size)
+        ]
+        if isinstance(rows[0], tuple):
+            return tuple(map(_torch.stack, zip(*rows))), (0,) * len(rows[0])
+        return _torch.stack(rows), 0
+
+    def rule(info, dims, *values, **others):
+        places = arguments[: len(values)]
+        if any(dim is not None and place is None for dim, place in zip(dims, places)):
+            return run_each(info, dims, values, others)
+        counts = [
+            value.dim() - (dim is not None) - place[0] - place[1]
+            for value, dim, place in zip(values, dims, places)
+            if place is not None and value is not None
+        ]
+        batched = []
+        for value, dim, place in zip(values, dims, places):
+            if place is not None and value is not None:
+                before, after, broadcasts = place
+                if dim is not None:
+                    value = value.movedim(dim, before)
+                    for _ in range(max(counts) - (value.dim() - 1 - before - after)):
+                        value = value.unsqueeze(before + 1)
+                elif not broadcasts:
+                    value = value.unsqueeze(before)
+                    value = value.expand(*value.shape[:before], info.batch_size, *value.shape[before + 1 :])
+            batched.append(value)
+        return operator(*batched, **others), results if len(results) > 1 else results[0]
+
+    _torch.library.register_vmap(name, rule, lib=_library)
 '''
 
 
 def _rules(function: NativeFunction) -> tuple[str]:
     """Function that PyTorch calls with plain tensors, and its registration."""
+    loops = batched_loops(function)
+    if loops is not None:
+        places = [
+            None if place is None else tuple(place)
+            for argument in function.arguments.all
+            for place in [loops.arguments.get(argument.name)]
+        ]
+        operator, name = operator_expression(function), f"{function.namespace}::{function.name.text}"
+        results = tuple([place.before for place in loops.results])
+        return (f'_add_rule("{name}", {operator}, {places!r}, {results!r})\n',)
     parameters, renaming = parameters_of(function)
     arguments = function.arguments.all
     passed = []

@@ -18,6 +18,7 @@ from opwright.emit.library.python.implementations import IMPLEMENTATION, has_imp
 from opwright.emit.library.python.kernels import functions_with_python_kernels
 from opwright.emit.library.python.overlaps import functions_with_overlap_checks
 from opwright.emit.library.python.overloads import functions_of_other_forms
+from opwright.emit.library.python.sharding import functions_with_sharding
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import docstring_text
@@ -61,6 +62,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
             "_autograd": registered_gradients(library),
             "_autocast": functions_with_autocast(library),
             "_vmap": functions_with_rules(library),
+            "_sharding": functions_with_sharding(library),
             "_kernels": functions_with_python_kernels(library),
         }
         registering = tuple([module for module, functions in registered.items() if functions])

@@ -59,6 +59,7 @@ def functions_emitter(
     opening: str,
     functions: Callable[[OperatorLibrary], tuple[NativeFunction, ...]],
     texts: Callable[[NativeFunction], Iterable[str]],
+    closing: str = "",
 ) -> Emitter[_PackageFunctions]:
     """Emitter of a module with texts for some functions, in the package of each library that has such functions.
 
@@ -74,7 +75,8 @@ def functions_emitter(
 
     def module(unit: _PackageFunctions, context: FragmentContext) -> Slots:
         unit_lines = [where_defined(function, text) for function in unit.functions for text in texts(function)]
-        return {"text": "\n\n".join([opening.replace("{namespace}", unit.namespace), *unit_lines])}
+        opened = opening.replace("{namespace}", unit.namespace)
+        return {"text": "\n\n".join([opened, *unit_lines]) + closing}
 
     return module_emitter(name, units, module)
 
