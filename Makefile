@@ -223,12 +223,18 @@ field-moved: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools numba
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.moved
 # Libraries of others built with Opwright by the steps of docs/from-torch-scatter.md, beside the originals: results,
-# gradients and schemas are compared. TESTS is a folder with a library's tests, which its distribution lacks.
-#   make field-port ONLY=torch-scatter TESTS=path/to/pytorch_scatter/test
+# gradients and schemas are compared.
 field-port: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools scipy
-	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.port $(if $(ONLY),--only '$(ONLY)') \
-	    $(if $(TESTS),--tests '$(TESTS)')
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.port $(if $(ONLY),--only '$(ONLY)')
+
+# The tests of torch-scatter, torch-sparse and torchvision, run with the original and with what `opwright import` makes of
+# it: docs/upstream-tests.md. The sources are those of TREE, or of Debian, from the mirror that apt-get uses.
+UPSTREAM := $(CURDIR)/.cache/upstream-tools
+.PHONY: port-scatter port-sparse port-vision
+port-scatter port-sparse port-vision: $(REFERENCE)
+	$(PIP) --target $(UPSTREAM) --upgrade 'setuptools<82' scipy pillow
+	PYTHONPATH=$(UPSTREAM) $(VENV)/bin/python -m tests.upstream $(@:port-%=%) --jobs $(JOBS) $(if $(TREE),--tree '$(TREE)')
 
 # The example for Bazel and all of PyTorch's files, built by a service for remote execution on this machine: BuildGrid,
 # which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/remote-execution.md.

@@ -3,7 +3,7 @@
 The steps are those of docs/from-torch-scatter.md: download the source distribution, `opwright import`, compare, delete
 what the library file takes the place of, apply what is written by hand, and build. The package is then compared with
 the original one, which is built from the same distribution: the results of the same calls, gradients against numerical
-ones, and `torch.library.opcheck`. A folder with the library's tests (`--tests`) is run against the package.
+ones, and `torch.library.opcheck`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ COLUMNS: Final = (
     "calls equal",
     "gradients",
     "opcheck",
-    "own tests",
 )
 CHECKS: Final = Path(__file__).with_name("checks.py")
 _DELETABLE: Final = re.compile(r"can be deleted: (.*?): ([\d, -]+)")
@@ -148,36 +147,22 @@ def run_checks(port: Port, original: Path, ported: Path) -> list[str]:
     return done.stdout.strip().split(" | ")
 
 
-def run_tests(folder: Path, tests: Path) -> str:
-    """What pytest says of the library's tests, with a package in place of the installed one."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tests), str(tests)]
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, cwd=tests, capture_output=True, text=True, check=False)
-    print(done.stdout)
-    return (done.stdout.strip().splitlines() or ["none"])[-1].strip("= ")
-
-
 def main() -> int:
     """Print the table. The exit status is not 0 if a step fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.field_replay.port", description=__doc__)
     parser.add_argument("--only", default="", help="libraries whose name has this text, such as `cluster`")
-    parser.add_argument("--tests", type=Path, help="a folder with the tests of the library, from its repository")
     parser.add_argument(
         "--cache", type=Path, default=Path(".cache/field"), help="the folder of downloads and originals"
     )
     parser.add_argument("--out", type=Path, default=Path(".cache/field-port"), help="the folder for the packages")
     chosen = parser.parse_args()
     ports = [port for port in PORTS if chosen.only in port.distribution]
-    if chosen.tests is not None and len(ports) != 1:
-        parser.error("--tests is for one library: choose it with --only")
     rows = []
     for port in ports:
         original = built_original(port, chosen.cache.resolve())
         ported = built_port(port, chosen.cache.resolve(), (chosen.out / port.package).resolve())
-        own = "-" if chosen.tests is None else run_tests(ported.folder, chosen.tests.resolve())
         numbers = (f"{ported.minutes:.1f}", ported.by_hand, ported.before, ported.after)
-        rows.append([port.distribution, *map(str, numbers), *run_checks(port, original, ported.folder), own])
+        rows.append([port.distribution, *map(str, numbers), *run_checks(port, original, ported.folder)])
     print("\n".join(table(COLUMNS, rows)))
     return 0 if rows else 1
 

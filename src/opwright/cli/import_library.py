@@ -2,6 +2,7 @@
 
   opwright import csrc --out acme.yaml             from C++ and Python sources: files, or folders with them
   opwright import csrc --out acme.yaml --check     compare: what would calls run before and after the move?
+  opwright import csrc --out acme.yaml --edit      compare, and delete from the sources what the file takes the place of
   opwright import --module acme._C --out acme.yaml from a process that imports the module
   opwright import csrc --out acme.yaml --derivatives derivatives.yaml
                                                    with formulas from the classes of autograd
@@ -95,14 +96,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write nothing; compare what calls would run with the sources, and with FILE and what stays of them",
     )
     parser.add_argument(
-        "--torch", metavar="TORCH", default="auto", help="the PyTorch to generate for with --check (default: auto)"
+        "--edit",
+        action="store_true",
+        help="compare as --check does, and change the sources: delete the lines that can be deleted, and move kernels "
+        "that generated code has to name out of anonymous namespaces",
+    )
+    parser.add_argument(
+        "--torch",
+        metavar="TORCH",
+        default="auto",
+        help="the PyTorch to generate for with --check and --edit (default: auto)",
     )
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
-    from opwright.libraries.importing.run import ImportRequest, check_import, write_import
+    from opwright.libraries.importing.run import ImportRequest, check_import, edit_sources, write_import
 
     macros = dict(word.partition("=")[::2] for word in arguments.define)
     if arguments.backend:
@@ -119,19 +129,28 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         {name: [word for word in words.split(",") if word] for name, _, words in mutates},
         tuple(arguments.by_hand),
     )
-    if arguments.check:
-        comparison, deletable, unread = check_import(request, arguments.torch, sink)
+    if not arguments.check:
+        _report(arguments.out, write_import(request, force=arguments.force))
+    if arguments.check or arguments.edit:
+        checked = check_import(request, arguments.torch, sink)
+        comparison = checked.comparison
         for difference, operators in comparison.by_difference().items():
             tell(f"{difference.kind}: {', '.join([f'`{name}`' for name in operators])}: {difference.text}")
-        for place, reason in unread:
+        for place, reason in checked.unread:
             tell(f"not compared: {place}: {reason}")
-        for path, ranges in deletable.items():
-            tell(f"can be deleted: {os.path.normpath(path)}: {ranges}")
+        for path, ranges in checked.deletable.items():
+            tell(f"{'deleted' if arguments.edit else 'can be deleted'}: {os.path.normpath(path)}: {ranges}")
+        if arguments.edit:
+            edited = edit_sources(checked, request)
+            for kernel in edited.moved:
+                path = os.path.normpath(kernel.place.path)
+                tell(f"moved: {path}: `{kernel.name}` out of its anonymous namespace, as `{kernel.proposed}`")
+            for path in edited.empty:
+                tell(f"empty: {os.path.normpath(path)}: no code is left; delete the file")
         count = len(comparison.unexplained)
         classes = f"{count} differences are lost or added, {len(comparison.differences) - count} are intended"
         tell(f"{comparison.equal} operators are registered alike, {classes}; compared are {comparison.compared}")
         return console.FAULTS if count else console.SUCCESS
-    _report(arguments.out, write_import(request, force=arguments.force))
     return console.SUCCESS
 
 

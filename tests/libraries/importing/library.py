@@ -74,7 +74,7 @@ kernel_namespace: "::"
 kernel_signatures: declared
 includes:  # their folders have to be on the include path
 - kernels.h
-# No header declares mine::count: one of these has to.
+- acme_kernels.h
 operators:
 - func: scale(Tensor x, float by, str mode="a") -> Tensor
   tags: [pt2_compliant_tag]

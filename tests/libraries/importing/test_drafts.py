@@ -294,7 +294,7 @@ static auto registry = torch::RegisterOperators().op("acme::knn", &knn);
     (row,) = read_cpp_sources(files, {}, [SourceFile.read("knn.h")]).statements
     assert row.schema == "knn(Tensor _0, Dict(str, int[]) _1, int _2) -> Tensor _0"
     assert "`knn.h` declares `knn` with other types: correct the declaration" in row.notes
-    assert read_cpp_sources(files, {}).undeclared == ["knn"]
+    assert [*read_cpp_sources(files, {}).undeclared] == ["knn"]
 
 
 FAKES = """

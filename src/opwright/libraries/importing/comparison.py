@@ -340,12 +340,14 @@ class Explanations(NamedTuple):
 
     `recording` are the names of kernels that apply a class of autograd themselves, `gradients` the arguments to which
     the classes of Autograd's kernels give gradients, as far as these were read, and `wrong_types` what is said of
-    kernels with other types than generated code calls them with.
+    kernels with other types than generated code calls them with. The classes of operators that are `raising` only raise
+    in the backward pass.
     """
 
     recording: frozenset[str]
     gradients: Mapping[OperatorKey, frozenset[str]]
     wrong_types: Mapping[OperatorKey, Sequence[str]]
+    raising: frozenset[OperatorKey] = frozenset()
 
 
 def compare_registrations(
@@ -441,6 +443,8 @@ class _Comparison(NamedTuple):
         if isinstance(old, Registered) and old.does == _CUSTOM_OP:
             return "intended", ""
         if new.does == _RAISES:
+            if isinstance(old, Registered) and operator in self.explanations.raising:
+                return "intended", ", as its class does"
             recording = self._recording(operator) if isinstance(old, str) else ""
             return ("lost" if isinstance(old, Registered) or recording else "intended"), recording
         if isinstance(old, str):

@@ -26,6 +26,7 @@ from opwright.libraries.importing.pybind import (
     BoundModule,
 )
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.libraries.importing.source_edits import HiddenKernel
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
@@ -69,27 +70,28 @@ _RECORDING: Final = ("Function<", "::apply(")
 class CppRegistrations(NamedTuple):
     """What C++ sources register, and what else they say about it.
 
-    `modules` are those of pybind11 and nanobind, and `header` declares their functions that no header does. `headers`
-    declare the kernels, but for those of `undeclared`. `unknown_macros` are those that names of namespaces
+    `modules` are those of pybind11 and nanobind. `headers` declare the kernels, but for those of `undeclared`;
+    `hidden` are the kernels that only their own files can name. `unknown_macros` are those that names of namespaces
     need, by the namespace. `wholes` are statements and blocks that only register, each with the places inside: without
     these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
-    the functions that a name can mean, with the headers that declare them, or without. `fallbacks` are the kernels for
-    all operators, by their keys, as texts; one under a condition of the preprocessor is only unread.
-    `staying` was read, and no library file takes its place.
+    the functions that a name can mean, as headers declare them if any does, and `aliases` names of types. `fallbacks`
+    are the kernels for all operators, by their keys, as texts; one under a condition of the preprocessor is only
+    unread. `staying` was read, and no library file takes its place.
     """
 
     statements: Sequence[RegistrationStatement]
     unread: Sequence[tuple[SourcePlace, str]]
     headers: Sequence[str]
-    undeclared: Sequence[str]
+    undeclared: Mapping[str, CppFunction]
+    hidden: Sequence[HiddenKernel]
+    aliases: Mapping[str, str]
     unknown_macros: Mapping[str, str]
     wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]]
     classes: Sequence[tuple[AppliedClass, AutogradClass]]
-    declared: Mapping[str, str]
+    declared: Mapping[str, CppFunction]
     fallbacks: Mapping[str, tuple[SourcePlace, str]]
     staying: Sequence[tuple[SourcePlace, str]] = ()
     modules: Sequence[BoundModule] = ()
-    header: str = ""
 
 
 _NO_OPTIONS: Final = ModuleOptions()
@@ -174,7 +176,9 @@ class _Reader:
             read,
             self._unread,
             [*self._names.headers],
-            [*self._names.undeclared],
+            self._names.undeclared,
+            self._names.hidden,
+            self._names.aliases,
             self._unknown,
             self._wholes,
             applied,
@@ -182,7 +186,6 @@ class _Reader:
             self._fallbacks,
             self._staying,
             self._modules.modules,
-            self._modules.header,
         )
 
     def _applied_classes(self) -> Iterator[tuple[AppliedClass, AutogradClass]]:

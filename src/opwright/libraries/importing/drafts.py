@@ -20,6 +20,8 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment, scalar
+from opwright.syntax.cpp_functions import CppFunction
+from opwright.syntax.cpp_source import CPP_HEADERS
 
 #: Names of PyTorch that classes write in several ways.
 _TENSOR: Final = re.compile(r"(?<![\w:.])(?:(?:torch|at)::)?(?:autograd::)?(?:Tensor|Variable)\b(?!::)")
@@ -36,7 +38,8 @@ class DraftedDerivatives(NamedTuple):
     """The text of a derivative file, what it makes needless, and the functions that its formulas call.
 
     `taken` are statements, which register kernels for Autograd; `deletable` are the functions and classes of these.
-    `gradients` are the arguments with formulas, by the namespace and the name of the operator.
+    `gradients` are the arguments with formulas, by the namespace and the name of the operator, and `raising` the
+    operators whose classes only raise in the backward pass.
     """
 
     text: str = ""
@@ -44,6 +47,7 @@ class DraftedDerivatives(NamedTuple):
     deletable: Sequence[SourcePlace] = ()
     called: frozenset[str] = frozenset()
     gradients: Mapping[tuple[str, str], frozenset[str]] = MappingProxyType({})
+    raising: frozenset[tuple[str, str]] = frozenset()
 
 
 def draft_derivatives(
@@ -62,6 +66,7 @@ def draft_derivatives(
     deletable: list[SourcePlace] = []
     called: set[str] = set()
     arguments: dict[tuple[str, str], frozenset[str]] = {}
+    raising: set[tuple[str, str]] = set()
     for row in statements:
         schema = schemas.get((row.namespace, row.name), "")
         same = applied.get(row.kernel, []) if row.keys and row.kernel else []
@@ -91,11 +96,12 @@ def draft_derivatives(
         raises = ", whose backward only raises, as that of an operator without formulas does"
         entries += [comment(f"{given.place}: from `{given.name}`{raises if gradients.only_raises else ''}"), *lines]
         taken.append(row)
+        raising.update([(row.namespace, row.name)] if gradients.only_raises else [])
         arguments[row.namespace, row.name] = frozenset([name for names in gradients.formulas for name in names])
         deletable += [given.place, function.place]
         called.update(name for formula in gradients.formulas.values() for name in _CALLED.findall(formula))
     text = "".join([f"{line}\n" for line in entries])
-    return DraftedDerivatives(text, taken, deletable, frozenset(called), arguments)
+    return DraftedDerivatives(text, taken, deletable, frozenset(called), arguments, frozenset(raising))
 
 
 def _is_call(call: str, given: AutogradClass, row: RegistrationStatement, schema: str, kernels: Sequence[str]) -> bool:
@@ -181,6 +187,7 @@ def _entry(schema: str, gradients: Gradients) -> list[str]:
     return [*lines, *[f"  {scalar(name)}: non_differentiable" for name in gradients.undefined]]
 
 
-def headers_of(called: Iterable[str], declared: Mapping[str, str]) -> list[str]:
+def headers_of(called: Iterable[str], declared: Mapping[str, CppFunction]) -> list[str]:
     """Headers that declare the functions that formulas call."""
-    return sorted({declared[name] for name in called if declared.get(name)})
+    paths = {declared[name].path for name in called if name in declared}
+    return sorted([path for path in paths if path.endswith(CPP_HEADERS)])

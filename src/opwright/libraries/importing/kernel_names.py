@@ -9,6 +9,7 @@ from typing import Final
 
 from opwright.libraries.importing.cpp_arguments import forwarded_name, function_name
 from opwright.libraries.importing.registration import RegistrationStatement
+from opwright.libraries.importing.source_edits import HiddenKernel
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.diagnostic import shorten
 from opwright.source.text import SourceFile
@@ -29,7 +30,8 @@ class KernelNames:
     """The functions of sources and of headers, and which of them a name means.
 
     Of `more_headers`, which no source includes, those are read that have the name of a kernel. `headers` are those that
-    declare kernels, and `undeclared` the kernels that none declares; `aliases` are names of types.
+    declare kernels, and `undeclared` the kernels that none declares; `aliases` are names of types. `hidden` are kernels
+    that only their own files can name.
     """
 
     def __init__(self, sources: Sequence[CppSource], more_headers: Sequence[SourceFile]) -> None:
@@ -44,7 +46,8 @@ class KernelNames:
         #: By their whole names.
         self.functions: Final[dict[str, list[CppFunction]]] = {}
         self.headers: Final[dict[str, None]] = {}
-        self.undeclared: Final[dict[str, None]] = {}
+        self.undeclared: Final[dict[str, CppFunction]] = {}
+        self.hidden: Final[list[HiddenKernel]] = []
         #: The names proposed for functions of one name that files hide, by the name and the file.
         self._proposed: dict[tuple[str, str], str] = {}
         self.aliases: Final[dict[str, str]] = {}
@@ -66,17 +69,11 @@ class KernelNames:
         if function not in overloads and len(overloads) < MOST_OVERLOADS:
             overloads.append(function)
 
-    def declared(self) -> dict[str, str]:
-        """The functions that a name can mean, with the headers that declare them, or without."""
-        declared = dict.fromkeys(
-            [other.name for same in self.functions.values() for other in same if not other.is_hidden], ""
-        )
-        return declared | {
-            other.name: other.path
-            for same in self.functions.values()
-            for other in same
-            if other.path.endswith(CPP_HEADERS)
-        }
+    def declared(self) -> dict[str, CppFunction]:
+        """The functions that a name can mean, as headers declare them if any does."""
+        functions = [other for same in self.functions.values() for other in same]
+        declared = {other.name: other for other in functions if not other.is_hidden}
+        return declared | {other.name: other for other in functions if other.path.endswith(CPP_HEADERS)}
 
     def kernel_of(self, row: RegistrationStatement) -> CppFunction | None:
         """The function of a registration's kernel, which may have a proposed name."""
@@ -113,7 +110,7 @@ class KernelNames:
         if header is not None and header.parameters == function.parameters:
             self.headers[header.path] = None
         elif header is None:
-            self.undeclared[function.name] = None
+            self.undeclared[function.name] = function
         else:
             where = os.path.relpath(header.path, os.path.dirname(path) or ".")
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
@@ -132,6 +129,8 @@ class KernelNames:
             proposed = earlier or next(f"{name}_{suffix}" for suffix in suffixes if f"{name}_{suffix}" not in taken)
             self._proposed[name, function.path] = name = proposed
             note += f", and call it `{proposed.rpartition('::')[2]}`, because other files have one of its name"
+        self.undeclared[name] = function._replace(name=name)
+        self.hidden.append(HiddenKernel(function.name, name.rpartition("::")[2], row.place, note))
         return row._replace(kernel=name, parameters=function.parameters, notes=(*row.notes, note))
 
     def _forwarded(self, name: str, parameters: Sequence[str], scope: Sequence[str], path: str) -> CppFunction | None:

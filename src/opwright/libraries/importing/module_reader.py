@@ -23,7 +23,6 @@ from opwright.libraries.importing.pybind import (
     ModuleCall,
     bound_arguments,
     default_text,
-    header_text,
     lambda_function,
     module_calls,
     overload_cast,
@@ -36,7 +35,7 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp_functions import CppFunction, Statement, plain_cpp_type, result_types, schema_type
+from opwright.syntax.cpp_functions import Statement, plain_cpp_type, result_types, schema_type
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, cpp_tokens, text_of
 
@@ -73,17 +72,11 @@ class ModuleReader:
         self._macros = macros
         self._options = options
         self._uses = ArgumentUses(defined)
-        self._to_declare: list[CppFunction] = []
         #: What names of functions mean in a scope of a file.
         self._named_before: dict[tuple[str, tuple[str, ...], str], list[Definition]] = {}
         self.modules: Final[list[BoundModule]] = []
         self._unread = unread
         self._wholes = wholes
-
-    @property
-    def header(self) -> str:
-        """A header for the functions of modules that none declares; empty if there are none."""
-        return header_text(self._to_declare, self._names.aliases) if self._to_declare else ""
 
     def read(
         self, name: str, statement: Statement, variable: str, source: CppSource
@@ -187,8 +180,6 @@ class ModuleReader:
         row = row._replace(schema=schema, conditions=call.tokens[0].conditions)
         keys, key_notes = self._keys_of(given, types)
         row = self._names.with_kernel(row, list(keys), kernel, scope)
-        if self._names.undeclared.pop(row.kernel, "") is None:
-            self._to_declare.append(function)
         row = row._replace(notes=(*row.notes, *key_notes, *notes))
         parameters = list(shown)
         first_keyword = len(types) if bound.keywords is None else bound.keywords

@@ -314,25 +314,27 @@ def overload_cast(tokens: Sequence[Token]) -> tuple[Sequence[Token], Sequence[st
     return [*cpp_tokens(match[2])], divide_template(types) if types else []
 
 
-def header_text(functions: Iterable[CppFunction], aliases: Mapping[str, str]) -> str:
+def header_text(functions: Iterable[CppFunction], aliases: Mapping[str, str], *, is_stable: bool) -> str:
     """A header that declares functions, with names of types that mean the same everywhere."""
+    qualifiers = {**_QUALIFIERS, "Tensor": "torch::stable::"} if is_stable else _QUALIFIERS
     lines = []
     for function in functions:
         namespace, _, name = function.name.rpartition("::")
-        types = [_qualified(type, aliases) for type in (function.result, *function.parameters)]
+        types = [_qualified(type, aliases, qualifiers) for type in (function.result, *function.parameters)]
         declared = f"{types[0]} {name}({', '.join(types[1:])});"
         lines.append(f"namespace {namespace} {{ {declared} }}" if namespace else declared)
     standard = sorted({name for name in _STANDARD_HEADERS if any(f"std::{name}" in line for line in lines)})
-    includes = ["<torch/types.h>" if any("torch::" in line for line in lines) else "<ATen/core/Tensor.h>"]
+    tensors = "<torch/types.h>" if any("torch::" in line for line in lines) else "<ATen/core/Tensor.h>"
+    includes = ["<torch/csrc/stable/tensor.h>" if is_stable else tensors]
     includes += [f"<{name}>" for name in dict.fromkeys(_STANDARD_HEADERS[name] for name in standard)]
     head = [f"//{MARK}: the kernels that no header declared.", "#pragma once"]
     return "\n".join([*head, *[f"#include {name}" for name in includes], "", *lines, ""])
 
 
-def _qualified(type: str, aliases: Mapping[str, str]) -> str:
+def _qualified(type: str, aliases: Mapping[str, str], qualifiers: Mapping[str, str]) -> str:
     text = _WORD.sub(lambda match: aliases.get(match[0], match[0]), type)
     text = re.sub(r"__restrict__|\b(?:static|inline)\b", "", text)
-    return _WORD.sub(lambda match: f"{_QUALIFIERS[match[0]]}{match[0]}" if match[0] in _QUALIFIERS else match[0], text)
+    return _WORD.sub(lambda match: qualifiers.get(match[0], "") + match[0], text)
 
 
 def module_text(module: BoundModule) -> str:

@@ -30,9 +30,10 @@ from opwright.libraries.importing.library_file import LibraryHead, library_text
 from opwright.libraries.importing.module_reader import ModuleOptions
 from opwright.libraries.importing.operators import ImportedOperators, import_operators
 from opwright.libraries.importing.process import proven_outputs, read_modules
-from opwright.libraries.importing.pybind import MARK, BoundModule, module_text
+from opwright.libraries.importing.pybind import MARK, BoundModule, header_text, module_text
 from opwright.libraries.importing.python_reader import read_python_sources
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
+from opwright.libraries.importing.source_edits import EditedSources, HiddenKernel, edited_sources
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.operator_library import OperatorLibrary
@@ -41,6 +42,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.project_file import files_below
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_functions import CppFunction, result_types, schema_type
 from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES
 
 _PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
@@ -77,9 +79,9 @@ class ReadOperators(NamedTuple):
     """What was read: the statements, the operators that they register, the head of the file, and the derivatives.
 
     `deletable` are the places that the files take the place of. `modules` are those of pybind11, and `header` is the
-    text of one for their functions, if they need it. `drafts` are the derivatives of the operators, whether
-    they are asked for or not, `files` the sources, `fallbacks` the kernels for all operators by their keys, and
-    `unread` what was not understood.
+    text of one for functions that none declares. `hidden` are kernels that only their own files can name. `drafts` are
+    the derivatives of the operators, whether they are asked for or not, `files` the sources, `fallbacks` the kernels
+    for all operators by their keys, and `unread` what was not understood.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -93,6 +95,7 @@ class ReadOperators(NamedTuple):
     unread: Sequence[tuple[SourcePlace, str]]
     modules: Sequence[BoundModule] = ()
     header: str = ""
+    hidden: Sequence[HiddenKernel] = ()
 
 
 def read_operators(request: ImportRequest) -> ReadOperators:
@@ -111,7 +114,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
             (module.place, "operators of the stable C++ API are imported into another file") for module in read.modules
         ]
         rows = [row for row in read.statements if not row.is_bound]
-        read = read._replace(statements=rows, modules=(), header="", unread=[*read.unread, *told])
+        read = read._replace(statements=rows, modules=(), unread=[*read.unread, *told])
     from_python = read_python_sources(python)
     # Python defines operators for kernels of either C++ interface.
     is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
@@ -155,14 +158,17 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     places = [statement.place for statement in statements if statement.schema and statement.place.first]
     shown = tuple(dict.fromkeys([" ".join(os.path.normpath(place.path).split()) for place in places]))
     kernels = {kernel.name for operator in imported.operators for kernel in operator.kernels}
-    undeclared = [name for name in read.undeclared if name in kernels]
-    called = sorted(name for name in drafts.called if read.declared.get(name) == "")
-    undeclared += [name for name in called if name not in undeclared]
+    undeclared = {name: function for name, function in read.undeclared.items() if name in kernels}
+    in_formulas = {name: read.declared[name] for name in sorted(drafts.called) if name in read.declared}
+    called = {name: function for name, function in in_formulas.items() if not function.path.endswith(CPP_HEADERS)}
+    undeclared.update(called)
+    declarable = [function for function in undeclared.values() if _has_common_types(function, read.aliases)]
     kernels_header = f"{stem}_kernels.h"
     name = re.sub(r"\W", "_", stem)
-    if read.header or not includes:
+    if declarable or not includes:
         includes = (*includes, kernels_header)
-    head = LibraryHead(includes, (*shown, *request.modules), name, undeclared=tuple(undeclared))
+    missing = [name for name, function in undeclared.items() if function not in declarable]
+    head = LibraryHead(includes, (*shown, *request.modules), name, undeclared=tuple(missing))
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
         gradient_headers = [os.path.relpath(path, base) for path in headers_of(drafts.called, read.declared)]
@@ -188,8 +194,15 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         read.fallbacks,
         unread,
         read.modules,
-        read.header,
+        header_text(declarable, read.aliases, is_stable=imported.is_stable) if declarable else "",
+        read.hidden,
     )
+
+
+def _has_common_types(function: CppFunction, aliases: Mapping[str, str]) -> bool:
+    """Whether a header can declare a function without what else its source has."""
+    types = [schema_type(type, aliases, is_narrow=True) for type in function.parameters]
+    return None not in types and result_types(function.result, aliases, is_narrow=True) is not None
 
 
 def _without_drafted(
@@ -251,7 +264,7 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     contents = {request.out: library_text(read.imported, read.head).encode()}
     if request.derivatives:
         contents[request.derivatives] = read.derivatives.text.encode()
-    added = _module_files(request, read)
+    added = _added_files(request, read)
     # Files of the user's may have these names.
     force = force and all(MARK in SourceFile.read_plain(path).text[:99] for path in added if os.path.exists(path))
     contents.update(added)
@@ -259,8 +272,8 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     return Written(len(read.imported.operators), _ranges(read.deletable), read.imported.left)
 
 
-def _module_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
-    """The files for modules of pybind11: Python modules with their names, and a header for their functions."""
+def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
+    """A header for functions that none declares, and Python modules with the names of those of pybind11."""
     folder = os.path.dirname(request.out)
     files = {os.path.splitext(request.out)[0] + "_kernels.h": read.header.encode()} if read.header else {}
     operators = {(operator.namespace, operator.name.partition(".")[0]) for operator in read.imported.operators}
@@ -276,8 +289,38 @@ class CheckedImport(NamedTuple):
     """The comparison of a library file with sources, the lines that it proves to be needless, and what was not read."""
 
     comparison: RegistrationComparison
-    deletable: Mapping[str, str]
+    needless: Mapping[str, set[int]]
     unread: Sequence[tuple[SourcePlace, str]]
+    read: ReadOperators
+
+    @property
+    def deletable(self) -> dict[str, str]:
+        """The needless lines by file, such as `3-7, 12`."""
+        return {path: _range_text(sorted(lines)) for path, lines in self.needless.items()}
+
+
+def edit_sources(checked: CheckedImport, request: ImportRequest) -> EditedSources:
+    """Delete the lines that a comparison proves to be needless, and move the kernels that these registered.
+
+    The library file then says no more that a kernel has to move. Raises Fault if a source was changed meanwhile.
+    """
+    hidden = [
+        kernel for kernel in checked.read.hidden if kernel.place.first in checked.needless.get(kernel.place.path, ())
+    ]
+    texts = {file.path: file.text for file in checked.read.files}
+    edited = edited_sources(texts, checked.needless, hidden)
+    notes = {(kernel.place, kernel.note) for kernel in edited.moved}
+    imported = checked.read.imported
+    operators = [
+        operator._replace(notes=tuple([note for note in operator.notes if note not in notes]))
+        for operator in imported.operators
+    ]
+    before = library_text(imported, checked.read.head).encode()
+    after = library_text(imported._replace(operators=tuple(operators)), checked.read.head).encode()
+    contents = {path: text.encode() for path, text in edited.after.items()}
+    read = {path: text.encode() for path, text in edited.before.items()}
+    write_user_files({**contents, request.out: after}, read={**read, request.out: before})
+    return edited
 
 
 def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> CheckedImport:
@@ -296,13 +339,15 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     wrong_types: dict[OperatorKey, list[str]] = {}
     for namespace, name, text in wrong_kernels(libraries, cpp):
         wrong_types.setdefault((namespace, name), []).append(text)
-    comparison = compare_registrations(before, after, Explanations(recording, read.drafts.gradients, wrong_types))
+    comparison = compare_registrations(
+        before, after, Explanations(recording, read.drafts.gradients, wrong_types, read.drafts.raising)
+    )
     unproved = [row for row in read.statements if (row.namespace, row.name) not in comparison.proved]
     places = _without_lines(read.deletable, [row.place for row in unproved])
     if not set(read.derivatives.taken).isdisjoint(unproved):
         staying = set(read.derivatives.deletable)
         places = [place for place in places if place not in staying]
-    return CheckedImport(comparison, _ranges(places), read.unread)
+    return CheckedImport(comparison, _lines(places), read.unread, read)
 
 
 def _staying(
@@ -380,7 +425,7 @@ def _line_numbers(place: SourcePlace) -> range:
 
 def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
     """The lines by file, such as `3-7, 12`."""
-    return {path: _range_text(sorted(place)) for path, place in _lines(places).items()}
+    return {path: _range_text(sorted(lines)) for path, lines in _lines(places).items()}
 
 
 def _range_text(lines: Sequence[int]) -> str:

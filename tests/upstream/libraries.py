@@ -1,0 +1,76 @@
+"""The libraries whose tests run: where their sources are, and what `opwright import` is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+__all__ = ["LIBRARIES", "Library"]
+
+#: What is edited by hand, a file for each library.
+PATCHES: Final = Path(__file__).with_name("patches")
+
+
+class Library(NamedTuple):
+    """A library: its package in Debian, its version and module, what is imported into which file, and its tests.
+
+    `replaced` are files that the patch has whole. `glue` are the files that register operators and build, by patterns.
+    `shared_objects` are those to build, by patterns, and `flags` for the compiler come after those of the library.
+    `submodules` are folders that distributions have.
+    """
+
+    debian: str
+    version: str
+    module: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    glue: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
+    shared_objects: str = "*"
+    flags: str = ""
+    submodules: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def folder(self) -> str:
+        """The name of folders for the library."""
+        return f"{self.debian}-{self.version}"
+
+    @property
+    def patch(self) -> Path:
+        """The edits by hand."""
+        return PATCHES / f"{self.module}.patch"
+
+
+LIBRARIES: Final = {
+    "scatter": Library(
+        "pytorch-scatter",
+        "2.1.2",
+        "torch_scatter",
+        ("csrc",),
+        ("test",),
+        ("csrc/*.cpp", "csrc/scatter.h", "csrc/utils.h", "setup.py", "torch_scatter/__init__.py"),
+        replaced=("setup.py",),
+    ),
+    "sparse": Library(
+        "pytorch-sparse",
+        "0.6.18",
+        "torch_sparse",
+        ("csrc",),
+        ("test",),
+        ("csrc/*.cpp", "csrc/sparse.h", "setup.py", "torch_sparse/__init__.py"),
+        replaced=("setup.py",),
+        submodules=MappingProxyType({"third_party/parallel-hashmap": "torch-sparse==0.6.18"}),
+    ),
+    "vision": Library(
+        "pytorch-vision",
+        "0.21.0",
+        "torchvision",
+        ("torchvision/csrc/vision.cpp", "torchvision/csrc/ops", "torchvision/_meta_registrations.py"),
+        ("test/test_ops.py",),
+        ("torchvision/csrc/*.cpp", "torchvision/csrc/ops/*.cpp", "torchvision/csrc/ops/auto*/*.cpp", "setup.py"),
+        shared_objects="torchvision._C",
+        flags="-O1",
+    ),
+}
