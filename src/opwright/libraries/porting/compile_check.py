@@ -76,10 +76,10 @@ def compile_ported(
             folders = (top, os.path.dirname(os.path.abspath(path)), os.path.abspath(base))
             words = [*command, *[f"-I{folder}" for folder in folders], copy]
             done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-            said = done.stderr + done.stdout
-            lines = list(_errors(said, copies))
+            output = done.stderr + done.stdout
+            lines = list(_errors(output, copies))
             errors += [error for error in lines if error.path]
-            lost = [*[error.message for error in lines if not error.path], *_STOPPED.findall(said)]
+            lost = [*[error.message for error in lines if not error.path], *_STOPPED.findall(output)]
             if lost or (done.returncode and not lines):
                 unchecked[path] = lost[0] if lost else f"the compiler ended with status {done.returncode}"
     return CompiledPort(tuple(dict.fromkeys(errors)), unchecked, str(import_torch().__version__))
