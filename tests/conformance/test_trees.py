@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from opwright.release.inputs import from_source_path
 from opwright.release.overlay import with_texts
+from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
+from opwright.release.version import parse_version
+from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.inputs import BUILD_PROGRAM, input_folder
 from tests.conformance.jobs import FOLDERS, INPUTS, PER_OPERATOR, Job, generate_code
+from tests.conformance.release_inputs import RELEASES
 from tests.conformance.report import print_result
 from tests.conformance.runner import run_job
 from tests.conformance.tree_inputs import BEHIND, CHANGES, NEXT, every_mix, mix_name, mixed_files
@@ -52,6 +58,27 @@ def test_a_tree_gets_the_files_of_its_generator(job: Job) -> None:
     """Every file is that of the generator in the tree, run as a script."""
     result = run_job(job)
     assert result.is_clean, print_result(result)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_row_is_seen_in_the_tree_of_each_release(release: str, tmp_path: Path) -> None:
+    """A tree of a release, whose version says no more than `2.15.0a0`, gets each row's value in that release."""
+    version = parse_version(release)
+    package = input_folder(release)
+    (tmp_path / "torchgen").symlink_to(package / "torchgen")
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/autograd").symlink_to(package / "torchgen/packaged/autograd")
+    (tmp_path / "aten/src").mkdir(parents=True)
+    (tmp_path / "aten/src/ATen").symlink_to(package / "torchgen/packaged/ATen")
+    (tmp_path / "version.txt").write_text(f"{version.series}.0a0\n")
+    sink = Diagnostics()
+    rules, table = rules_of(from_source_path(tmp_path), sink=sink), Rules(version)
+    assert rules.tree is not None
+    # Before 2.8, only rows of PyTorch's own files read this mark, and these files are not written.
+    unread = set() if table.pytorch_files else {"structured_classes_exported_for_xpu"}
+    assert {name for name, value in rules.items() if value != table.value(name)} <= unread
+    assert rules.complex_gradients == table.complex_gradients or not table.pytorch_files
+    assert not list(sink)
 
 
 def test_each_change_is_seen_in_every_tree() -> None:

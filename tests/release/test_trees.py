@@ -100,9 +100,7 @@ def test_what_cannot_be_seen_goes_by_the_version(tmp_path: Path) -> None:
     """New text around a change of long ago shows nothing."""
     assert rules_of(tree(tmp_path / "old", "2.12.0a0", {})).view_meta_owns_tensors is False
     new = from_source_path(write_source_tree(tmp_path / "new", "2.17.0a0"))
-    write_files(
-        tmp_path / "new", {**generator_files("2.4"), "torchgen/gen.py": "rewritten = True\n"}
-    )
+    write_files(tmp_path / "new", {**generator_files("2.4"), "torchgen/gen.py": "rewritten = True\n"})
     assert rules_of(new).enum_tag_is_header_only
 
 
