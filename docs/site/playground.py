@@ -12,6 +12,7 @@ from typing import Final
 import yaml
 
 import opwright
+from opwright.release.store import member_of
 
 __all__ = ["EXAMPLES", "release_files", "write_playground"]
 
@@ -54,8 +55,8 @@ def _archived(torch: str) -> Iterator[tuple[str, bytes]]:
 
 
 def release_files(torch: str) -> Iterator[tuple[str, bytes]]:
-    """The inputs of a release by their paths in a folder, of which `ATen` is the source path."""
+    """The inputs of a release as an installed package has them, and the file that says which release it is."""
     inputs = opwright.open_inputs(torch=torch)
     for name in sorted(inputs.names()):
-        path = name if name.startswith("autograd/") else f"ATen/{name}"
-        yield path, inputs.read_text(name).text.encode()
+        yield member_of(name), inputs.read_text(name).text.encode()
+    yield "torch/version.py", f"__version__ = {inputs.version_text!r}\n".encode()

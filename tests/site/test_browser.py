@@ -226,13 +226,47 @@ def test_the_address_holds_the_text(page: Any) -> None:
     assert page.input_value("#pg-text") == "namespace: äcme🙂\n"
 
 
+def test_the_way_back_leads_to_what_was_typed(page: Any) -> None:
+    """Choosing an example, or another kind of file, destroys no text, and a link that is entered is followed."""
+    page.goto("playground/")
+    number = answered(page)
+    typed = "namespace: mine\noperators: []\n"
+    page.fill("#pg-text", typed)
+    number = answered(page, number)
+    for field, value in (("#pg-example", "1"), ("#pg-kind", "backend")):
+        page.select_option(field, value)
+        number = answered(page, number)
+        assert page.input_value("#pg-text") != typed
+        page.go_back()
+        page.wait_for_function("typed => document.getElementById('pg-text').value === typed", arg=typed)
+        assert page.input_value("#pg-kind") == "library"
+        number = answered(page, number)
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_the_link_is_copied_or_not(page: Any, is_allowed: bool) -> None:
+    """The page says that the link is copied only if the browser copied it."""
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => {"
+        + ("window.copied = text" if is_allowed else "throw new Error('no')")
+        + "} } })"
+    )
+    page.goto("playground/")
+    answered(page)
+    page.click("#pg-share")
+    page.wait_for_function("document.getElementById('pg-status').textContent.startsWith('The link')")
+    assert ("copied" in page.inner_text("#pg-status")) == is_allowed
+    assert not is_allowed or page.evaluate("window.copied") == page.url
+
+
 def test_playground_stops_a_long_run(page: Any) -> None:
     """Texts that take minutes are stopped after 20 seconds, the page says so, and it answers the next text."""
     page.goto("playground/")
     number = answered(page)
-    entries = "".join(f"- func: f{number}(Tensor x) -> Tensor\n  dispatch: {{CPU: k}}\n" for number in range(40_000))
+    entries = "".join(f"- func: f{number}(Tensor x) -> Tensor\n" for number in range(20_000))
     started = time.perf_counter()
-    page.fill("#pg-text", f"namespace: acme\noperators:\n{entries}")
+    script = "(editor, text) => { editor.value = text; editor.dispatchEvent(new Event('input')); }"
+    page.eval_on_selector("#pg-text", script, f"namespace: acme\noperators:\n{entries}")
     page.wait_for_function("document.getElementById('pg-status').textContent.startsWith('Stopped')", timeout=90_000)
     print(f"\nplayground, stopped after {time.perf_counter() - started:.1f} s")
     page.fill("#pg-text", "namespace: acme\noperators:\n- func: f(Tensor x) -> Tensor\n")

@@ -21,7 +21,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path, data in release_files("auto"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-    return folder / "ATen"
+    return folder / "torchgen" / "packaged" / "ATen"
 
 
 def answered(kind: str, text: str, formulas: str, inputs: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -107,4 +107,4 @@ def test_what_browsers_lack_is_not_needed(inputs: Path) -> None:
     command = [sys.executable, "-c", program, kind, text, formulas, str(inputs)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["files"] == answered(kind, text, formulas, inputs)[0]
+    assert json.loads(done.stdout)["files"] == answered(kind, text, formulas, inputs)[0] != {}

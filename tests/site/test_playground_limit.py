@@ -22,6 +22,7 @@ globalThis.document = { currentScript: { src: "https://site/assets/playground.js
   getElementById: (id) => (id === "pg-status" ? status : anything()), createElement: anything };
 globalThis.location = { hash: "" };
 globalThis.history = { replaceState() {} };
+globalThis.window = { addEventListener() {} };
 globalThis.fetch = async () => ({ json: async () => [{ title: "a", kind: "library", text: "", formulas: "" }] });
 globalThis.Worker = class {
   constructor() { workers.push(this); this.messages = []; this.isStopped = false; }

@@ -7,7 +7,7 @@
   const names = { library: "acme.yaml", backend: "npu.yaml", pytorch: "native_functions.yaml" };
   const PAUSE = 60; // milliseconds without a keystroke, after which the texts are sent
   const LIMIT = 20_000; // milliseconds that a run may take
-  let examples = [], files = {}, shown = "", number = 0, timer = 0, sent = 0, worker = null, isReady = false, watching = 0;
+  let examples = [], files = {}, shown = "", shownKind = "", number = 0, timer = 0, sent = 0, worker = null, isReady = false, watching = 0;
 
   const escaped = (text) => text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
   const element = (tag, properties = {}, ...children) => {
@@ -20,7 +20,7 @@
   const throughStream = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
   async function packed(state) {
     const bytes = await throughStream(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
-    return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   }
   async function unpacked(text) {
     try {
@@ -32,8 +32,8 @@
   }
 
   const state = () => ({ kind: kind.value, text: editors.text.value, formulas: editors.formulas.value });
-  async function remember() {
-    history.replaceState(null, "", `#${await packed(state())}`);
+  async function remember(texts = state()) {
+    history.replaceState(null, "", `#${await packed(texts)}`);
   }
 
   // Positions count characters; a string of JavaScript counts some of them as two.
@@ -174,7 +174,7 @@
 
   function put(next) {
     showFiles({});
-    kind.value = next.kind;
+    kind.value = shownKind = next.kind;
     byId("text-label").textContent = names[next.kind];
     editors.text.value = next.text;
     editors.formulas.value = next.formulas;
@@ -195,19 +195,33 @@
       marks.scrollLeft = editor.scrollLeft;
     });
   }
-  example.addEventListener("change", () => put(examples[example.value]));
-  kind.addEventListener("change", () => put(examples.find((row) => row.kind === kind.value)));
+  // The texts that were there stay in the history: the browser's way back leads to them.
+  async function replaceTexts(row, kindBefore) {
+    clearTimeout(timer);
+    await remember({ ...state(), kind: kindBefore });
+    history.pushState(null, "", location.href);
+    put(row);
+  }
+  async function follow() {
+    const linked = location.hash.length > 1 ? await unpacked(location.hash.slice(1)) : null;
+    return linked && names[linked.kind] ? linked : null;
+  }
+  example.addEventListener("change", () => replaceTexts(examples[example.value], kind.value));
+  kind.addEventListener("change", () => replaceTexts(examples.find((row) => row.kind === kind.value), shownKind));
+  window.addEventListener("hashchange", async () => {
+    const linked = await follow();
+    if (linked) put(linked);
+  });
   share.addEventListener("click", async () => {
     await remember();
-    await navigator.clipboard?.writeText(location.href).catch(() => {});
-    status.textContent = "The link to these texts is copied, and in the address";
+    const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    status.textContent = `The link to these texts is ${isCopied ? "copied, and " : ""}in the address`;
   });
 
   start();
   (async () => {
     examples = await (await fetch(new URL("playground/examples.json", base))).json();
     example.replaceChildren(...examples.map(({ title }, index) => element("option", { value: index, textContent: title })));
-    const linked = location.hash.length > 1 ? await unpacked(location.hash.slice(1)) : null;
-    put(linked && names[linked.kind] ? linked : examples[0]);
+    put((await follow()) ?? examples[0]);
   })();
 })();

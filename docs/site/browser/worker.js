@@ -57,7 +57,7 @@ onmessage = async ({ data }) => {
   const { number, kind, text, formulas } = waiting;
   waiting = null;
   try {
-    postMessage({ number, ...JSON.parse(answer(kind, text, formulas, "/opwright/inputs/ATen")) });
+    postMessage({ number, ...JSON.parse(answer(kind, text, formulas, "/opwright/inputs/torchgen/packaged/ATen")) });
   } catch (error) {
     postMessage({ number, failure: String(error) });
   }
