@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -135,6 +136,21 @@ def test_what_is_translated_compiles(
     for case in load_cases():
         if case.name in COMPILED:
             (tmp_path / f"{case.name}.cpp").write_text(case.source, encoding="utf-8")
+    assert main(["port", str(tmp_path), "--check"]) == 1
+    printed = capsys.readouterr().out
+    assert "compiled:" not in printed
+    assert "not compile" not in printed
+    translated, compiled = re.findall(r"(\d+) of \d+ lines that|^(\d+) of them compile", printed, re.MULTILINE)
+    assert translated[0] == compiled[1] != "0"
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no CUDA compiler")
+def test_what_is_translated_of_cuda_compiles(
+    torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each line with streams, guards and launches that is translated compiles with `nvcc`."""
+    (case,) = [case for case in load_cases() if case.name == "cuda"]
+    (tmp_path / "cuda.cu").write_text(case.source, encoding="utf-8")
     assert main(["port", str(tmp_path), "--check"]) == 1
     printed = capsys.readouterr().out
     assert "compiled:" not in printed
