@@ -23,7 +23,7 @@ add_custom_command(
   COMMENT "Generating ATen"
   OUTPUT ${CMAKE_BINARY_DIR}/gen_headers.stamp ${top}/Functions.h
   COMMAND ${PYTHON} ${CORE} gen --source-path ${INPUTS} --install_dir ${top} --generate headers --release 2.13
-    --per-operator-headers --depfile ${CMAKE_BINARY_DIR}/gen_headers.d --stamp ${CMAKE_BINARY_DIR}/gen_headers.stamp
+    --per-operator-headers --prune --depfile ${CMAKE_BINARY_DIR}/gen_headers.d --stamp ${CMAKE_BINARY_DIR}/gen_headers.stamp
   DEPFILE ${CMAKE_BINARY_DIR}/gen_headers.d
 )
 add_custom_target(generated ALL DEPENDS ${top}/Functions.h)
@@ -41,7 +41,10 @@ def run(*words: object) -> str:
 
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_build(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generator: str) -> None:
-    """A build generates, and the next does nothing; an edit of an input, or of the core itself, generates again."""
+    """A build generates, and the next does nothing; an edit of an input, or of the core itself, generates again.
+
+    What is no longer made is removed.
+    """
     if shutil.which(GENERATORS[generator]) is None:
         pytest.skip(f"there is no {GENERATORS[generator]} here")
     monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
@@ -56,8 +59,13 @@ def test_build(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "Generating" not in run("cmake", "--build", build)
     project.edit("eps=1e-6", "eps=1e-5")
     assert "Generating" in run("cmake", "--build", build)
-    assert "1e-5" in (build / "aten/src/ATen/ops/mean_of.h").read_text()
+    operators = build / "aten/src/ATen/ops"
+    assert "1e-5" in (operators / "mean_of.h").read_text()
     assert "Generating" not in run("cmake", "--build", build)
+    # As after a switch to a branch that has another operator in its place.
+    project.edit("mean_of", "mean_in")
+    assert "Generating" in run("cmake", "--build", build)
+    assert [(operators / f"{name}.h").exists() for name in ("mean_of", "mean_in")] == [False, True]
     module = core / "opwright" / "emit" / "aten" / "functions.py"
     module.write_text(module.read_text() + "\n# An upgrade.\n")
     assert "Generating" in run("cmake", "--build", build)
