@@ -27,7 +27,7 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Tests start in the order of tests/conftest.py.
 PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof cuda clean venv
+.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof cuda clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -319,6 +319,10 @@ shapes: $(REFERENCE)
 fuzz-index: COUNT ?= 10000
 fuzz-index: $(REFERENCE)
 	$(VENV)/bin/python -m tests.fuzz.index_program --count $(COUNT)
+
+# The digests of the generators of all known releases, from their wheels, by which edits of a tree's generator are told.
+generator-digests: $(REFERENCE)
+	$(VENV)/bin/python -m tests.release.generator_digests
 
 # What case files expect, after a change of diagnostics; PARTS names some of them.
 cases: $(REFERENCE)

@@ -223,6 +223,16 @@ def add_drop_in_arguments(parser: argparse.ArgumentParser) -> None:
     add_release_argument(parser)
 
 
+def add_strict_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--strict` of drop-in programs."""
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse a generator in the tree that is not the one whose rules are followed, and mistakes in derivatives "
+        "that are warnings otherwise",
+    )
+
+
 def add_build_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `--depfile` and `--stamp` of drop-in programs."""
     parser.add_argument(

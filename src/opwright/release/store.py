@@ -57,6 +57,15 @@ GENERATOR = (
     "autograd/gen_trace_type.py",
     "autograd/gen_variable_type.py",
 )
+#: The folders with the modules of the generator that make PyTorch's own files and those of backends.
+GENERATOR_FOLDERS = (
+    "autograd",
+    "torchgen",
+    "torchgen/api",
+    "torchgen/api/types",
+    "torchgen/dest",
+    "torchgen/selective_build",
+)
 #: How modules begin that stand in the place of PyTorch's generator and forward to Opwright.
 FORWARDS = '"""Forwards to Opwright'
 VERSION_FILES = (TREE_VERSION, "torch/version.py")
@@ -203,7 +212,12 @@ class FolderStore:
         """All inputs and members, the folders that they are in, and the files that say the version."""
         files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES, FORMULA_HELPERS))]
         if self._root is not None:
-            files += map(self.display_path, GENERATOR)
+            modules = [
+                f"{folder}/{name}" for folder in GENERATOR_FOLDERS for name in _files(self.display_path(folder), "")
+            ]
+            files += map(
+                self.display_path, dict.fromkeys((*GENERATOR, *(name for name in modules if name.endswith(".py"))))
+            )
             files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
         files += possible_aot_files(self._native_ops)
         more = {path: self.display_path(path) for path in members}

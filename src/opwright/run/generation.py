@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright import emit
 from opwright.dialects.table import DIALECTS
-from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with
+from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, serves_libraries
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.files.plan import Plan
 from opwright.files.staging import remove_old_staging
@@ -24,6 +24,7 @@ from opwright.files.template import (
 )
 from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, named_emitters
 from opwright.model.catalog import PartialCatalog
+from opwright.release.generator_digests import check_generator
 from opwright.release.rules import Rules
 from opwright.release.store import STUB_TEMPLATES
 from opwright.release.tree import rules_of
@@ -193,7 +194,10 @@ class Generation:
         run_plugins().activate(request.plugins)
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
-        rules = rules or rules_of(request.inputs, request.release, self.sink)
+        if rules is None:
+            rules = rules_of(request.inputs, request.release, self.sink)
+            if not serves_libraries(request.families):
+                check_generator(request.inputs, rules.version, self.sink, strict=request.strict)
         self.version: Final[Version] = rules.version
         if job is None:
             load = partial(_load_job, request, rules, defer=defer)

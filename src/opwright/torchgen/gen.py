@@ -13,6 +13,7 @@ from opwright.cli.arguments import (
     add_lean_argument,
     add_native_aot_argument,
     add_selection_arguments,
+    add_strict_argument,
     chosen_devices,
     options,
     selection,
@@ -70,6 +71,7 @@ def _parser() -> Parser:
     kinds = list(_FAMILIES.values())
     add("--generate", nargs="*", choices=kinds, default=kinds, help="the kinds of files to generate")
     add_drop_in_arguments(parser)
+    add_strict_argument(parser)
     add_lean_argument(parser)
     add_native_aot_argument(parser)
     add_backend_arguments(parser)
@@ -125,6 +127,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         options=options(arguments, sink, tolerant=True),
         selection=selection(arguments, sink),
         tolerant=True,
+        strict=arguments.strict,
         devices=chosen_devices(arguments),
     )
 

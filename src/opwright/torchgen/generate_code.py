@@ -10,7 +10,14 @@ import argparse
 import os
 from functools import partial
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spellings, templates_as_named
+from opwright.cli.arguments import (
+    Parser,
+    add_drop_in_arguments,
+    add_strict_argument,
+    selection,
+    spellings,
+    templates_as_named,
+)
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
@@ -69,6 +76,7 @@ def _parser() -> Parser:
     )
     add(*spellings("per-operator-headers"), action="store_true", help="include a header per operator in its files")
     add_drop_in_arguments(parser)
+    add_strict_argument(parser)
     return parser
 
 
@@ -172,6 +180,7 @@ def _request(
         options=_options(arguments, templates),
         selection=_selection(arguments, sink),
         tolerant=True,
+        strict=arguments.strict,
         backends=(SourceFile.read(_lazy_yaml(arguments)),) if arguments.gen_lazy_ts_backend else (),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, templates_as_named
+from opwright.cli.arguments import Parser, add_drop_in_arguments, add_strict_argument, templates_as_named
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.incremental_generation import IncrementalGeneration
@@ -39,6 +39,7 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     parser = Parser(f"python -m opwright.torchgen.{program}", description, last_wins=True)
     add_path_arguments(parser)
     add_drop_in_arguments(parser)
+    add_strict_argument(parser)
     arguments = parser.parse(argv)
     families = tuple(program_families(program))
     folders = dict.fromkeys(build_folders("", families), arguments.out)
@@ -55,12 +56,12 @@ def _write(
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
     templates = templates_as_named(arguments.autograd) if named else None
     incremental = IncrementalGeneration(run)
-    write_all(incremental, inputs, lambda _: _request(inputs, arguments.release, run, folders, templates), sink)
+    write_all(incremental, inputs, lambda _: _request(inputs, arguments, run, folders, templates), sink)
     return console.SUCCESS
 
 
 def _request(
-    inputs: Inputs, release: str | None, run: RunIdentity, folders: dict[str, str], templates: str | None
+    inputs: Inputs, arguments: argparse.Namespace, run: RunIdentity, folders: dict[str, str], templates: str | None
 ) -> Request:
     from opwright.emit.emitter import Options
     from opwright.files.template import LAUNCHER
@@ -68,4 +69,11 @@ def _request(
 
     # PyTorch has no program that makes the bindings alone, so comments name its main one.
     options = Options() if templates is None else Options(autograd_templates=templates, autograd_program=LAUNCHER)
-    return Request(inputs=inputs, release=release, folders=folders, families=run.families, options=options)
+    return Request(
+        inputs=inputs,
+        release=arguments.release,
+        folders=folders,
+        families=run.families,
+        options=options,
+        strict=arguments.strict,
+    )
