@@ -60,7 +60,8 @@ class Inputs:
 
     def with_store(self, store: Store) -> Inputs:
         """The same release's inputs, as another store reads them."""
-        return Inputs(store, self.origin, self.version_text, self.root)
+        stated = (self.origin, self.version_text, self.root)
+        return Inputs(store, *stated)
 
     def __repr__(self) -> str:
         return f"Inputs({self.origin!r}, version {self.version_text})"
