@@ -103,3 +103,24 @@ def test_structured_kernels_write_to_proxies(generate_library: GenerateLibrary) 
         assert source.partition(f"{output};\n")[2].split("\n")[1].strip() == (
             "op.impl(self, other, op.maybe_get_output(0));"
         )
+
+
+def test_an_alias_analysis_is_registered(generate_library: GenerateLibrary) -> None:
+    """TorchScript is told what an entry says of it, and reads other schemas as they are."""
+    text = """
+namespace: acme
+operators:
+  - func: put(Tensor src, Tensor? out) -> Tensor
+    alias_analysis: conservative
+    tags: core
+  - func: negate(Tensor src) -> Tensor
+    alias_analysis: pure_function
+  - func: plain(Tensor src) -> Tensor
+"""
+    source = (generate_library(text) / "src" / "acme" / "register_0.cpp").read_text()
+    for line in (
+        'm.def(torch::schema("put(Tensor src, Tensor? out) -> Tensor", c10::AliasAnalysisKind::CONSERVATIVE), tags_0);',
+        'm.def(torch::schema("negate(Tensor src) -> Tensor", c10::AliasAnalysisKind::PURE_FUNCTION), {});',
+        'm.def("plain(Tensor src) -> Tensor", {});',
+    ):
+        assert line in source

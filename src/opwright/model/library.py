@@ -89,7 +89,8 @@ class LibraryFields(NamedTuple):
     internal, and its entry has the schema `written`; the one with the name of the entry is `returned_from` it, and
     `returned` are the places of its results. The kernel of an operator that `allows_overlap` gets written arguments
     that share memory with others, and one that `serves_inplace` a result that is its argument `self`. `requirements`
-    are what the operator needs of its arguments, see `NativeFunction.requirements`.
+    are what the operator needs of its arguments, see `NativeFunction.requirements`. `alias_analysis` is what
+    TorchScript assumes of it in place of what the schema says: `conservative`, `pure_function`, or empty.
     """
 
     doc: str = ""
@@ -109,6 +110,7 @@ class LibraryFields(NamedTuple):
     allows_overlap: bool = False
     serves_inplace: bool = False
     requirements: Requirements | None = None
+    alias_analysis: str = ""
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -87,6 +87,7 @@ operators:
   dispatch: {CompositeImplicitAutograd: old::older}
 # bindings.cpp:32: the schema is the one that PyTorch infers
 - func: count(Tensor _0, str? _1) -> int _0
+  alias_analysis: conservative
   dispatch: {CompositeImplicitAutograd: mine::count}
 # bindings.cpp:33: the kernels stay by hand, because of `[](const at::Tensor&x){return x+x;}`
 - func: twice(Tensor x) -> Tensor
@@ -96,6 +97,7 @@ operators:
   dispatch: CPU
 # bindings.cpp:45: the schema is the one that PyTorch infers
 - func: first(Tensor[] _0, bool _1) -> (Tensor _0, int _1)
+  alias_analysis: conservative
 - func: second(Tensor x) -> Tensor
   dispatch: {CompositeImplicitAutograd: first}
 - func: acme_more::last() -> int[]

@@ -140,6 +140,20 @@ def _read_overlap(node: Node, builder: EntryBuilder) -> bool:
     return True
 
 
+def _read_alias_analysis(node: Node, builder: EntryBuilder) -> str:
+    value = node.value if isinstance(node, Scalar) else ""
+    annotations = []
+    if builder.schema is not None:
+        annotations += [argument.annotation for argument in builder.schema.arguments.all]
+        annotations += [result.annotation for result in builder.schema.returns]
+    if value not in ALIAS_ANALYSES:
+        builder.wrong_type(node, _ALIAS_ANALYSIS, " or ".join([f"`{kind}`" for kind in ALIAS_ANALYSES]))
+    elif any(annotation is not None for annotation in annotations):
+        # PyTorch refuses these when TorchScript first meets the operator.
+        builder.wrong_type(node, _ALIAS_ANALYSIS, "left out, as where the schema says what is written or returned")
+    return value
+
+
 def _read_condition(node: Node, builder: EntryBuilder) -> str | None:
     condition = read_condition(node, builder.context.sink)
     builder.failed |= condition is None
@@ -162,6 +176,9 @@ def _name_list(names: Iterable[str]) -> str:
 #: The field that says whether written arguments may share memory with others, and its only value.
 _OVERLAP: Final = "overlap"
 _ALLOWED: Final = "allowed"
+#: The field that says what TorchScript assumes in place of what the schema says, and its values.
+_ALIAS_ANALYSIS: Final = "alias_analysis"
+ALIAS_ANALYSES: Final = ("conservative", "pure_function")
 
 
 def _requirement_field(name: str, values: str, schema: JsonSchema, help: str) -> EntryField:
@@ -249,6 +266,18 @@ ROWS: Final = (
         _read_overlap,
         "allows_overlap",
         "written arguments may share memory with others",
+    ),
+    EntryField(
+        Field(
+            _ALIAS_ANALYSIS,
+            "text",
+            choice(*ALIAS_ANALYSES),
+            "`conservative` if TorchScript is to assume that the operator may write to its arguments and return them, "
+            "as of one whose schema PyTorch infers; `pure_function` if it does neither.",
+        ),
+        _read_alias_analysis,
+        "alias_analysis",
+        "TorchScript's alias analysis of it is {}",
     ),
     EntryField(CONDITION_FIELD, _read_condition, "condition", "it exists where the preprocessor finds `{}`"),
     EntryField(

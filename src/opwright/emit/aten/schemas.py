@@ -53,7 +53,11 @@ def _registration(function: NativeFunction, vectors: Mapping[frozenset[str], _Ta
         if first is function:
             members = ", ".join([f"at::Tag::{tag}" for tag in sorted(function.tags)])
             definition = f"const std::vector<at::Tag> {name} = {{{members}}};\n"
-    return f"{definition}m.def({string_literal(function.schema.written_text)}, {name});\n"
+    schema = string_literal(function.schema.written_text)
+    if function.library_fields.alias_analysis:
+        kind = function.library_fields.alias_analysis.upper()
+        schema = f"torch::schema({schema}, c10::AliasAnalysisKind::{kind})"
+    return f"{definition}m.def({schema}, {name});\n"
 
 
 def registrations(functions: Sequence[NativeFunction]) -> list[str]:

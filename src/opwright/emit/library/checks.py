@@ -245,6 +245,8 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
             yield _Feature("python", "a Python kernel beside others of", refusal, help)
     if not PYTHON_POLICIES.keys() >= {policy for _, policy in autocast_policies(function)}:
         yield _Feature("autocast", "the autocast policy of")
+    if fields.alias_analysis:
+        yield _Feature("alias_analysis", "the alias analysis of")
     if fields.batch_rule and rule_refusal(function):
         yield _Feature("batch_rule", "the batching rule of", rule_refusal(function))
     if function.is_view and not function.has_composite_implicit:

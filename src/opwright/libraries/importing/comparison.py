@@ -83,7 +83,7 @@ class Registered(NamedTuple):
 class RegisteredDefinition(NamedTuple):
     """The definition of an operator. One by `custom_op` has the kernels that this registers.
 
-    `python_module` is what `set_python_module` says of it.
+    `python_module` is what `set_python_module` says of it, and `alias_analysis` what TorchScript assumes of it.
     """
 
     schema: str
@@ -91,6 +91,7 @@ class RegisteredDefinition(NamedTuple):
     condition: tuple[str, ...]
     custom_op: str = ""
     python_module: str = ""
+    alias_analysis: str = ""
 
 
 class RegisteredSide:
@@ -119,6 +120,7 @@ class RegisteredSide:
                 _parts(either_conditions([row.conditions for row in rows])),
                 rows[0].by_hand if rows[0].registrar == "custom_op" else "",
                 rows[0].python_module,
+                rows[0].alias_analysis,
             )
         for (operator, key), rows in kernels.items():
             definition = self.definitions.get(operator)
@@ -354,7 +356,7 @@ def compare_registrations(
     before: RegisteredSide, after: RegisteredSide, explanations: Explanations
 ) -> RegistrationComparison:
     """Compare two sides, as PyTorch's dispatcher would call their operators if PyTorch is installed."""
-    compared = "schemas, tags, conditions, names of kernels, their types where sources define them"
+    compared = "schemas, alias analyses, tags, conditions, names of kernels, their types where sources define them"
     is_asked = find_spec("torch") is not None
     if not is_asked:
         was, now = _by_text(before), _by_text(after)
@@ -398,6 +400,7 @@ class _Comparison(NamedTuple):
         for what, old, new in (
             ("schema", self.was.schemas[operator], self.now.schemas[operator]),
             ("tags", *[", ".join(sorted(side.tags[operator] - _IMPLIED_TAGS)) for side in (self.was, self.now)]),
+            ("alias analysis", before.alias_analysis or "from_schema", after.alias_analysis or "from_schema"),
             ("condition", joined_conditions(before.condition), joined_conditions(after.condition)),
         ):
             if old != new:

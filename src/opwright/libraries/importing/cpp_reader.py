@@ -63,6 +63,8 @@ _PYTHON_MODULES: Final = ("set_python_module", "impl_abstract_pystub")
 _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", *MODULE_MACROS)
+#: What TorchScript may assume of an operator.
+_ALIAS_ANALYSIS: Final = re.compile(r"AliasAnalysisKind::(?!FROM_SCHEMA)(\w+)")
 #: Words of files whose functions may record gradients.
 _RECORDING: Final = ("Function<", "::apply(")
 
@@ -369,7 +371,9 @@ class _Reader:
             rest = [part for part in rest if text_of(part) not in block.tags]
             schema = " ".join(text.split())
             schema = schema.partition("::")[2] if namespace else schema
+            kind = _ALIAS_ANALYSIS.search(text_of(given[0]))
             row = row._replace(schema=schema if parenthesis else "", python_module=block.python_module)
+            row = row._replace(alias_analysis=kind[1].lower() if kind is not None else "")
         keys, kernels = [block.key] if block.key else [], []
         for part in rest:
             key = key_of(part)
@@ -397,7 +401,8 @@ class _Reader:
                 (row.place, f"the schema of `{row.name}` is inferred from `{what}`, which was not read")
             )
             return row
-        return row._replace(schema=schema, notes=(*row.notes, "the schema is the one that PyTorch infers"))
+        notes = (*row.notes, "the schema is the one that PyTorch infers")
+        return row._replace(schema=schema, notes=notes, alias_analysis="conservative")
 
     def _is_unknown_macro(self, name: str) -> bool:
         return name.isupper() and name not in self._macros and name.isidentifier() and not name.startswith("_")

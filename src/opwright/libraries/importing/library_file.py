@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.convention import public_api
+from opwright.dialects.library.fields import ALIAS_ANALYSES
 from opwright.dialects.names import default_kernel_name
 from opwright.libraries.importing.operators import ImportedOperator, ImportedOperators
 from opwright.libraries.importing.registration import SourcePlace
@@ -148,6 +149,8 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
         lines.append(f"  if: {scalar(operator.condition)}")
     if operator.tags != section.tags:
         lines.append(f"  {_tags(operator.tags)}")
+    if operator.alias_analysis in ALIAS_ANALYSES:
+        lines.append(f"  alias_analysis: {operator.alias_analysis}")
     if operator.outputs:
         lines.append(f"  outputs: {operator.outputs}")
     keys = _plain_keys(operator, place)

@@ -47,6 +47,7 @@ class ImportedOperator(NamedTuple):
     by_hand: bool
     notes: tuple[tuple[SourcePlace, str], ...]
     outputs: str = ""
+    alias_analysis: str = ""
 
     @property
     def name(self) -> str:
@@ -206,6 +207,7 @@ class _Operator:
             ),
             is_by_hand,
             tuple(notes),
+            alias_analysis=first.alias_analysis,
         )
 
 

@@ -32,7 +32,7 @@ class RegistrationStatement(NamedTuple):
     All `conditions` of the preprocessor hold at the place. `notes` say what is uncertain. A kernel that `records`
     gradients applies the class of autograd of this name. `python_module` is what `set_python_module` says before a
     definition, and `registrar` the function of `torch.library` that defines the operator, if it registers more than
-    the statement says.
+    the statement says. `alias_analysis` is that of a definition, empty for what its schema says.
     """
 
     namespace: str
@@ -52,6 +52,7 @@ class RegistrationStatement(NamedTuple):
     records: str = ""
     python_module: str = ""
     registrar: str = ""
+    alias_analysis: str = ""
 
 
 def no_registrations(
