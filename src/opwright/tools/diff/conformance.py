@@ -6,11 +6,12 @@ The generator runs in processes of its own; nothing of it is imported here.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -210,7 +211,7 @@ def _explain(
     request = setting.make_request(tree, program, {})
     rules = rules_of(request.inputs, request.release)
     explanations = []
-    for difference, trial_of in _alternatives(rules, request.inputs):
+    for difference, trial_of in _alternatives(rules, request.inputs, expected):
         trial = trial_of(rules)
         given = _trial_contents(tree, program, setting, trial, paths)
         if given is None:
@@ -225,11 +226,19 @@ def _explain(
     return explanations, wrong
 
 
-def _alternatives(rules: Rules, inputs: Inputs) -> Iterator[tuple[BehaviourDifference, Callable[[Rules], Rules]]]:
-    """Lists of the tree, and each behaviour with each value that it does not have, those that changed last first.
+def _alternatives(
+    rules: Rules, inputs: Inputs, written: Iterable[str]
+) -> Iterator[tuple[BehaviourDifference, Callable[[Rules], Rules]]]:
+    """Numbers of shards of which the generator has written another number, lists of the tree, and each behaviour with
+    each value that it does not have, those that changed last first.
 
     With each comes the function that gives other rules this value.
     """
+    for row in Rules.rows():
+        ours, theirs = rules.value(row.name), _shard_count(row.what, written)
+        if theirs not in (0, ours):
+            difference = BehaviourDifference(row.name, row.what, "the number of its files", str(ours), str(theirs))
+            yield difference, partial(with_value, name=row.name, value=theirs)
     if rules.tree is None:
         what, told = "Operators are treated specially by their names.", "the constants of the generator"
         values = (f"those of {rules.version.series}", "those in the tree")
@@ -241,6 +250,19 @@ def _alternatives(rules: Rules, inputs: Inputs) -> Iterator[tuple[BehaviourDiffe
             if change.value != ours:
                 difference = BehaviourDifference(row.name, row.what, told, _text(ours), _text(change.value))
                 yield difference, partial(with_value, name=row.name, value=change.value)
+
+
+def _shard_count(what: str, paths: Iterable[str]) -> int:
+    """How many of these paths are shards of the file that a behaviour names.
+
+    >>> _shard_count("Shards of `Operators_N.cpp`.", ["aten/Operators_0.cpp", "aten/Operators_1.cpp", "aten/Ops.cpp"])
+    2
+    """
+    stem = re.search(r"Shards of `(\w+)_N(\.\w+)`", what)
+    if stem is None:
+        return 0
+    shard = re.compile(rf"(?:.*/)?{stem[1]}_\d+{re.escape(stem[2])}")
+    return len([path for path in paths if shard.fullmatch(path)])
 
 
 def _text(value: int) -> str:
