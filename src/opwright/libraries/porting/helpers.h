@@ -294,17 +294,26 @@ Tensor tensor_of(std::initializer_list<Value> values) {
   return result;
 }
 
-//! item
-// The value of a tensor with one element.
+//! item checked
+// The value of a tensor with one element, which the type of the value has to be able to hold.
 template <typename Value>
 Value item(const Tensor& self) {
   STD_TORCH_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
-  const Tensor value = torch::stable::to(
-      self,
-      torch::headeronly::CppTypeToScalarType<Value>::value,
-      std::nullopt,
-      Device(torch::headeronly::DeviceType::CPU));
-  return *static_cast<const Value*>(value.const_data_ptr());
+  const auto read = [&self](auto value) {
+    const Tensor host = torch::stable::to(
+        self,
+        torch::headeronly::CppTypeToScalarType<decltype(value)>::value,
+        std::nullopt,
+        Device(torch::headeronly::DeviceType::CPU));
+    return *static_cast<const decltype(value)*>(host.const_data_ptr());
+  };
+  constexpr ScalarType dtype = torch::headeronly::CppTypeToScalarType<Value>::value;
+  if (number_category(self.scalar_type()) == 1) {
+    checked(dtype, read(int64_t()));
+  } else if (number_category(self.scalar_type()) == 2) {
+    checked(dtype, read(double()));
+  }
+  return read(Value());
 }
 
 //! indexed item promoted

@@ -630,11 +630,10 @@ class Translator:
             if any(part.type not in ("int", "None") for part in given):
                 self._state.leave(node, "an index is no number or slice: call operators")
                 return None
-            if kind != "Slice" or given:
-                called = self._calls.operator(node, name, [view, dim, *given])
-                if called is None:
-                    return None
-                view = called
+            called = self._calls.operator(node, name, [view, dim, *given])
+            if called is None:
+                return None
+            view = called
             taking = taking[kind != "None" :]
             position += name != "select"
         return view if view is not value else self._calls.operator(node, "alias", [value])
