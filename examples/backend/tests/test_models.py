@@ -79,7 +79,7 @@ def test_training_with_autocast(make: Callable[[], tuple[nn.Module, torch.Tensor
 
 
 def check(module: nn.Module, inputs: torch.Tensor) -> None:
-    """A module has the results and the gradients of the CPU."""
+    """A module has the results and the gradients of the CPU, and leaves the same in its buffers."""
     results = []
     for device in ("cpu", "acme"):
         network, values = copy.deepcopy(module).to(device), inputs.detach().to(device).requires_grad_()
@@ -88,7 +88,7 @@ def check(module: nn.Module, inputs: torch.Tensor) -> None:
         assert output.device.type == device
         output.square().sum().backward()
         gradients = [values.grad, *[parameter.grad for parameter in network.parameters()]]
-        results.append([tensor.detach().cpu() for tensor in (output, *gradients)])
+        results.append([tensor.detach().cpu() for tensor in (output, *gradients, *network.buffers())])
     torch.testing.assert_close(*results)
 
 
@@ -100,6 +100,20 @@ def test_convolutions(kind: str, dimensions: int) -> None:
     inputs = torch.randn(2, 4, *[5] * dimensions)
     check(layer(4, 6, 3, stride=2, padding=1, groups=2), inputs)
     check(layer(4, 2, 2, dilation=2, bias=False), inputs)
+
+
+def test_running_statistics() -> None:
+    """Normalization updates its statistics as on the CPU: it writes to arguments that no schema marks as written."""
+    check(nn.BatchNorm1d(3), torch.randn(4, 3))
+    check(nn.BatchNorm2d(3, momentum=None), torch.randn(4, 3, 2, 2))
+    check(nn.InstanceNorm1d(3, track_running_stats=True), torch.randn(4, 3, 5))
+    mean, variance = torch.zeros(3), torch.ones(3)
+    means, variances = [mean, mean.to("acme")], [variance, variance.to("acme")]
+    values = torch.randn(4, 3)
+    for mean, variance in zip(means, variances, strict=True):
+        torch.batch_norm_update_stats(values.to(mean.device), mean, variance, 0.1)
+    torch.testing.assert_close(means[1].cpu(), means[0])
+    torch.testing.assert_close(variances[1].cpu(), variances[0])
 
 
 @pytest.mark.parametrize("layer", [nn.RNN, nn.LSTM, nn.GRU])

@@ -15,7 +15,7 @@ from opwright.model.dispatch_key import CPU, LIBRARY_KEYS
 from opwright.model.external_backend import BackendEntry, Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.kernels import STAND_INS
+from opwright.release.operator_names.kernels import STAND_INS, UNDECLARED_WRITES
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source import codes
@@ -46,6 +46,7 @@ def fallback_headers(file: SectionFile, rules: Rules) -> list[str]:
     options = file.backend.options
     has_refused = any(entry.options.implementation is Implementation.refused for entry in file.section.entries)
     is_extended = options.fallback_warns or options.fallback_generator or _stand_ins(file, rules)
+    is_extended = is_extended or _undeclared_writes(file, rules)
     headers = [_PYTORCH_HEADER] if calls_fallback(file) else []
     return [*headers, _OWN_HEADER] if has_refused or (headers and is_extended) else headers
 
@@ -65,7 +66,12 @@ def fallback_function(file: SectionFile, rules: Rules) -> str:
     if options.fallback_generator:
         lines.append(f"::opwright::replace_generators(op, stack, &::{options.fallback_generator});")
     called = "::opwright::cpu_operator(op, stack)" if _stand_ins(file, rules) else "op"
-    lines.append(f"at::native::cpu_fallback({called}, stack, /*error_on_views=*/{refuses}{own_key});")
+    call = f"at::native::cpu_fallback({called}, stack, /*error_on_views=*/{refuses}{own_key});"
+    writes = _undeclared_writes(file, rules)
+    if writes:
+        lines += ["static const ::opwright::UndeclaredWrites writes{", *[f"    {row}," for row in writes], "};"]
+        call = f"::opwright::with_undeclared_writes(op, stack, writes, [&] {{ {call} }});"
+    lines.append(call)
     head = f"\nvoid {FALLBACK_FUNCTION}(const c10::OperatorHandle& op, torch::jit::Stack* stack) {{\n"
     return head + "".join([f"  {line}\n" for line in lines]) + "}\n"
 
@@ -115,12 +121,27 @@ def _stand_ins(file: SectionFile, rules: Rules) -> Mapping[str, str]:
     names = STAND_INS.in_release(rules)
     if file.has_fallback:
         return names
-    fallen = {
+    fallen = _fallen(file)
+    return {name: function for name, function in names.items() if name in fallen}
+
+
+def _fallen(file: SectionFile) -> set[str]:
+    """Operators of PyTorch whose entries fall back, or do so after an error."""
+    return {
         entry.function.name.text
         for entry in file.section.entries
-        if entry.options.implementation is Implementation.fallback
+        if entry.function.namespace == PYTORCH.namespace
+        and (entry.options.cpu_on_error or entry.options.implementation is Implementation.fallback)
     }
-    return {name: function for name, function in names.items() if name in fallen}
+
+
+def _undeclared_writes(file: SectionFile, rules: Rules) -> list[str]:
+    """Rows of the operators that fall back and write to arguments that their schemas do not name, in C++."""
+    names = UNDECLARED_WRITES.in_release(rules)
+    if not file.has_fallback:
+        names = {name: names[name] for name in names if name in _fallen(file)}
+    rows = {f"aten::{name}": ", ".join(map(string_literal, text.split())) for name, text in names.items()}
+    return [f"{{{string_literal(name)}, {{{arguments}}}}}" for name, arguments in rows.items()]
 
 
 def has_policies(file: SectionFile) -> bool:

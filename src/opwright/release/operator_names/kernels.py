@@ -94,3 +94,13 @@ STAND_INS: Final = NameMap(
     Names("_thnn_fused_gru_cell_backward", "It belongs to the cell.", value="fused_gru_cell_backward"),
     form="overload",
 )
+
+UNDECLARED_WRITES: Final = NameMap(
+    "Operators that write to arguments, though their schemas do not say so, each with the names of these.",
+    Names(
+        "native_batch_norm native_batch_norm.out batch_norm_update_stats",
+        "They update the running statistics.",
+        value="running_mean running_var",
+    ),
+    form="overload",
+)

@@ -16,7 +16,9 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace opwright {
@@ -66,6 +68,34 @@ void replace_generators(const c10::OperatorHandle& op, torch::jit::Stack* stack,
       auto& value = torch::jit::peek(*stack, index, arguments.size());
       value = function(value.toOptional<at::Generator>());
     }
+  }
+}
+
+// Names of the arguments to which operators write, though their schemas do not say so, by the names of the operators.
+using UndeclaredWrites = std::unordered_map<std::string, std::vector<std::string>>;
+
+// Calls a function that runs an operator for the CPU, with copies in place of the arguments to which the operator
+// writes undeclared, and copies these back.
+template <typename Function>
+void with_undeclared_writes(
+    const c10::OperatorHandle& op, torch::jit::Stack* stack, const UndeclaredWrites& writes, Function function) {
+  const auto found = writes.find(operator_name(op));
+  if (found == writes.end()) {
+    function();
+    return;
+  }
+  const size_t count = op.schema().arguments().size();
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies;
+  for (const auto& name : found->second) {
+    auto& value = torch::jit::peek(*stack, *op.schema().argumentIndexWithName(name), count);
+    if (value.isTensor() && value.toTensor().defined()) {
+      copies.emplace_back(value.toTensor(), value.toTensor().cpu());
+      value = copies.back().second;
+    }
+  }
+  function();
+  for (const auto& [tensor, copy] : copies) {
+    tensor.copy_(copy);
   }
 }
 
