@@ -1,7 +1,8 @@
-"""Options of the run of PyTorch's operators, and its report."""
+"""Options of the run of PyTorch's operators, and its report. In tests, only kernels can touch the device's memory."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+os.environ["PROTECT_DEVICE_MEMORY"] = "1"
 
 #: Where the reports are written.
 REPORTS = Path("build")

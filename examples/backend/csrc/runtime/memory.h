@@ -1,5 +1,6 @@
 #pragma once
-// The memory of the devices. Each device has an arena of the host's memory, which only kernels can touch.
+// The memory of the devices. Each device has an arena of the host's memory. With PROTECT_DEVICE_MEMORY in the
+// environment, as in the tests, only kernels can touch it.
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -11,8 +12,8 @@ namespace acme {
 // How much memory each device has.
 constexpr size_t MEMORY_SIZE = size_t{4} << 30;
 
-// Lets the code of a scope touch the memory of the devices. The generated code around each kernel makes one. Code outside
-// kernels that touches this memory crashes, as it would with a device that has memory of its own.
+// Lets the code of a scope touch the memory of the devices. The generated code around each kernel makes one. Where the
+// memory is protected, code outside kernels that touches it crashes, as with a device that has memory of its own.
 class MemoryAccess {
  public:
   MemoryAccess();
