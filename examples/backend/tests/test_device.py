@@ -140,6 +140,23 @@ def test_out_of_memory() -> None:
         torch.empty(8 << 30, device="acme")
 
 
+def test_deterministic_memory() -> None:
+    """Where the user asks for deterministic results, new memory has the values that it has on the CPU."""
+    torch.use_deterministic_algorithms(True)
+    try:
+        for dtype in (torch.float32, torch.int64, torch.bool, torch.complex64):
+            for device in ("cpu", "acme"):
+                tensors = [torch.empty(3, 2, dtype=dtype, device=device)]
+                tensors.append(torch.empty_strided((2, 3), (1, 4), dtype=dtype, device=device))
+                tensors.append(torch.zeros(2, dtype=dtype, device=device).resize_(5))
+                if device == "cpu":
+                    expected = tensors
+            for tensor, value in zip(tensors, expected, strict=True):
+                torch.testing.assert_close(tensor.cpu(), value, equal_nan=True)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 def test_memory_is_protected() -> None:
     """Code of the host that reads the memory of a device crashes."""
     code = "import ctypes, torch; print(ctypes.c_float.from_address(torch.ones(2, device='acme').data_ptr()).value)"

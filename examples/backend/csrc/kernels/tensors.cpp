@@ -2,8 +2,11 @@
 
 #include <AcmeNativeFunctions.h>
 
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/ResizeCommon.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/copy.h>
 #include <ATen/ops/fill.h>
 #include <ATen/ops/from_blob.h>
@@ -41,6 +44,15 @@ void grow_storage(c10::TensorImpl* impl) {
   }
 }
 
+// Fills new memory where the user asks for deterministic results, so that nothing depends on what was there.
+at::Tensor filled(at::Tensor tensor) {
+  const auto& context = at::globalContext();
+  if (context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory()) {
+    at::native::fill_empty_deterministic_(tensor);
+  }
+  return tensor;
+}
+
 }  // namespace
 
 at::Tensor host_view(const at::Tensor& tensor) {
@@ -67,7 +79,8 @@ at::Tensor Kernels::empty(
     std::optional<at::MemoryFormat> memory_format) {
   check_options(layout, pin_memory);
   const DeviceScope scope(device_index(device));
-  return at::detail::empty_generic(size, device_allocator(), KEYS, c10::dtype_or_default(dtype), memory_format);
+  return filled(
+      at::detail::empty_generic(size, device_allocator(), KEYS, c10::dtype_or_default(dtype), memory_format));
 }
 
 at::Tensor Kernels::empty_strided(
@@ -79,7 +92,8 @@ at::Tensor Kernels::empty_strided(
     std::optional<bool> pin_memory) {
   check_options(layout, pin_memory);
   const DeviceScope scope(device_index(device));
-  return at::detail::empty_strided_generic(size, stride, device_allocator(), KEYS, c10::dtype_or_default(dtype));
+  return filled(
+      at::detail::empty_strided_generic(size, stride, device_allocator(), KEYS, c10::dtype_or_default(dtype)));
 }
 
 const at::Tensor& Kernels::resize_(
@@ -87,6 +101,7 @@ const at::Tensor& Kernels::resize_(
     at::IntArrayRef size,
     std::optional<at::MemoryFormat> memory_format) {
   auto* const impl = self.unsafeGetTensorImpl();
+  const size_t bytes = self.storage().nbytes();
   if (self.sizes() != size) {
     impl->set_sizes_contiguous(size);
     grow_storage(impl);
@@ -94,6 +109,10 @@ const at::Tensor& Kernels::resize_(
   if (memory_format.has_value()) {
     TORCH_CHECK(*memory_format != at::MemoryFormat::Preserve, "Unsupported memory format", *memory_format);
     impl->empty_tensor_restride(*memory_format);
+  }
+  const auto& context = at::globalContext();
+  if (context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory()) {
+    at::native::fill_resize_deterministic_(self, static_cast<int64_t>(bytes));
   }
   return self;
 }
