@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from opwright.cli.main import main
+from tests.builds.actions.bazel import OPTIONS, Workspace, is_installed
 from tests.builds.actions.sandbox import opwright
 from tests.builds.actions.test_ninja_and_meson import ENVIRONMENT, PATH
 
@@ -43,6 +44,11 @@ find_package(Opwright REQUIRED)
 opwright_generate(gen OUT ${{CMAKE_BINARY_DIR}}/gen OPTIONS {words} OUTPUTS outputs)
 """
 NINJA = "opwright = {python} -m opwright\nopwright_out = gen\nopwright_torch = {torch}\ninclude operators.ninja\n"
+BAZEL = """\
+load("@opwright_rules//:opwright.bzl", "opwright_library")
+load(":ops.bzl", "ACTIONS")
+opwright_library(name = "lib", srcs = [], actions = ACTIONS)
+"""
 MESON = """\
 project('hostile')
 opwright = [find_program({python!r}), '-m', 'opwright']
@@ -117,6 +123,32 @@ def test_descriptions_for_bazel_are_data(
     exec(text, read)
     (action,) = read["ACTIONS"]
     assert set(action["srcs"]) == {"l0.yaml", name}
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not is_installed(), reason="Debian's Bazel is not installed")
+def test_bazel(tmp_path: Path) -> None:
+    """Bazel builds with names that labels can have and refuses the others, and runs no text of a name."""
+    workspace = Workspace(tmp_path / "example", tmp_path / "root")
+    names = (*TAKEN, *REFUSED, "$(location l0.yaml).yaml", "a:b.yaml")
+    for number, name in enumerate(names):
+        package = workspace.folder / f"p{number}"
+        package.mkdir()
+        words = _write(package, (name,))
+        described = ("--describe", "bazel", "--describe-to", "ops.bzl")
+        opwright("generate", *words, "--out", "gen", *described, cwd=package)
+        (package / "BUILD.bazel").write_text(BAZEL)
+    targets = [f"//p{number}:lib_code" for number in range(len(names))]
+    try:
+        workspace.bazel("build", *OPTIONS, "--jobs=2", "--keep_going", *targets)
+    finally:
+        workspace.bazel("shutdown")
+    built = {
+        name for number, name in enumerate(names) if [*workspace.folder.glob(f"bazel-bin/p{number}/**/register_0.cpp")]
+    }
+    assert built == {name for name in names if not name.startswith("@") and not {":", "\\", "\n"} & {*name}}
+    assert len(built) == 10
+    assert not [*workspace.folder.rglob("PWNED")]
 
 
 @pytest.mark.thorough
