@@ -175,7 +175,8 @@ def _load_native_aot(request: Request, context: LoadContext) -> tuple[NativeAotK
     if context.operators.is_partial and not has_local_units(request.families):
         return None
     kernels = NATIVE_AOT.load_inputs(context)
-    if kernels is None and context.rules.native_aot_stubs:
+    shows = any(".aten.native_aot" in FAMILIES[name].emitters for name in request.families)
+    if kernels is None and shows and context.rules.native_aot_stubs:
         context.inputs.check_native_aot()
     return kernels
 
