@@ -72,6 +72,25 @@ def test_the_overloads_of_an_operation_share_declared_outputs() -> None:
     assert len(function_of("\n".join(lines), "norm").declared_outputs) == 1
 
 
+@pytest.mark.parametrize("fields", [("dispatch: {CPU: f}", "dims: {x: n m, return: n}"), ("structured: True",)])
+def test_patterns_of_results_are_declared_outputs(fields: tuple[str, ...]) -> None:
+    """They are wherever the fields stand in the entry, and for structured kernels too."""
+    dims, dispatch = "dims: {x: n m, return: n}", "dispatch: {CPU: f}"
+    head = "namespace: acme\noperators:\n"
+    entry = "- func: f.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)\n- func: f(Tensor x) -> Tensor\n"
+    if fields[0].startswith("structured"):
+        first, second = entry.splitlines()
+        lines = [first, f"  {fields[0]}", f"  {dims}", f"  {dispatch}", second, "  structured_delegate: f.out"]
+        text = head + "\n".join(lines)
+        assert [len(function_of(text, name).declared_outputs) for name in ("f", "f.out")] == [1, 1]
+        return
+    for order in (fields, fields[::-1]):
+        text = head + "\n".join(["- func: f(Tensor x) -> Tensor", *[f"  {field}" for field in order]])
+        assert len(function_of(text, "f").declared_outputs) == 1
+    composite = head + f"- func: f(Tensor x) -> Tensor\n  {dims}"
+    assert function_of(composite, "f").declared_outputs == ()
+
+
 def test_every_code_has_a_case() -> None:
     """Each code of library files is marked in a case, or tested below."""
     registered = {code for code in code_names() if code[1:3] == "11" and not "1123" <= code[1:] < "1180"}

@@ -222,3 +222,8 @@ def dtype_codes(names: str) -> tuple[int, ...]:
     """
     codes = [code for name in names.split() for code in DTYPE_CLASSES.get(name) or (_CODES[name],)]
     return tuple(sorted(set(codes)))
+
+
+def dtype_names(codes: tuple[int, ...]) -> tuple[str, ...]:
+    """The C++ names of dtypes that expressions can name."""
+    return tuple([name for name, code in _CODES.items() if code in codes])

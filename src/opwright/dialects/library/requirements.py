@@ -372,7 +372,7 @@ class RequirementsLoader:
                 arguments[name] = 6
         for tensor in sorted(self._tensors.values(), key=lambda tensor: _has_expressions(tensor.dims)):
             try:
-                own = chosen_sizes(tensor.dims, sizes, arguments)
+                own = chosen_sizes(tensor.name, tensor.dims, sizes, arguments)
             except Unknown:
                 continue
             arguments[tensor.name] = (own, own) if tensor.each else own
@@ -819,8 +819,11 @@ def read_requirements(field: str, builder: EntryBuilder) -> Requirements | None:
     if len(builder.context.sink) > before:
         builder.failed = True
         return None
-    is_composite = not builder.kernels or COMPOSITE_IMPLICIT in builder.kernels
-    if is_composite and builder.structured_delegate is None:
+    # The kernels may be read after this field.
+    dispatch = entry.get("dispatch")
+    keys = [key.value for key, _ in dispatch.entries] if isinstance(dispatch, Mapping) else []
+    is_composite = dispatch is None or any(COMPOSITE_IMPLICIT.name in key.split(", ") for key in keys)
+    if is_composite and entry.get("structured_delegate") is None:
         # The operators that it calls say what it returns.
         return requirements
     if entry.get("outputs") is not None:

@@ -96,10 +96,14 @@ def value_of(expression: OutputExpression | None, arguments: Mapping[str, SizeVa
 
 
 def chosen_sizes(
-    dims: TensorDims, sizes: Mapping[str, int | tuple[int, ...]], others: Mapping[str, SizeValue]
+    name: str, dims: TensorDims, sizes: Mapping[str, int | tuple[int, ...]], others: Mapping[str, SizeValue]
 ) -> SizeValue:
-    """Sizes of a tensor with a pattern, for chosen sizes with names. Raises Unknown."""
+    """Sizes of a tensor with a pattern, for chosen sizes with names. Raises Unknown.
+
+    Sizes that expressions give may depend on other ones of the tensor itself.
+    """
     chosen: list[int] = []
+    computed: list[tuple[int, OutputExpression | None]] = []
     for item in dims.items:
         match item.kind:
             case DimKind.pack:
@@ -111,9 +115,13 @@ def chosen_sizes(
                 assert isinstance(size, int)
                 chosen.append(size)
             case DimKind.size:
-                chosen.append(value_of(item.size, others))
+                computed.append((len(chosen), item.size))
+                chosen.append(0)
             case DimKind.any:
                 chosen.append(2)
             case DimKind.rest:
                 chosen += (2, 3)
+    own = {**others, name: tuple(chosen)}
+    for place, size_expression in computed:
+        chosen[place] = value_of(size_expression, own)
     return tuple(chosen)

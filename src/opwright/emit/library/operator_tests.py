@@ -7,7 +7,9 @@ from json import dumps
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.emit.library.build_namespace import operators_expression
+from opwright.emit.library.drawn_samples import drawn_samples, refusals, takes_doubles
 from opwright.emit.library.python.calls import calls_of
+from opwright.emit.library.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
@@ -58,7 +60,7 @@ def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
     for name, overloads in operators.items():
         for call in calls_of(overloads):
             # Samples have no outputs, which are made like the results of the overload without them.
-            if call.plain is not None and call.plain.library_fields.samples:
+            if call.plain is not None and (call.plain.library_fields.samples or drawn_samples(call.plain)):
                 inplace = _inplace(call.plain, operators.get(f"{name}_", ()))
                 differentiated = call.plain.library_fields.returned_from or call.plain.schema
                 tests.append(_test(call.plain, inplace, call.out, derivatives.get(differentiated)))
@@ -75,6 +77,8 @@ def _test(
     if derivatives is None or info is None or not info.has_derivatives or function.schema.kind is SchemaKind.inplace:
         return OperatorTest(function, inplace, out, (), False)
     gradients = tuple([argument.name for argument in info.differentiable_arguments])
+    if not all(takes_doubles(name, function.requirements) for name in gradients):
+        return OperatorTest(function, inplace, out, (), False)
     tangents = {name for formula in derivatives.forward.get(DEFAULT_KEY, ()) for name in formula.tangents}
     return OperatorTest(function, inplace, out, gradients, tangents.issuperset(gradients))
 
@@ -105,13 +109,16 @@ def _is_mapped(function: NativeFunction) -> bool:
 def _row(test: OperatorTest) -> str:
     """Row of an operator in the table of tests."""
     function = test.function
-    samples = "".join([f"\n        lambda: call({sample.strip()})," for sample in function.library_fields.samples])
+    listed_samples = (*function.library_fields.samples, *drawn_samples(function))
+    samples = "".join([f"\n        lambda: call({sample.strip()})," for sample in listed_samples])
     fields = [f"samples=[{samples}\n    ]"]
     if test.inplace is not None:
         fields.append(f'inplace="{test.inplace.name}"')
     if test.out is not None:
         outputs = [output.name for output in test.out.arguments.out]
         fields += [f'out="{test.out.name}"', f"outputs={dumps(outputs)}"]
+    if has_checks(function) and not function.arguments.writes:
+        fields.append(f"refusals={dumps(refusals(function))}")
     if test.gradients:
         fields.append(f"gradients={dumps(test.gradients)}")
     flags = {
