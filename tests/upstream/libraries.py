@@ -43,6 +43,7 @@ class Library(NamedTuple):
         return PATCHES / f"{self.module}.patch"
 
 
+_OPERATORS: Final = ("deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool", "roi_align", "roi_pool")
 LIBRARIES: Final = {
     "scatter": Library(
         "pytorch-scatter",
@@ -67,7 +68,13 @@ LIBRARIES: Final = {
         "pytorch-vision",
         "0.21.0",
         "torchvision",
-        ("torchvision/csrc/vision.cpp", "torchvision/csrc/ops", "torchvision/_meta_registrations.py"),
+        # The kernels for other devices stay registered where they are: they are in other builds.
+        (
+            "torchvision/csrc/vision.cpp",
+            *[f"torchvision/csrc/ops/{name}.cpp" for name in _OPERATORS],
+            *[f"torchvision/csrc/ops/{folder}" for folder in ("autocast", "autograd", "cpu", "quantized")],
+            "torchvision/_meta_registrations.py",
+        ),
         ("test/test_ops.py",),
         ("torchvision/csrc/*.cpp", "torchvision/csrc/ops/*.cpp", "torchvision/csrc/ops/auto*/*.cpp", "setup.py"),
         shared_objects="torchvision._C",
