@@ -133,8 +133,9 @@ def completed_output(
     dtype: OutputExpression | None,
     span: Span,
 ) -> DeclaredOutput:
-    """Output of a known size with its defaults, or one like a tensor."""
-    loader = _OutputLoader(schema, _arguments(schema), Diagnostics())
+    """Output of a known size with its defaults, or one like a tensor. A list of tensors may be empty, so it is last."""
+    arguments = sorted(_arguments(schema).items(), key=lambda argument: argument[1].kind is ValueKind.tensors)
+    loader = _OutputLoader(schema, dict(arguments), Diagnostics())
     fields = {} if dtype is None else {"dtype": dtype}
     return loader._complete(None if like is not None else size, like, fields, result, span)
 

@@ -77,16 +77,21 @@ class TensorFacts {
   }
 
   DtypeFacts scalar_type() const {
-    DtypeFacts dtype{};
-    TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(handle_, &dtype.code));
-    return dtype;
+    if (dtype_.code < 0) {
+      TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(handle_, &dtype_.code));
+    }
+    return dtype_;
   }
 
+  // The CPU has no index.
   DeviceFacts device() const {
-    DeviceFacts device{};
-    TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(handle_, &device.type));
-    TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(handle_, &device.index));
-    return device;
+    if (device_.type < 0) {
+      TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(handle_, &device_.type));
+      if (device_.type != 0) {
+        TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(handle_, &device_.index));
+      }
+    }
+    return device_;
   }
 
   bool is_contiguous() const {
@@ -105,6 +110,8 @@ class TensorFacts {
   AtenTensorHandle handle_;
   std::int64_t dim_ = 0;
   std::int64_t* sizes_ = nullptr;
+  mutable DtypeFacts dtype_{-1};
+  mutable DeviceFacts device_{-1, -1};
 };
 
 inline TensorFacts facts(const torch::stable::Tensor& tensor) {
