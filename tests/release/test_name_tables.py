@@ -195,6 +195,11 @@ OTHER_LISTS = {
     ("opwright.libraries.porting.stable_api", "empty_like"),
     ("opwright.libraries.porting.stable_api", "fill_.Scalar"),
     ("opwright.libraries.porting.stable_api", "add"),
+    # What numbers in calls of C++ become, by how PyTorch converts them.
+    ("opwright.libraries.porting.stable_api", "bitwise_and"),
+    ("opwright.libraries.porting.stable_api", "clamp"),
+    ("opwright.libraries.porting.stable_api", "index_fill"),
+    ("opwright.libraries.porting.stable_api", "pow.Scalar"),
     # C++ has words for its logical operators.
     ("opwright.dialects.library.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.
