@@ -23,7 +23,8 @@ add_custom_command(
   COMMENT "Generating ATen"
   OUTPUT ${CMAKE_BINARY_DIR}/gen_headers.stamp ${top}/Functions.h
   COMMAND ${PYTHON} ${CORE} gen --source-path ${INPUTS} --install_dir ${top} --generate headers --release 2.13
-    --per-operator-headers --prune --depfile ${CMAKE_BINARY_DIR}/gen_headers.d --stamp ${CMAKE_BINARY_DIR}/gen_headers.stamp
+    --per-operator-headers --prune --depfile ${CMAKE_BINARY_DIR}/gen_headers.d
+    --stamp ${CMAKE_BINARY_DIR}/gen_headers.stamp
   DEPFILE ${CMAKE_BINARY_DIR}/gen_headers.d
 )
 add_custom_target(generated ALL DEPENDS ${top}/Functions.h)
