@@ -16,7 +16,7 @@ from opwright.release.local import from_installed
 from opwright.release.version import parse_version
 
 #: Its word appears when it runs, and not where its text is quoted.
-POISON = "\nraise SystemExit('POI' 'SON ' + __name__)\n"
+POISON = "\nraise SystemExit('POI' + 'SON ' + __name__)\n"
 
 
 def run(folder: Path, *words: str, **variables: str) -> str:
