@@ -221,6 +221,7 @@ def test_traces_expect_sizes_that_they_do_not_know(torch: ModuleType, operators:
         program(x, torch.tensor([1, 0, 0, 1, 1]))
 
 
+@pytest.mark.thorough
 def test_distributed_tensors_have_rules(torch: ModuleType, operators: ModuleType) -> None:
     """Results and gradients for all placements on a mesh of two by two are those of one device."""
     arguments = torch.rand(4, 6, 8, dtype=torch.float64) + 1, torch.rand(8, dtype=torch.float64)
