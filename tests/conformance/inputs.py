@@ -78,6 +78,13 @@ def reference_version(inputs: str = "pytorch") -> str:
 
 
 @cache
+def write_version(folder: Path) -> None:
+    """Write the file in which an installed PyTorch says its version, below a folder with its inputs."""
+    path = folder / "torch" / "version.py"
+    path.parent.mkdir()
+    path.write_text(f"__version__ = '{reference_version()}'\n", encoding="utf-8")
+
+
 def reference_digest(inputs: str = "pytorch") -> str:
     """What the reference for the inputs of that name is: a release, else a digest of the installed generator.
 

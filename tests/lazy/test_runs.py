@@ -11,6 +11,7 @@ import pytest
 from opwright.cli.main import main as program
 from opwright.torchgen import gen_lazy_tensor, generate_code
 from tests.conformance.compare import compare, files_below
+from tests.conformance.inputs import reference_version
 from tests.lazy.lazy_cases import FOLDER
 
 YAML = """\
@@ -92,6 +93,7 @@ def test_the_flag_of_the_build_needs_its_files(project: Path, capsys: pytest.Cap
     """The YAML beside native_functions.yaml exists, and so does the file with the kernels, which defines them."""
     native, kernels = NATIVE.parent, Path("torch/csrc/lazy/ts_backend/ts_native_functions.cpp")
     flags = ["--native-functions-path", str(NATIVE), "--tags-path", str(native / "tags.yaml"), "--gen_lazy_ts_backend"]
+    flags += ["--release", reference_version()]
     assert generate_code.main([*flags, "--subset", "python"]) == 1
     assert "ts_native_functions.yaml" in capsys.readouterr().err
     (project / native / "ts_native_functions.yaml").write_text(YAML)

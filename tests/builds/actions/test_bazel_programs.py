@@ -71,7 +71,7 @@ def test_no_stub_of_other_files(tmp_path: Path) -> None:
     path.write_text("INPUT(-lother)\n")
     done = subprocess.run([sys.executable, STUB, path, tmp_path / "stub"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"{path}: it is no ELF file of 64 bits with the little end first\n"
+    assert done.stderr == f"{str(path)!r}: it is no ELF file of 64 bits with the little end first\n"
     assert not (tmp_path / "stub").exists()
 
 
