@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.inputs import pytorch_files, write_version
+from tests.conformance.inputs import complete_package, pytorch_files
 from tests.conformance.mutate import DERIVATIVES
 
 NATIVE = "ATen/native/native_functions.yaml"
@@ -38,7 +38,7 @@ def written(folder: Path, mistakes: Mapping[str, tuple[str, str]]) -> list[str]:
         before, after = mistakes.get(name, ("", ""))
         assert before.encode() in content
         path.write_bytes(content.replace(before.encode(), after.encode(), 1) if before else content)
-    write_version(folder)
+    complete_package(folder)
     packaged = folder / "torchgen" / "packaged"
     flags = ["--source-path", str(packaged / "ATen"), "--op-selection-yaml-path", str(packaged / SELECTION)]
     return [*flags, "--out", str(folder / "out")]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.inputs import pytorch_files, write_version
+from tests.conformance.inputs import complete_package, pytorch_files
 from tests.conformance.mutate import DERIVATIVES
 
 FORMULA = "self: grad * self.sgn()"
@@ -23,7 +23,7 @@ def write_inputs(tmp_path: Path, formula: str) -> Path:
             assert FORMULA.encode() in content
             content = content.replace(FORMULA.encode(), formula.encode(), 1)
         path.write_bytes(content)
-    write_version(tmp_path)
+    complete_package(tmp_path)
     return tmp_path / "torchgen" / "packaged" / "ATen"
 
 

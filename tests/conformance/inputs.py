@@ -77,14 +77,16 @@ def reference_version(inputs: str = "pytorch") -> str:
     return release if release[0].isdigit() else importlib.metadata.version("torch")
 
 
+def complete_package(folder: Path) -> None:
+    """Write what an installed PyTorch has beside its inputs: its version, and the table of C shims."""
+    version, table = folder / "torch" / "version.py", folder / "torchgen" / "aoti" / "fallback_ops.py"
+    for path in (version, table):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    version.write_text(f"__version__ = '{reference_version()}'\n", encoding="utf-8")
+    shutil.copyfile(reference_package() / "aoti" / "fallback_ops.py", table)
+
+
 @cache
-def write_version(folder: Path) -> None:
-    """Write the file in which an installed PyTorch says its version, below a folder with its inputs."""
-    path = folder / "torch" / "version.py"
-    path.parent.mkdir()
-    path.write_text(f"__version__ = '{reference_version()}'\n", encoding="utf-8")
-
-
 def reference_digest(inputs: str = "pytorch") -> str:
     """What the reference for the inputs of that name is: a release, else a digest of the installed generator.
 
