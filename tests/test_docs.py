@@ -136,6 +136,6 @@ def test_retired_words_are_found(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_lines_are_short(page: Path) -> None:
-    """Prose is wrapped at 120 characters; rows of tables are as long as they must be."""
+    """Prose is wrapped at 120 characters; rows of tables and generated definitions are as long as they must be."""
     lines = page.read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
+    assert [line for line in lines if len(line) > 120 and not line.startswith(("|", "at::"))] == []
