@@ -35,7 +35,8 @@ def test_each_formula_of_pytorch_becomes_python_or_is_refused() -> None:
     for info in matched.infos:
         backward = [(each.original_formula, FormulaNames(info, {}, each.var_names)) for each in info.derivatives]
         forward = [(each.formula, ForwardNames(info, {})) for each in info.forward_derivatives]
-        for formula, names in [*backward, *forward]:
+        every: list[tuple[str, FormulaNames | ForwardNames]] = [*backward, *forward]
+        for formula, names in every:
             try:
                 text = PythonTranslator(formula, names, operators, {}).translate().text
                 compile(text, "formula", "eval")

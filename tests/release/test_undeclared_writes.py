@@ -24,7 +24,10 @@ def content(tensor: Any) -> bytes:  # noqa: ANN401
     return bytes(tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy())
 
 
-class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+Mode: Any = pytest.importorskip("torch.utils._python_dispatch").TorchDispatchMode
+
+
+class Watch(Mode):  # type: ignore[misc]
     """Notes the arguments that a call changed, though its schema does not mark them as written."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ CUDA_HOME = os.environ["CUDA_HOME"]
 if torch.version.cuda is None:
     version = subprocess.run([f"{CUDA_HOME}/bin/nvcc", "--version"], capture_output=True, text=True, check=True).stdout
     cpp_extension.CUDA_HOME = CUDA_HOME
-    torch.version.cuda = re.search(r"release ([\d.]+)", version)[1]
+    torch.version.cuda = re.findall(r"release ([\d.]+)", version)[0]
 
     compile_extensions = cpp_extension.BuildExtension.build_extensions
 

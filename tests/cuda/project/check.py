@@ -8,7 +8,7 @@ import sys
 import torch
 
 sys.path.insert(0, sys.argv[1])
-import acme_cuda._ops as ops
+import acme_cuda._ops as ops  # type: ignore[import-not-found]
 
 values = torch.randn(3, 4)
 torch.testing.assert_close(ops.scale(values, 2.5), values * 2.5)

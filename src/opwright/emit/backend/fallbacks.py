@@ -45,8 +45,8 @@ def fallback_headers(file: SectionFile, rules: Rules) -> list[str]:
     """Headers that the fallback of a file needs, and the operators that it refuses."""
     options = file.backend.options
     has_refused = any(entry.options.implementation is Implementation.refused for entry in file.section.entries)
-    is_extended = options.fallback_warns or options.fallback_generator or _stand_ins(file, rules)
-    is_extended = is_extended or _undeclared_writes(file, rules)
+    is_extended = options.fallback_warns or options.fallback_generator or bool(_stand_ins(file, rules))
+    is_extended = is_extended or bool(_undeclared_writes(file, rules))
     headers = [_PYTORCH_HEADER] if calls_fallback(file) else []
     return [*headers, _OWN_HEADER] if has_refused or (headers and is_extended) else headers
 

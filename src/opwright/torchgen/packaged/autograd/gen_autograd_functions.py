@@ -43,7 +43,7 @@ _SLOTS: Final[dict[str, Callable[[GraphNode], str | list[str]]]] = {
     "op": lambda node: node.name,
     "declaration": lambda node: declaration(node, installed_rules()),
     "definition": lambda node: definition(node, installed_rules()),
-    "all_getter_definitions": lambda node: property_getters(node, installed_rules()),
+    "all_getter_definitions": property_getters,
     "all_getsetdef_structs": property_entries,
 }
 
