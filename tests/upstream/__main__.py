@@ -165,7 +165,7 @@ def outcomes(library: Library, built: Built, jobs: int) -> Mapping[str, str]:
 
 
 def compared_calls(library: Library, builds: Iterable[Built]) -> list[tuple[str, float, float]]:
-    """What calls take with the original, in microseconds, and the share of it that they take with the port.
+    """What calls take of processors with the original, in microseconds, and the share of it that the port takes.
 
     Both processes run a call in turn, so that what else the machine does slows both.
     """
@@ -189,7 +189,7 @@ def compared_calls(library: Library, builds: Iterable[Built]) -> list[tuple[str,
 
 
 def _asked(process: subprocess.Popen[str], number: int, count: int) -> float:
-    """The seconds that so many calls took."""
+    """The seconds of processors that so many calls took."""
     assert process.stdin is not None
     process.stdin.write(f"{number} {count}\n")
     process.stdin.flush()

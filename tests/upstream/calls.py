@@ -1,8 +1,9 @@
 """Runs calls of a library when it is asked to: `python calls.py MODULE`.
 
 It prints the names of the calls, one a line, and an empty line. Then it reads lines with the number of a call and a
-count, and answers each with the seconds that so many of these calls took. It imports nothing of the project, since the
-package of the library is what `PYTHONPATH` names.
+count, and answers each with the seconds of processors that so many of these calls took: other programs change those
+less than they change what a clock says. It imports nothing of the project, since the package of the library is what
+`PYTHONPATH` names.
 """
 
 from __future__ import annotations
@@ -81,10 +82,10 @@ def main() -> None:
     for line in sys.stdin:
         number, count = map(int, line.split())
         function = functions[number]
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(count):
             function()
-        print(time.perf_counter() - start, flush=True)
+        print(time.process_time() - start, flush=True)
 
 
 if __name__ == "__main__":
