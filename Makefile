@@ -381,10 +381,11 @@ renames: $(REFERENCE)
 	$(VENV)/bin/python -m tests.tools.lsp.renames --count $(COUNT)
 
 # The drop-in programs with what they need, as a folder and a zip file with PyYAML as the only dependency: docs/core.md.
-# PROGRAMS='gen gen_autograd' takes fewer.
+# PROGRAMS='gen gen_autograd' takes fewer, and RELEASE=2.15 the rules and tables of one release; the
+# default of RELEASE is another target's.
 PROGRAMS ?=
 core: $(TOOL)
-	$(VENV)/bin/python -m tests.core $(PROGRAMS)
+	$(VENV)/bin/python -m tests.core $(if $(findstring command,$(origin RELEASE)),--release $(RELEASE)) $(PROGRAMS)
 
 # The same in an environment with PyYAML alone, compared with the generator of the installed PyTorch, or of TREE.
 CORE_PROOF := .cache/core-proof

@@ -2,6 +2,7 @@
 
 make core                                   all drop-in programs and the modules for importers, in build/core
 make core PROGRAMS='gen gen_autograd'       these programs alone
+make core RELEASE=2.15                      the rules and tables of one release alone
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from opwright.release.store import FORWARDS
+from opwright.release.version import Version
 from opwright.torchgen.forwarding import module_file
 from tests.core.closure import SOURCE, Closure
+from tests.core.one_release import files_for, known_version
 
 _TOP: Final = SOURCE.parent
 _MANIFEST: Final = "MANIFEST.txt"
@@ -44,9 +47,11 @@ run_module(f"opwright.torchgen.{{sys.argv[0]}}", run_name="__main__", alter_sys=
 '''
 
 
-def contents(closure: Closure) -> dict[str, bytes]:
-    """The files of the core by their paths, sorted."""
+def contents(closure: Closure, release: Version | None = None) -> dict[str, bytes]:
+    """The files of the core by their paths, sorted: for one release, or for all."""
     files = {path.relative_to(SOURCE).as_posix(): path.read_bytes() for path in closure.files()}
+    if release is not None:
+        files = files_for(files, release)
     files["LICENSE"] = (_TOP / "LICENSE").read_bytes()
     files["__main__.py"] = _RUNNER.format(programs=closure.programs).encode()
     for name, is_package in closure.interface.items():
@@ -85,10 +90,11 @@ def report(closure: Closure, files: dict[str, bytes]) -> str:
             room = parts[1] if len(parts) > 2 else "opwright"
             rooms[room] += content.count(b"\n")
             modules[room] += 1
-    data = [path for path in files if path.startswith("opwright/") and not path.endswith(".py")]
+    texts = [content for path, content in files.items() if path.startswith("opwright/") and not path.endswith(".py")]
+    data = f"{sum([len(text.splitlines()) for text in texts]):,} lines in {len(texts)} files of data"
     lines = [f"{count:7,} lines {modules[room]:4} modules  {room}" for room, count in sorted(rooms.items())]
     others = sorted(name for name in closure.other_packages if name not in sys.stdlib_module_names)
-    total = f"{sum(rooms.values()):7,} lines {sum(modules.values()):4} modules in all, and {len(data)} files of data"
+    total = f"{sum(rooms.values()):7,} lines {sum(modules.values()):4} modules in all, and {data}"
     return "\n".join([*lines, total, f"packages besides the standard library: {', '.join(others)}"])
 
 
@@ -96,10 +102,11 @@ def main() -> None:
     """Write the core, and print its size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=_TOP / "build" / "core")
+    parser.add_argument("--release", type=known_version, metavar="VERSION")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     arguments = parser.parse_args()
     closure = Closure(arguments.programs)
-    files = contents(closure)
+    files = contents(closure, arguments.release)
     out: Path = arguments.out
     write_folder(files, out / "opwright-core")
     write_zip(files, out / "opwright-core.zip")
