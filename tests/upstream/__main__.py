@@ -214,6 +214,9 @@ def main() -> int:
     chosen = parser.parse_args()
     library, cache = LIBRARIES[chosen.library], chosen.cache.resolve()
     tree = source_tree(library, cache, chosen.tree and chosen.tree.resolve())
+    for needed in map(LIBRARIES.__getitem__, library.needs):
+        folder = built_original(needed, source_tree(needed, cache, None), cache).folder
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     original = built_original(library, tree, cache)
     port, edited = built_port(library, tree, chosen.out.resolve() / library.folder)
     sizes = [built.size(library) for built in (original, port)]

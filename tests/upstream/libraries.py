@@ -18,7 +18,7 @@ class Library(NamedTuple):
 
     `replaced` are files that the patch has whole. `glue` are the files that register operators and build, by patterns.
     `shared_objects` are those to build, by patterns, and `flags` for the compiler come after those of the library.
-    `submodules` are folders that distributions have.
+    `submodules` are folders that distributions have, and `needs` are the libraries whose originals it imports.
     """
 
     debian: str
@@ -31,6 +31,7 @@ class Library(NamedTuple):
     shared_objects: str = "*"
     flags: str = ""
     submodules: Mapping[str, str] = MappingProxyType({})
+    needs: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -63,6 +64,7 @@ LIBRARIES: Final = {
         ("csrc/*.cpp", "csrc/sparse.h", "setup.py", "torch_sparse/__init__.py"),
         replaced=("setup.py",),
         submodules=MappingProxyType({"third_party/parallel-hashmap": "torch-sparse==0.6.18"}),
+        needs=("scatter",),
     ),
     "vision": Library(
         "pytorch-vision",
