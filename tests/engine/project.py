@@ -18,6 +18,7 @@ from opwright.emit.registry import build_folders
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request
+from tests.conformance.inputs import reference_version
 
 PIN = "bool? pin_memory=None"
 
@@ -221,6 +222,9 @@ class WholeProject(Project):
         tables = self.inputs.parent.parent / "aoti"
         tables.mkdir()
         (tables / "fallback_ops.py").write_text(SHIM_TABLES)
+        version = self.inputs.parents[2] / "torch" / "version.py"
+        version.parent.mkdir(exist_ok=True)
+        version.write_text(f"__version__ = '{reference_version()}'\n")
 
 
 class Edit(NamedTuple):

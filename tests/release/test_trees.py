@@ -160,7 +160,7 @@ def test_no_file_of_a_tree_is_missed_in_silence(tmp_path: Path) -> None:
         kept = path.read_bytes()
         path.unlink()
         with pytest.raises(Fault) as caught:
-            rules_of(from_source_path(tmp_path))
+            rules_of(from_source_path(tmp_path), are_written=True)
         assert caught.value.diagnostic.code == ("E0513" if name == "version.txt" else "E0514")
         assert path.name in " ".join([caught.value.diagnostic.message, *caught.value.diagnostic.notes])
         assert "input of the build action" in str(caught.value.diagnostic.help)

@@ -24,6 +24,7 @@ from opwright.release.version import (
     NEWEST,
     Mark,
     Version,
+    check_says_version,
     is_known_release,
     shown_version,
     version_of,
@@ -34,22 +35,27 @@ from opwright.source.codes import CONTRADICTED_VERSION, LATER_GENERATOR
 from opwright.source.diagnostic import Diagnostics, Fault
 
 
-def rules_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Rules:
+def rules_of(
+    inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None, *, are_written: bool = False
+) -> Rules:
     """The rules that inputs follow: those of `release` if given, of a release that is known by its number, or of what
-    a tree between releases shows. Dispatch keys and base types that only the tree has are learned.
+    a tree between releases shows. Dispatch keys and base types that only the tree has are learned. For what is written
+    (`are_written`), nothing is guessed; for an editor and others that read alone, marks decide where files are missing.
 
     The sink gets a note for a version that is newer than those known (W0501), and a warning if the generator of a tree
     has what came after its version (W0506). Raises Fault if the version is too old (E0512) or unknown (E0513), if a
     tree between releases lacks a file of its generator (E0514): the version alone would be a guess, or if the generator
     lacks what came long before its version (E0525).
     """
+    if are_written and release is None:
+        check_says_version(inputs)
     version = version_of(inputs, release, sink)
     if release is not None or is_known_release(inputs.version_text):
         return Rules(version)
     program = inputs.read_optional(GENERATOR[0])
     if program is not None and program.text.startswith(FORWARDS):
         return Rules(version)
-    if inputs.root is not None:
+    if are_written and inputs.root is not None:
         _check_has_generator(inputs)
     elif program is None:
         return Rules(version)

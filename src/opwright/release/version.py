@@ -195,14 +195,18 @@ def _suffix(text: str) -> str:
     return shorten(text.strip().removeprefix("v").partition("+")[0].lstrip("0123456789."))
 
 
-def _marked_version(inputs: Inputs) -> Version:
-    if inputs.root is not None:
+def check_says_version(inputs: Inputs) -> None:
+    """Raises Fault for a source tree or an installed PyTorch without the file that says its version (E0513)."""
+    if inputs.root is not None and inputs.version_text is None:
         raise Fault.at(
             RELEASE_UNKNOWN,
             f"{inputs.origin} does not say which release it is of",
             notes=["a source tree says it in `version.txt`, an installed PyTorch in `torch/version.py`"],
             help="declare the file as an input of the build action too, or name a release with `--release`",
         )
+
+
+def _marked_version(inputs: Inputs) -> Version:
     names = frozenset(inputs.names())
     for version, mark in reversed(RELEASES):
         if mark.file in names and mark.is_in(inputs):

@@ -52,7 +52,7 @@ def write_edit(
     request = make_request(sink)._replace(read_file=read_file)
     if edit is None or request.plugins or request.format_file is not None or request.options.update_c_shim:
         return None
-    rules = rules_of(request.inputs, request.release, sink)
+    rules = rules_of(request.inputs, request.release, sink, are_written=True)
     try:
         before, job = (load_job(request, rules, sink, entries) for entries in (edit.before, edit.now))
         check_job(job, request, sink)

@@ -195,7 +195,7 @@ class Generation:
         self.request: Final = request
         self.sink: Final = sink if sink is not None else Diagnostics()
         if rules is None:
-            rules = rules_of(request.inputs, request.release, self.sink)
+            rules = rules_of(request.inputs, request.release, self.sink, are_written=True)
             if not serves_libraries(request.families):
                 check_generator(request.inputs, rules.version, self.sink, strict=request.strict)
         self.version: Final[Version] = rules.version

@@ -72,6 +72,19 @@ def test_operators_of_every_type_run(steady: ModuleType, torch: ModuleType) -> N
 
 
 @pytest.mark.thorough
+def test_tensors_of_two_devices_are_refused(steady: ModuleType, torch: ModuleType) -> None:
+    """Under the key of a device with a guard, a call names the tensor that is elsewhere, before the kernel runs."""
+    key = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+    row, elsewhere = torch.ones(2), torch.ones(2, device="meta")
+    assert steady.choose.default.redispatch(key, row, row, mode="other")[0].tolist() == [1, 1]
+    assert steady.joined.default.redispatch(key, [row, row]).numel() == 4
+    with pytest.raises(RuntimeError, match=r"steady::choose: `other` is on meta.* has to be on cpu .*of `self`"):
+        steady.choose.default.redispatch(key, row, elsewhere)
+    with pytest.raises(RuntimeError, match=r"steady::joined: `tensors` is on meta"):
+        steady.joined.default.redispatch(key, [row, elsewhere])
+
+
+@pytest.mark.thorough
 def test_the_binary_needs_stable_symbols_alone(binary: Path) -> None:
     """No undefined symbol of PyTorch is a C++ one: those change from release to release."""
     listed = subprocess.run(["nm", "-D", "--undefined-only", binary], capture_output=True, text=True, check=True)

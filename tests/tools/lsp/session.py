@@ -27,8 +27,12 @@ _PLACES = {
 
 
 def write_templates(folder: Path) -> None:
-    """The templates of the installed PyTorch, in a source tree below a folder."""
+    """The templates of the installed PyTorch, in a source tree of its version and without C shims below a folder."""
     inputs = opwright.open_inputs()
+    table = folder / "torchgen" / "aoti" / "fallback_ops.py"
+    table.parent.mkdir(parents=True)
+    (folder / "version.txt").write_text(f"{inputs.version_text}\n", encoding="utf-8")
+    table.write_text("inductor_fallback_ops = {}\naten_shimified_ops = {}\n", encoding="utf-8")
     for name, place in (("templates", "aten/src/ATen/templates"), ("autograd/templates", "tools/autograd/templates")):
         shutil.copytree(Path(inputs.display_path(name)), folder / place)
 

@@ -132,7 +132,7 @@ def _backend(
     return Backend(
         key,
         kernels,
-        device_guard=_has_guard(key),
+        device_guard=has_guard(key),
         generates_kernels=key is META,
         allocation=ANY_DEVICE_ALLOCATION if key.is_dense else None,
         callees={
@@ -178,11 +178,11 @@ def _choices(kernels: Iterable[NativeFunction], wrappers: OwnWrappers) -> Wrappe
     return WrapperChoices(NO_HEAD_OPTIONS._replace(device_check=wrappers.device_check), entries)
 
 
-def _has_guard(key: DispatchKey) -> bool:
+def has_guard(key: DispatchKey) -> bool:
     """Whether wrappers set the current device: that of keys of which PyTorch's generator knows nothing may matter.
 
     >>> from opwright.model.dispatch_key import CPU, key_named
-    >>> _has_guard(CPU), _has_guard(key_named("PrivateUse1"))
+    >>> has_guard(CPU), has_guard(key_named("PrivateUse1"))
     (False, True)
     """
     if key.device is None or key.name.startswith("Autograd"):

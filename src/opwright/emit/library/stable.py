@@ -17,7 +17,7 @@ from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
-from opwright.emit.library.kernels import AS_DECLARED, Expected, kernel_assertions
+from opwright.emit.library.kernels import AS_DECLARED, Expected, has_guard, kernel_assertions
 from opwright.emit.library.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.python.overloads import calls_another_form
 from opwright.emit.library.requirements import (
@@ -29,11 +29,14 @@ from opwright.emit.library.requirements import (
 )
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, DispatchKey
 from opwright.model.library import BUILD_NAMESPACE, Library
-from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
+
+#: What finds the device of a call.
+_DEVICES_HEADER: Final = "opwright/stable_devices.h"
 
 #: What registers such kernels.
 SIGNATURE_HEADER: Final = "opwright/stable_signature.h"
@@ -186,8 +189,31 @@ def _first_statements(unit: StableLibrary, function: NativeFunction, key: Dispat
     if unit.has_own_signatures or not is_checked_under(key):
         return []
     more = "" if key.is_dense else ", /*is_dense=*/false"
-    statements = [overlap_check(function, more)] if checks_overlap(function) else []
-    return statements + ([stable_check_call(function)] if has_checks(function) else [])
+    checks = [overlap_check(function, more)] if checks_overlap(function) else []
+    checks += [stable_check_call(function)] if has_checks(function) else []
+    return [*(_device_statements(function) if has_guard(key) else []), *checks]
+
+
+def _device_statements(function: NativeFunction) -> list[str]:
+    """Statements that find the device of the tensors, and make it current; none for calls without tensors.
+
+    Where the entry says what is required of the tensors, that includes their devices.
+    """
+    is_checked = function.device_check is DeviceCheck.ExactSame and not has_checks(function)
+    names = [argument.name for argument in function.arguments.all if argument.type.is_tensor_like]
+    if not names or not (is_checked or function.device_guard):
+        return []
+    operator = string_literal(f"{function.namespace}::{function.name}")
+    head = f"::opwright::CallDevice call_device({operator}, /*is_checked=*/{'true' if is_checked else 'false'});"
+    guard = ["const auto device_guard = call_device.guard();"] if function.device_guard else []
+    return [head, *[f'call_device.add("{name}", {name});' for name in names], *guard]
+
+
+def _has_device_statements(unit: StableLibrary) -> bool:
+    return not unit.has_own_signatures and any(
+        has_guard(kernel.key) and is_checked_under(kernel.key) and _device_statements(function)
+        for function, kernel in unit.kernels()
+    )
 
 
 def _is_checked(unit: StableLibrary, function: NativeFunction, key: DispatchKey) -> bool:
@@ -315,6 +341,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
     headers += [STABLE_OVERLAP_HEADER] if any(map(checks_overlap, unit.functions)) else []
     headers += [STABLE_REQUIREMENTS_HEADER] if any(function.requirements for function in unit.functions) else []
+    headers += [_DEVICES_HEADER] if _has_device_statements(unit) else []
     headers += [STABLE_CALL_HEADER] if calls_python(unit.functions) else []
     headers += [SIGNATURE_HEADER] if unit.has_own_signatures else []
     return {
