@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opwright.torchgen import gen
+from tests.conformance.inputs import reference_version
 from tests.engine.project import Project, files_of
 
 MEAN_OF = "- func: mean_of(Tensor[] tensors, float eps=1e-6) -> Tensor\n"
@@ -28,6 +29,7 @@ def words(project: Project, *more: str, generate: str = "headers") -> list[str]:
     """The arguments of a run of the program that takes the flags of PyTorch's."""
     where = ["--install-dir", f"{project.out}/aten", "--aoti-install-dir", f"{project.out}/shims"]
     where += ["--headeronly-install-dir", f"{project.out}/h", "--source-path", str(project.inputs)]
+    where += ["--release", reference_version()]
     return [*where, "--generate", generate, *more]
 
 

@@ -148,6 +148,13 @@ operators:
   saved: count
   outputs: [like(self), like(self)]
   dispatch: {CPU: counted}
+- func: rms(Tensor x, Tensor weight, float eps=1e-6) -> Tensor
+  dims: {x: "*b d", weight: d, return: "*b d"}
+  dtypes: {x: floating, weight: x}
+  layout: {x: contiguous}
+  requires: ["eps > 0", "d % 2 == 0"]
+  alias_analysis: conservative
+  dispatch: {CPU: rms}
 - func: rows_copy(Tensor self, SymInt start) -> Tensor
   tags: view_copy
   dispatch: {CompositeExplicitAutogradNonFunctional: rows_copy_symint}

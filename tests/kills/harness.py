@@ -19,6 +19,7 @@ from opwright.files.staging import STAGING_PREFIX, STATE_FOLDER
 from opwright.run import generation
 from opwright.run.generation import import_modules
 from opwright.torchgen import gen
+from tests.conformance.inputs import reference_version
 from tests.engine.project import Project
 from tests.kills.victim import ENDS, LONGEST, NOBODY, Death, Ended, killed_run
 
@@ -180,7 +181,7 @@ def _drop_in(inputs: Path, folder: Path) -> None:
     out = folder / "dropped"
     places = {"--install-dir": out / "aten", "--aoti-install-dir": out / "aoti", "--headeronly-install-dir": out / "h"}
     words = [str(word) for option in places.items() for word in option]
-    lists = ["--output-dependencies", str(out / "lists" / "made.cmake")]
+    lists = ["--output-dependencies", str(out / "lists" / "made.cmake"), "--release", reference_version()]
     leave(lambda: gen.main(["--source-path", str(inputs), "--per-operator-headers", "--prune", *words, *lists]))
 
 

@@ -30,10 +30,15 @@ operators:
 """
 
 
-def guarded_lines(text: str, condition: str) -> list[str]:
-    """The lines between `#if` of a condition and the next `#endif`."""
+def guarded_blocks(text: str, condition: str) -> list[list[str]]:
+    """The lines between each `#if` of a condition and the next `#endif`."""
     blocks = re.findall(rf"#if {re.escape(condition)}\n(.*?)#endif", text, re.DOTALL)
-    return [line for block in blocks for line in block.splitlines()]
+    return [block.splitlines() for block in blocks]
+
+
+def guarded_lines(text: str, condition: str) -> list[str]:
+    """The lines of all such blocks."""
+    return [line for block in guarded_blocks(text, condition) for line in block]
 
 
 def test_stable_registrations_are_guarded(generate_library: GenerateLibrary) -> None:
@@ -44,7 +49,9 @@ def test_stable_registrations_are_guarded(generate_library: GenerateLibrary) -> 
         '  m.def("twice(Tensor self) -> Tensor");',
         '  m.impl("twice", TORCH_BOX(&::acme::native::twice));',
     ]
-    assert guarded_lines(source, "WITH_CUDA > 1") == ['  m.impl("scale", TORCH_BOX(&::acme::native::scale_cuda));']
+    kernel, registration = guarded_blocks(source, "WITH_CUDA > 1")
+    assert kernel[0] == "torch::stable::Tensor scale_CUDA(const torch::stable::Tensor & self) {"
+    assert registration == ['  m.impl("scale", TORCH_BOX(&::acme::checked::scale_CUDA));']
     header = (out / "include/acme/kernels.h").read_text()
     assert len(guarded_lines(header, "WITH_CUDA > 1")) == 1
     assert "\ntorch::stable::Tensor scale_cpu(" in header

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from tests.conformance.inputs import complete_package
 
 #: An entry -> the code of its fault.
 FAULTS = {
@@ -22,8 +23,9 @@ def test_faults_have_places(
     entry: str, reference_inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A dump with a faulty entry is not written, and the diagnostic has the line of the entry."""
-    tree = shutil.copytree(reference_inputs, tmp_path / "ATen")
-    shutil.copytree(reference_inputs.parent / "autograd", tmp_path / "autograd")
+    tree = shutil.copytree(reference_inputs, tmp_path / "torchgen" / "packaged" / "ATen")
+    shutil.copytree(reference_inputs.parent / "autograd", tree.with_name("autograd"))
+    complete_package(tmp_path)
     operators = tree / "native" / "native_functions.yaml"
     text = operators.read_text(encoding="utf-8")
     operators.write_text(f"{text}\n{entry}", encoding="utf-8")

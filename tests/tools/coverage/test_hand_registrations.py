@@ -14,6 +14,7 @@ from opwright.emit.dispatch.hand_registrations import HandPlace, HandRegistratio
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import from_source_path, open_inputs
 from opwright.release.tables import hand_registrations
+from tests.conformance.inputs import complete_package
 from tests.tools.coverage import hand_table
 
 KEYS = {key.name: key for key in runtime_keys()}
@@ -115,6 +116,7 @@ PLACES = {
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A source tree with the inputs of the installed PyTorch, and a few registrations of each kind."""
     root = tmp_path_factory.mktemp("tree")
+    complete_package(root)
     inputs = open_inputs("auto")
     own = {
         f"{'tools' if name.startswith('autograd/') else 'aten/src/ATen'}/{name}": inputs.read_text(name).text
