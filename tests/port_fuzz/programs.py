@@ -94,8 +94,9 @@ _STATEMENTS: Final = (
     "at::TensorArg g{$w, \"w\", 1}, h{$v, \"v\", 2}; at::checkSameType(\"f\", g, h);",
     "auto columns = at::zeros({2, 3, 3}, $v.options()); columns[n % 2] = at::mm($t, $t); $w = columns;",
     "for (int64_t g = 0; g < $w.size(0); ++g) { $w[g] = $t; }", "for (int g = 0; g < 2; g++) { $w[g] *= $m; }",
-    "$w = $w.contiguous(); AT_DISPATCH_ALL_TYPES($w.scalar_type(), \"f\", [&] { auto* p = $w.data_ptr<scalar_t>();"
-    " for (int64_t i = 0; i < $w.numel(); ++i) { p[i] = static_cast<scalar_t>(i); } });",
+    # One tensor: what `$w` stands for differs from place to place.
+    "a = a.contiguous(); AT_DISPATCH_ALL_TYPES(a.scalar_type(), \"f\", [&] { auto* p = a.data_ptr<scalar_t>();"
+    " for (int64_t i = 0; i < a.numel(); ++i) { p[i] = static_cast<scalar_t>(i); } });",
 )  # fmt: skip
 
 
