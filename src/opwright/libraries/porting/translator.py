@@ -574,6 +574,9 @@ class Translator:
                 given = self._visit(others[0]) if len(others) == 1 and is_statement and view is not None else None
                 written = None if given is None or view is None else self._put(node, [view, CppValue("{}"), given])
                 return written or self._stays_indexed(node)
+        if value.is_tensor and _reads_what_changes(owner, arguments):
+            self._state.leave(node, "C++ changes the object first, and calls functions in no such order: split it")
+            return CppValue(node_text(node), "Tensor")
         values = self._arguments(arguments)
         is_indexed = len(values) == {"index": 1, "index_put_": 2}.get(node_text(field)) and value.is_tensor
         if is_indexed and values[0].type == "Tensor[]" and values[0].text.startswith("{"):
@@ -676,6 +679,28 @@ def _is_settled(declared: Node, name: Node, options: OptionTexts) -> bool:
         if node.start_byte >= statement.end_byte and not names.isdisjoint(_changed_names(node)):
             return False
     return True
+
+
+#: An argument that does not depend on the values of tensors: a variable, a view of one, or a fact about one.
+_UNCHANGED: Final = re.compile(
+    r"\w+(?:\[[\w, ]*\])*(?:\.(?:device|dim|dtype|numel|options|scalar_type|sizes?|strides?)\(\w*\))?"
+)
+
+
+def _reads_what_changes(owner: Node, arguments: Node) -> bool:
+    """Whether arguments compute with names that change when the object is evaluated: `b.zero_().add(b.sum())`."""
+    changed: list[Node | None] = []
+    for node in walk(owner):
+        if node.type in ("assignment_expression", "update_expression"):
+            changed.append(node.child_by_field_name("left") or node.child_by_field_name("argument"))
+        elif node.type == "field_expression" and re.search(r"[^_]_$", child_text(node, "field")):
+            changed.append(node.child_by_field_name("argument"))
+    names = {
+        node_text(name) for part in changed if part is not None for name in walk(part) if name.type == "identifier"
+    }
+    # Views, and what a tensor is besides its values, are the same before and after.
+    computed = [child for child in arguments.named_children if not _UNCHANGED.fullmatch(node_text(child))]
+    return any(node.type == "identifier" and node_text(node) in names for child in computed for node in walk(child))
 
 
 def _changed_names(node: Node) -> Iterator[str]:
