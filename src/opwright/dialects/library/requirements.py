@@ -89,6 +89,18 @@ class _Tensor(NamedTuple):
         return (scalar, *spans[place])
 
 
+def _tensor_of(
+    name: str, argument: OutputExpression, dims: TensorDims, nodes: tuple[Scalar, tuple[tuple[int, int], ...]]
+) -> _Tensor:
+    """An argument with its pattern: of a list its items, of an optional tensor its value."""
+    if argument.kind is ValueKind.tensors:
+        return _Tensor(name, _argument(item_name(name), ValueKind.tensor), dims, nodes, each=name)
+    if argument.type.is_optional:
+        value = expression_of(OutputOperation.value, ValueKind.tensor, argument)
+        return _Tensor(name, value, dims, nodes, given=(argument,))
+    return _Tensor(name, argument, dims, nodes)
+
+
 class RequirementsLoader:
     """Loads the requirements of one operator. Faults go to the sink.
 
@@ -200,13 +212,7 @@ class RequirementsLoader:
         except Fault as fault:
             self._sink.add(fault.diagnostic)
             return
-        given: tuple[OutputExpression, ...] = ()
-        value, each = argument, ""
-        if argument.kind is ValueKind.tensors:
-            value, each = _argument(item_name(name), ValueKind.tensor), name
-        elif argument.type.is_optional:
-            given, value = (argument,), expression_of(OutputOperation.value, ValueKind.tensor, argument)
-        self._tensors[name] = _Tensor(name, value, dims, (node, spans), given, each)
+        self._tensors[name] = _tensor_of(name, argument, dims, (node, spans))
 
     def _add_names(self, tensor: _Tensor) -> None:
         """Sizes that a tensor determines, unless an earlier one does."""
@@ -527,17 +533,8 @@ class RequirementsLoader:
 
     def _tensor(self, key: Scalar) -> _Tensor:
         """An argument, which need not have a pattern."""
-        name, argument = key.value, self._arguments[key.value]
-        if name not in self._tensors:
-            dims = TensorDims((DimItem(DimKind.rest, "..."),), "...")
-            given: tuple[OutputExpression, ...] = ()
-            value, each = argument, ""
-            if argument.kind is ValueKind.tensors:
-                value, each = _argument(item_name(name), ValueKind.tensor), name
-            elif argument.type.is_optional:
-                given, value = (argument,), expression_of(OutputOperation.value, ValueKind.tensor, argument)
-            return _Tensor(name, value, dims, (key, ()), given, each)
-        return self._tensors[name]
+        name, dims = key.value, TensorDims((DimItem(DimKind.rest, "..."),), "...")
+        return self._tensors.get(name) or _tensor_of(name, self._arguments[name], dims, (key, ()))
 
     def _load_dtype(self, key: Scalar, node: Node) -> None:
         tensor = self._tensor(key)

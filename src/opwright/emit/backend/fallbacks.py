@@ -45,8 +45,9 @@ def fallback_headers(file: SectionFile, rules: Rules) -> list[str]:
     """Headers that the fallback of a file needs, and the operators that it refuses."""
     options = file.backend.options
     has_refused = any(entry.options.implementation is Implementation.refused for entry in file.section.entries)
-    is_extended = options.fallback_warns or options.fallback_generator or bool(_stand_ins(file, rules))
-    is_extended = is_extended or bool(_undeclared_writes(file, rules))
+    is_extended = options.fallback_warns or bool(
+        options.fallback_generator or _stand_ins(file, rules) or _undeclared_writes(file, rules)
+    )
     headers = [_PYTORCH_HEADER] if calls_fallback(file) else []
     return [*headers, _OWN_HEADER] if has_refused or (headers and is_extended) else headers
 
@@ -118,28 +119,25 @@ def _stand_ins(file: SectionFile, rules: Rules) -> Mapping[str, str]:
     """Functions that take the place of kernels that the CPU does not have, by the names of the operators."""
     if file.section.name != "supported":
         return {}
-    names = STAND_INS.in_release(rules)
+    return _of_fallback(STAND_INS.in_release(rules), file)
+
+
+def _of_fallback(texts: Mapping[str, str], file: SectionFile) -> Mapping[str, str]:
+    """The texts of PyTorch's operators that fall back, or do so after an error."""
     if file.has_fallback:
-        return names
-    fallen = _fallen(file)
-    return {name: function for name, function in names.items() if name in fallen}
-
-
-def _fallen(file: SectionFile) -> set[str]:
-    """Operators of PyTorch whose entries fall back, or do so after an error."""
-    return {
+        return texts
+    fallen = {
         entry.function.name.text
         for entry in file.section.entries
         if entry.function.namespace == PYTORCH.namespace
         and (entry.options.cpu_on_error or entry.options.implementation is Implementation.fallback)
     }
+    return {name: text for name, text in texts.items() if name in fallen}
 
 
 def _undeclared_writes(file: SectionFile, rules: Rules) -> list[str]:
     """Rows of the operators that fall back and write to arguments that their schemas do not name, in C++."""
-    names = UNDECLARED_WRITES.in_release(rules)
-    if not file.has_fallback:
-        names = {name: names[name] for name in names if name in _fallen(file)}
+    names = _of_fallback(UNDECLARED_WRITES.in_release(rules), file)
     rows = {f"aten::{name}": ", ".join(map(string_literal, text.split())) for name, text in names.items()}
     return [f"{{{string_literal(name)}, {{{arguments}}}}}" for name, arguments in rows.items()]
 
