@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +44,36 @@ def generated_code(file: Path, folders: pytest.TempPathFactory) -> Path:
     out = folders.mktemp(file.stem)
     assert main(["generate", "--library", str(file), "--torch", "auto", "--out", str(out)]) == 0
     return out
+
+
+def loaded_operators(
+    program: str, torch: ModuleType, generated: Path, kernels: Path, folders: pytest.TempPathFactory
+) -> ModuleType:
+    """The operators of a library with generated code and a source of kernels, compiled and loaded, with its package."""
+    (header,) = generated.glob("include/*/kernels.h")
+    name = header.parent.name
+    compiler = Compiler(program, folders.mktemp(f"{name}_build"), [generated / "include", INCLUDE])
+    sources = sorted((generated / "src" / name).glob("*.cpp"))
+    torch.ops.load_library(compiler.library(name, [*sources, kernels]))
+    sys.path.insert(0, str(generated / "python"))
+    importlib.import_module(f"{name}._ops")
+    operators: ModuleType = getattr(torch.ops, name)
+    return operators
+
+
+def operators_of_abi(
+    abi: str, own: Path, program: str, torch: ModuleType, folders: pytest.TempPathFactory
+) -> ModuleType:
+    """The operators of a folder's library with a C++ interface; its kernels are written for both, by a macro."""
+    name = own.name if abi == "native" else f"{own.name}_stable"
+    folder = folders.mktemp(name)
+    for path in (*own.glob("*.yaml"), own / "kernels.cpp"):
+        text = path.read_text().replace(f"namespace: {own.name}", f"namespace: {name}\nabi: {abi}")
+        text = text.replace(f"namespace {own.name}", f"namespace {name}").replace(f"<{own.name}/", f"<{name}/")
+        text = text if abi == "native" else text.replace("// The", "#define STABLE\n// The", 1)
+        (folder / path.name).write_text(text)
+    generated = generated_code(folder / "operators.yaml", folders)
+    return loaded_operators(program, torch, generated, folder / "kernels.cpp", folders)
 
 
 @pytest.fixture

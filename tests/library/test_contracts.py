@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 from opwright.cli.main import main
-from tests.compile.compiler import Compiler
-from tests.library.conftest import INCLUDE, generated_code
+from tests.library.conftest import generated_code, loaded_operators
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,15 +51,7 @@ def contracted(
     program: str, torch: ModuleType, project: Path, generated: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> ModuleType:
     """The operators of the library, compiled and loaded, with what its package registers."""
-    (header,) = generated.glob("include/*/kernels.h")
-    name = header.parent.name
-    compiler = Compiler(program, tmp_path_factory.mktemp(f"{name}_build"), [generated / "include", INCLUDE])
-    sources = sorted((generated / "src" / name).glob("*.cpp"))
-    torch.ops.load_library(compiler.library(name, [*sources, project / "kernels.cpp"]))
-    sys.path.insert(0, str(generated / "python"))
-    importlib.import_module(f"{name}._ops")
-    operators: ModuleType = getattr(torch.ops, name)
-    return operators
+    return loaded_operators(program, torch, generated, project / "kernels.cpp", tmp_path_factory)
 
 
 @pytest.fixture

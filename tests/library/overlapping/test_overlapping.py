@@ -6,7 +6,6 @@ import importlib
 import itertools
 import operator
 import random
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from tests.compile.compiler import Compiler
-from tests.library.conftest import INCLUDE, generated_code
+from tests.library.conftest import operators_of_abi
 from tests.library.overlapping.plain import plain_operators
 from tests.library.overlapping.programs import SIZE
 from tests.library.overlapping.programs import program as drawn_program
@@ -52,21 +50,7 @@ def operators(
     request: pytest.FixtureRequest, program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> ModuleType:
     """The operators, with each C++ interface, and what their Python package registers."""
-    abi = str(request.param)
-    name = "overlapping" if abi == "native" else "overlapping_stable"
-    folder = tmp_path_factory.mktemp(name)
-    for file in ("operators.yaml", "kernels.cpp"):
-        text = (OWN / file).read_text().replace("namespace: overlapping", f"namespace: {name}\nabi: {abi}")
-        text = text.replace("namespace overlapping", f"namespace {name}").replace("<overlapping/", f"<{name}/")
-        (folder / file).write_text(text if abi == "native" else text.replace("// The", "#define STABLE\n// The", 1))
-    generated = generated_code(folder / "operators.yaml", tmp_path_factory)
-    compiler = Compiler(program, tmp_path_factory.mktemp(f"{name}_build"), [generated / "include", INCLUDE])
-    sources = sorted((generated / "src" / name).glob("*.cpp"))
-    torch.ops.load_library(compiler.library(name, [*sources, folder / "kernels.cpp"]))
-    sys.path.insert(0, str(generated / "python"))
-    importlib.import_module(f"{name}._ops")
-    operators: ModuleType = getattr(torch.ops, name)
-    return operators
+    return operators_of_abi(str(request.param), OWN, program, torch, tmp_path_factory)
 
 
 def inputs(torch: ModuleType, seed: int) -> Inputs:

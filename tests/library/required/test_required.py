@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import random
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.compile.compiler import Compiler
-from tests.library.conftest import INCLUDE, generated_code
+from tests.library.conftest import operators_of_abi
 from tests.library.required.distributed import wrong_results
 
 if TYPE_CHECKING:
@@ -31,21 +29,7 @@ def operators(
     request: pytest.FixtureRequest, program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> ModuleType:
     """The operators, with each C++ interface, and what their Python package registers."""
-    abi = str(request.param)
-    name = "required" if abi == "native" else "required_stable"
-    folder = tmp_path_factory.mktemp(name)
-    for file in ("operators.yaml", "derivatives.yaml", "kernels.cpp"):
-        text = (OWN / file).read_text().replace("namespace: required", f"namespace: {name}\nabi: {abi}")
-        text = text.replace("namespace required", f"namespace {name}").replace("<required/", f"<{name}/")
-        (folder / file).write_text(text if abi == "native" else text.replace("// The", "#define STABLE\n// The", 1))
-    generated = generated_code(folder / "operators.yaml", tmp_path_factory)
-    compiler = Compiler(program, tmp_path_factory.mktemp(f"{name}_build"), [generated / "include", INCLUDE])
-    sources = sorted((generated / "src" / name).glob("*.cpp"))
-    torch.ops.load_library(compiler.library(name, [*sources, folder / "kernels.cpp"]))
-    sys.path.insert(0, str(generated / "python"))
-    importlib.import_module(f"{name}._ops")
-    operators: ModuleType = getattr(torch.ops, name)
-    return operators
+    return operators_of_abi(str(request.param), OWN, program, torch, tmp_path_factory)
 
 
 def calls(torch: ModuleType) -> dict[str, Callable[[], list[Value]]]:
