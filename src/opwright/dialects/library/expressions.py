@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from opwright.dialects.python_source import node_span
@@ -308,3 +308,16 @@ MEMBERS: Final[Mapping[str, TensorMember]] = {
         TensorMember("device", False, ValueKind.device, OutputOperation.device_of, "The device."),
     )
 }
+
+
+def free_names(tree: ast.expr) -> Iterator[ast.Name]:
+    """Names that are no arguments in braces and no functions."""
+    if isinstance(tree, ast.Set):
+        return
+    if isinstance(tree, ast.Name):
+        yield tree
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.expr) and not (isinstance(tree, ast.Call) and child is tree.func):
+            yield from free_names(child)
+        elif isinstance(tree, ast.Call) and isinstance(child, ast.Attribute):
+            yield from free_names(child.value)
