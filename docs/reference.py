@@ -55,7 +55,7 @@ from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.dialects.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.dialects.upgraders.fields import UPGRADER_FIELDS
 from opwright.model.declared_outputs import OutputOperation
-from opwright.model.external_backend import HOOK_VALUES
+from opwright.model.hooks import HOOK_VALUES
 from opwright.source.code_pages import all_codes
 from opwright.source.codes import RANGES
 from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases

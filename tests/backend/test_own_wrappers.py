@@ -10,7 +10,9 @@ import pytest
 import opwright
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from tests.compile.compiler import Compiler, compiler_program
 from tests.dialects.test_backend_dialect import pytorch
+from tests.library.conftest import INCLUDE
 
 FAMILIES = ("backend", "library")
 OPERATORS = """\
@@ -93,3 +95,43 @@ def test_kernels_for_autograd_alone(tmp_path: Path) -> None:
     assert "TORCH_LIBRARY_IMPL(acme, AutogradPrivateUse1, m) {" in text
     assert "Functionalize" not in text
     assert "ADInplaceOrView" not in text
+
+
+HOOKED = """\
+includes: [acme/memory.h]
+hooks:
+- {at: before, text: "const acme::Access access;", where: {kind: structured}}
+- {at: after, call: acme::done, pass: [name, result], where: {kind: kernel}}
+"""
+MEMORY = """\
+#pragma once
+#include <ATen/core/Tensor.h>
+
+namespace acme {
+struct Access {
+  Access();
+};
+inline void done(const char*, const at::Tensor&) {}
+}  // namespace acme
+
+namespace at::native {
+// A vendor may have kernels in PyTorch's namespace.
+at::Tensor absolute(const at::Tensor& self);
+}  // namespace at::native
+"""
+
+
+def test_hooks_are_around_own_kernels(tmp_path: Path) -> None:
+    """Hooks of the head are around the kernels that they choose, and the header declares these: the code compiles."""
+    pytest.importorskip("torch")
+    program = compiler_program()
+    assert program is not None
+    operators = OPERATORS.replace("[abs]", "[abs: {kernel: 'at::native::absolute'}]")
+    text = registrations(HOOKED, tmp_path, operators)
+    (tmp_path / "acme" / "memory.h").parent.mkdir()
+    (tmp_path / "acme" / "memory.h").write_text(MEMORY)
+    assert text.count("const acme::Access access;") == 2, "both overloads of the structured operator"
+    assert text.count('acme::done("acme::scale", opwright_result);') == 1
+    compiler = Compiler(program, tmp_path, [tmp_path, tmp_path / "include", INCLUDE])
+    for source in (tmp_path / "src/acme/register_0.cpp", *tmp_path.rglob("RegisterPrivateUse1.cpp")):
+        compiler.object(source)

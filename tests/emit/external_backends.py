@@ -18,8 +18,8 @@ from opwright.model.external_backend import (
     EntryOptions,
     ExternalBackend,
     HeadOptions,
-    Implementation,
 )
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel
 from tests.emit.emitting import job_of, slots_of
 

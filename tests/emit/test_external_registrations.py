@@ -7,16 +7,8 @@ import pytest
 from opwright.emit.backend import dispatch_functions
 from opwright.emit.backend import registrations as register_sources
 from opwright.emit.backend.checks import check_inherited_kernels
-from opwright.model.external_backend import (
-    NO_HEAD_OPTIONS,
-    EntryOptions,
-    Fallback,
-    Guard,
-    HeadOptions,
-    Hook,
-    HookPosition,
-    Implementation,
-)
+from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions, Fallback, Guard, HeadOptions
+from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.source.codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UNDECLARED_KERNEL, UNEXPORTED_KERNEL
 from opwright.source.diagnostic import Diagnostics, Fault
 from tests.emit.emitting import slots_of

@@ -33,16 +33,8 @@ from opwright.emit.extensions import (
 from opwright.emit.registrations import Registration
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named
-from opwright.model.external_backend import (
-    NO_HEAD_OPTIONS,
-    EntryOptions,
-    Fallback,
-    FamilyKernel,
-    HeadOptions,
-    Hook,
-    HookPosition,
-    Implementation,
-)
+from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
+from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE

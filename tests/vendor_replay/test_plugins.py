@@ -10,7 +10,8 @@ import pytest
 
 from opwright.dialects.backend.loader import load
 from opwright.dialects.dialect import LoadContext
-from opwright.model.external_backend import BackendEntry, ExternalBackend, Implementation
+from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.model.hooks import Implementation
 from opwright.plugins.activation import use_plugins
 from opwright.plugins.active import with_plugins
 from opwright.plugins.use import ensure_active

@@ -166,7 +166,8 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
         equal, differences = compare_backend(imported, SourceFile.read(arguments.out), sink)
         for difference in differences:
             tell(difference)
-        tell(f"{equal} kernels are registered alike, {len(differences)} differences in operators and keys")
+        compared = "operators, keys and called functions"
+        tell(f"{equal} kernels are registered alike, {len(differences)} differences in {compared}")
         return console.FAULTS if differences else console.SUCCESS
     _report(arguments.out, write_backend(imported, arguments.out, force=arguments.force))
     return console.SUCCESS

@@ -11,8 +11,8 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.emit.registrations import Registration
-from opwright.model.external_backend import HOOK_VALUES, HookPosition, Implementation, exists_at
 from opwright.model.extra_values import ExtraValues
+from opwright.model.hooks import HOOK_VALUES, HookPosition, Implementation, exists_at
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
+from opwright.model.hooks import Hook
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -100,13 +101,16 @@ class OwnWrappers(NamedTuple):
     """What the head of a backend file says of the wrappers of its own operators, for the keys of its device.
 
     `display_name` stands in their names in place of `key`. They guard the device with `device_guard`, and check devices
-    as `device_check` says; if it is None, with a guard.
+    as `device_check` says; if it is None, with a guard. `hooks` are around the calls of kernels, and `includes` the
+    headers with what they name.
     """
 
     key: str
     display_name: str
     device_guard: bool
     device_check: bool | None
+    hooks: tuple[Hook, ...] = ()
+    includes: tuple[str, ...] = ()
 
 
 class OperatorLibrary(Frozen):

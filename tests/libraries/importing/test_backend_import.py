@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,8 @@ autocast:
 - norm.Scalar: {policy: fp32_append_dtype}
 """
 
+ALIKE = "5 kernels are registered alike, 0 differences in operators, keys and called functions\n"
+
 #: Prints the operators for which a shared object registers kernels under each key.
 REGISTERED = """
 import json, sys, torch
@@ -221,7 +224,7 @@ def test_macros_of_a_project_are_read(project: Path, capsys: pytest.CaptureFixtu
     assert "autocast.cpp: 6, 12-16" in said
     assert "kernels.cpp: 4, 7" in said
     assert main([*command, "--check"]) == 0
-    assert capsys.readouterr().out == "5 kernels are registered alike, 0 differences in operators and keys\n"
+    assert capsys.readouterr().out == ALIKE
 
 
 def test_a_key_that_is_an_unknown_macro_is_asked_for(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -322,7 +325,7 @@ def test_generated_code_registers_what_sources_do(sources: Path, capsys: pytest.
     assert main(command) == 0
     capsys.readouterr()
     assert main([*command, "--check"]) == 0
-    assert capsys.readouterr().out == "5 kernels are registered alike, 0 differences in operators and keys\n"
+    assert capsys.readouterr().out == ALIKE
     text = (sources / "acme.yaml").read_text()
     (sources / "acme.yaml").write_text(text.replace("- view: {kernel: acme::view}", "- neg: {kernel: acme::neg}"))
     (sources / "acme.yaml").write_text((sources / "acme.yaml").read_text().replace("symint: [view]\n", ""))
@@ -330,6 +333,60 @@ def test_generated_code_registers_what_sources_do(sources: Path, capsys: pytest.
     said = capsys.readouterr().out.splitlines()
     assert "`view` is not generated for PrivateUse1" in said
     assert "`neg` is generated for PrivateUse1, and not in the sources" in said
+    (sources / "acme.yaml").write_text(text.replace("kernel: acme::add", "kernel: acme::mul"))
+    assert main([*command, "--check"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "`add.Tensor` for PrivateUse1 calls `acme::mul`, and `acme::add` in the sources" in said
+
+
+#: Registrations inside of a project's namespace, which opens one with the name of one of PyTorch's.
+NESTED = """\
+#include <torch/library.h>
+#include <ATen/NativeFunctions.h>
+
+namespace acme {
+namespace native {
+at::Tensor add(const at::Tensor& self, const at::Tensor&, const at::Scalar&) { return self; }
+}  // namespace native
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("view", at::native::view);
+  m.impl("unfold", TORCH_FN(::at::native::unfold));
+  m.impl("alias", &at::native::alias);
+  m.impl("add.Tensor", native::add);
+  m.impl("bitwise_and.out", torch::CppFunction::makeFallthrough());
+  m.impl("hardtanh.out", torch::CppFunction::makeFallthrough());
+  m.impl("new_zeros.out", torch::CppFunction::makeFallthrough());
+}
+}  // namespace acme
+"""
+
+
+def test_names_mean_what_they_mean_in_their_namespace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A namespace of PyTorch is looked up as C++ does, and only overloads that the release has are `manual`.
+
+    The compiler takes the sources, and the code that is generated from the file, which names the same functions.
+    """
+    pytest.importorskip("torch")
+    program = compiler_program()
+    assert program is not None
+    monkeypatch.chdir(tmp_path)
+    Path("nested.cpp").write_text(NESTED)
+    command = ["import", "nested.cpp", "--backend", "--out", "acme.yaml"]
+    assert main(command) == 0
+    assert "this PyTorch has no operator `bitwise_and.out`" in capsys.readouterr().out
+    kernels = dict(re.findall(r"- (\S+): \{kernel: (.*)\}", Path("acme.yaml").read_text()))
+    assert kernels.pop("add.Tensor") == "acme::native::add"
+    assert kernels == {name: f"at::native::{name}" for name in ("view", "unfold", "alias")}
+    manual = Path("acme.yaml").read_text().partition("manual:")[2]
+    assert re.findall(r"- (\S+)", manual) == ["hardtanh.out", "new_zeros.out"]
+    assert main([*command, "--check"]) == 0
+    assert main(["generate", "--backend", "acme.yaml", "--out", "out"]) == 0
+    compiler = Compiler(program, tmp_path, [tmp_path / "out"])
+    for source in (tmp_path / "nested.cpp", tmp_path / "out" / "RegisterPrivateUse1.cpp"):
+        compiler.object(source)
 
 
 @pytest.mark.thorough

@@ -133,7 +133,6 @@ at::Tensor Kernels::isfinite(const at::Tensor& self) {
 
 // An operator of the backend's own. Its shape function is generated from the outputs that the file declares.
 void structured_gate_out::impl(const at::Tensor& self, const at::Tensor& other, const at::Tensor& out) {
-  const MemoryAccess access;
   auto iterator = at::TensorIterator::borrowing_binary_op(out, self, other);
   map_elements<2>(iterator, [](auto self, auto other) {
     using std::exp;

@@ -32,7 +32,7 @@ from opwright.dialects.backend.entry_builder import (
 )
 from opwright.dialects.backend.head import is_own_dialect
 from opwright.dialects.backend.kernel_families import KernelFamily
-from opwright.model.external_backend import Implementation
+from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck
 
@@ -108,7 +108,7 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
         message = "PyTorch's generator takes names of operators alone"
         context.sink.error(codes.OWN_DIALECT, message, item.span, help=OWN_HELP)
     elif len(item.entries) > 1:
-        _report_several_keys(item, context)
+        return _flat_entry(item, context)
     elif not isinstance(options, Mapping):
         message = f"the options of `{name.value}` are {options.description}, not a mapping"
         help = f"write `- {name.value}`" if isinstance(options, Scalar) and options.kind == "null" else ""
@@ -121,18 +121,22 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
     return None
 
 
-def _report_several_keys(item: Mapping, context: LoadContext) -> None:
+def _flat_entry(item: Mapping, context: LoadContext) -> EntryNode | None:
+    """Entry whose options stand beside the name of its operator, as earlier proposals had them; None for others."""
     sink = context.sink
-    name, value = item.entries[0]
+    (name, value), *rest = item.entries
     extra_keys = context.extra_keys_at(BACKEND_ENTRY)
     options = {*READERS, *_RENAMED, *_LASTING_NAMES, *(() if extra_keys is None else extra_keys.names)}
-    if isinstance(value, Scalar) and value.kind == "null" and item.entries[1][0].value in options:
-        message = f"`{item.entries[1][0].value}` is beside `{name.value}`, not one of its options"
-        help = "indent the options under the name of the operator"
-        sink.error(codes.FLAT_ENTRY, message, item.entries[1][0].span, help=help)
-    else:
+    first = rest[0][0]
+    if not isinstance(value, Scalar) or value.kind != "null" or first.value not in options:
         message = f"the entry is a mapping with {len(item.entries)} keys, not with the name of an operator alone"
-        sink.error(codes.BACKEND_ENTRY_SHAPE, message, item.entries[1][0].span)
+        sink.error(codes.BACKEND_ENTRY_SHAPE, message, first.span)
+        return None
+    message = f"`{first.value}` is beside `{name.value}`, not one of its options"
+    sink.warning(codes.EARLIER_FORM, message, first.span, help="indent the options under the name of the operator")
+    read = Mapping(item.file, first.start, item.end, rest)
+    check_unique_keys(read, sink)
+    return EntryNode(name, read)
 
 
 def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None:
@@ -143,9 +147,13 @@ def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None
     entry = BackendEntryBuilder(node.name, function, section)
     extra_keys = section.extra_keys or ()
     for key, value in () if node.options is None else node.options.entries:
-        entry.keys[key.value] = key
-        if key.value in READERS:
-            _read_option(key.value, value, entry)
+        option = _RENAMED.get(key.value, key.value)
+        entry.keys[option] = key
+        if option != key.value:
+            message = f"`{key.value}` is called `{option}` now"
+            entry.warning(codes.EARLIER_FORM, message, key.span, help=f"write `{option}`")
+        if option in READERS:
+            _read_option(option, value, entry)
         elif key.value not in _LASTING_NAMES and key.value not in extra_keys:
             _report_option(key, entry)
     if section.extra_keys is not None:
@@ -173,10 +181,9 @@ def _read_extra_keys(node: EntryNode, extra_keys: ExtraKeys, entry: BackendEntry
 
 
 def _report_option(key: Scalar, entry: BackendEntryBuilder) -> None:
-    new_name = _RENAMED.get(key.value)
     extra_keys = entry.section.extra_keys
     options = [*READERS, *_LASTING_NAMES, *(() if extra_keys is None else extra_keys.names)]
-    help = did_you_mean(key.value, options) if new_name is None else f"write `{new_name}`"
+    help = did_you_mean(key.value, options)
     entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
 
 
@@ -278,8 +285,20 @@ def _check_kernel(entry: BackendEntryBuilder) -> None:
             is_shared = shared_kernel(entry.function) is not None
             help = "write `stub: true`" if is_shared else "write `structured: true` and a kernel"
             entry.fault(codes.NO_INHERITED_KERNEL, message, at, help=help)
-    elif entry.kernel.rpartition("::")[0] == PYTORCH_KERNELS:
+    elif entry.kernel.rpartition("::")[0] == PYTORCH_KERNELS and not _is_of_author(entry):
         entry.options = entry.options._replace(implementation=Implementation.inherited)
+
+
+def _is_of_author(entry: BackendEntryBuilder) -> bool:
+    """Whether a function in PyTorch's namespace of kernels is one that the headers of the file declare."""
+    if not entry.section.head.options.includes:
+        return False
+    name = entry.kernel.rpartition("::")[2]
+    if any(kernel.name == name for kernel in entry.function.kernels.values()):
+        return False
+    return not any(
+        kernel.name == name for other in entry.section.operators.functions for kernel in other.kernels.values()
+    )
 
 
 def _check_composite(entry: BackendEntryBuilder) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 from opwright.dialects.backend.kernel_families import KernelFamily, kernel_name
 from opwright.dialects.backend.sections import DENSE
 from opwright.model.dispatch_key import KEYS
-from opwright.model.external_backend import FamilyKernel, Implementation
+from opwright.model.external_backend import FamilyKernel
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel
 
 

@@ -9,7 +9,7 @@ from opwright.dialects.backend.inherited import SOURCES
 from opwright.dialects.backend.values import RELEASE_FIELDS, read_code, read_identifier, read_qualified_name, read_word
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice
 from opwright.dialects.names import AUTOCAST_POLICIES, IDENTIFIER
-from opwright.model.external_backend import Implementation
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source import codes
 from opwright.source.expect import expect_boolean

@@ -12,7 +12,8 @@ from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import CPU, KEYS
-from opwright.model.external_backend import BackendEntry, BackendSection, Implementation
+from opwright.model.external_backend import BackendEntry, BackendSection
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source import codes

@@ -27,14 +27,8 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
-from opwright.model.external_backend import (
-    BackendEntry,
-    BackendSection,
-    EntryOptions,
-    ExternalBackend,
-    Fallback,
-    Implementation,
-)
+from opwright.model.external_backend import BackendEntry, BackendSection, EntryOptions, ExternalBackend, Fallback
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary, OwnWrappers
 from opwright.source import codes
@@ -112,7 +106,14 @@ def _load_backend(
     if key is None:
         return None
     if head.root.get(OPERATORS) is not None:
-        wrappers = OwnWrappers(key.name, head.display_name or key.name, head.device_guard, head.options.device_check)
+        wrappers = OwnWrappers(
+            key.name,
+            head.display_name or key.name,
+            head.device_guard,
+            head.options.device_check,
+            head.options.hooks,
+            head.options.includes,
+        )
         libraries = tuple([library.replace(wrappers=wrappers) for library in libraries])
     return ExternalBackend(
         key,

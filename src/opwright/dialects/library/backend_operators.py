@@ -26,8 +26,8 @@ from opwright.source.nodes import Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.yaml import load_yaml
 
-#: The fields of the head that are those of a library file.
-_LIBRARY_KEYS: Final = ("includes", *[field.name for field in OWN_OPERATOR_FIELDS])
+#: The fields of the head that are those of a library file. `includes` is none: a library's declare its kernels.
+_LIBRARY_KEYS: Final = tuple([field.name for field in OWN_OPERATOR_FIELDS])
 
 _DISPATCH: Final = "dispatch"
 

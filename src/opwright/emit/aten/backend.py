@@ -22,13 +22,8 @@ from opwright.model.dispatch_key import (
     Allocation,
     DispatchKey,
 )
-from opwright.model.external_backend import (
-    NO_ENTRY_OPTIONS,
-    NO_HEAD_OPTIONS,
-    EntryOptions,
-    HeadOptions,
-    Implementation,
-)
+from opwright.model.external_backend import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
+from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind

@@ -17,7 +17,8 @@ from opwright.emit.backend.kernel_signatures import convention_named, signature_
 from opwright.emit.backend.section_file import SectionAdditions, SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
-from opwright.model.external_backend import HOOK_VALUES, BackendEntry, Hook
+from opwright.model.external_backend import BackendEntry
+from opwright.model.hooks import HOOK_VALUES, Hook
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.source.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE

@@ -10,7 +10,8 @@ from opwright.emit.backend.registrations import registration_faults
 from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.backend.sections import section_additions, section_files
 from opwright.emit.emitter import Job, per_job
-from opwright.model.external_backend import BackendEntry, Implementation
+from opwright.model.external_backend import BackendEntry
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.operator_names.kernels import HIDDEN_KERNELS, IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
@@ -77,7 +78,7 @@ def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
         name = entry.options.callee
         uses = _kernels(job).get(name)
         if uses is None:
-            help = did_you_mean(name, _kernels(job))
+            help = did_you_mean(name, _kernels(job), "name the header that declares it in `includes`")
             sink.error(codes.UNDECLARED_KERNEL, f"PyTorch has no kernel `{name}`", entry.span, help=help)
         elif not any(is_exported(kernel, job.rules) for _, kernel in uses):
             message = f"PyTorch's library for the CPU does not export `{name}`"

@@ -12,7 +12,8 @@ from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.registrations import APPEND_DTYPE, Registration, policy_kernel
 from opwright.model.dispatch_key import CPU, LIBRARY_KEYS
-from opwright.model.external_backend import BackendEntry, Implementation
+from opwright.model.external_backend import BackendEntry
+from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.kernels import STAND_INS, UNDECLARED_WRITES

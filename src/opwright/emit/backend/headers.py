@@ -20,11 +20,8 @@ from opwright.emit.aten.units import include
 from opwright.emit.backend.kernel_signatures import convention_headers, free_kernels, signature_of
 from opwright.emit.backend.sections import section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.model.external_backend import (
-    BackendEntry,
-    ExternalBackend,
-    Implementation,
-)
+from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.release.tables import kernel_stubs
 from opwright.source.records import NamedTuple

@@ -10,7 +10,8 @@ from opwright.emit.aten.register.hooks import operator_class
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.extensions import Extension, KernelConvention
-from opwright.model.external_backend import BackendEntry, BackendSection, ExternalBackend, Implementation
+from opwright.model.external_backend import BackendEntry, BackendSection, ExternalBackend
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean

@@ -19,7 +19,7 @@ from opwright.emit.aten.register.helpers import (
     registration_helpers,
     without_blank_lines,
 )
-from opwright.emit.aten.register.hooks import operator_class_definition
+from opwright.emit.aten.register.hooks import hook_headers, operator_class_definition
 from opwright.emit.aten.register.registration import dispatch_key_definitions, wrapper_definition, wrapper_of
 from opwright.emit.aten.register.structured_kernels import OutputClass, print_class, structured_body, structured_parent
 from opwright.emit.aten.units import kernel_argument
@@ -103,8 +103,6 @@ _FILE_SLOTS: Final = (
     "ops_headers",
     _HELPERS,
 )
-
-_HOOKS_HEADER: Final = "opwright/hooks.h"
 
 
 def template_slots(job: Job) -> Slots:
@@ -194,8 +192,7 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
         headers.append(AUTOCAST_HEADER)
     additions = section_additions(job, file).by_function.values()
     hooks = [*options.hooks, *[hook for added in additions for hook in added.hooks]]
-    if any("result" in hook.passes or "{result}" in hook.text for hook in hooks):
-        headers.append(_HOOKS_HEADER)
+    headers += hook_headers(hooks)
     headers += [header for added in additions for header in added.includes]
     headers += [header for registration in registrations(file, job) for header in registration.includes]
     native_header = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"

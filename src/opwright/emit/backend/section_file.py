@@ -11,14 +11,8 @@ from opwright.emit.backend.kernel_signatures import checked_kernels
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
-from opwright.model.external_backend import (
-    BackendEntry,
-    BackendSection,
-    ExternalBackend,
-    Fallback,
-    Guard,
-    Implementation,
-)
+from opwright.model.external_backend import BackendEntry, BackendSection, ExternalBackend, Fallback, Guard
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic

@@ -24,7 +24,8 @@ from opwright.model.dispatch_key import (
     DispatchKey,
     composite_keys,
 )
-from opwright.model.external_backend import BackendEntry, Implementation
+from opwright.model.external_backend import BackendEntry
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
 from opwright.release.operator_names.backends import (

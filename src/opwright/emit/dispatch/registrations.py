@@ -25,7 +25,7 @@ from opwright.emit.library.parts import library_parts
 from opwright.emit.library.sources import source_sections
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.external_backend import Implementation
+from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BY_HAND

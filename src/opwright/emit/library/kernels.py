@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from opwright.convention import dispatcher
@@ -20,6 +20,7 @@ from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
+from opwright.emit.aten.register.hooks import has_hooks, hook_headers
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.checks import checked_kernels
 from opwright.emit.library.meta_kernels import has_meta_kernel
@@ -28,6 +29,7 @@ from opwright.emit.library.parts import LibraryPart, Section
 from opwright.emit.library.requirements import check_call, copied_arguments, has_checks
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OwnWrappers
 from opwright.source.records import NamedTuple
@@ -92,6 +94,10 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
             headers = [_OWN_SIGNATURE] if is_boxed else _includes(backend, wrapped, context)
             if any(function in backend.checks for _, kinds in wrapped for function, _ in kinds):
                 headers.append(OVERLAP_HEADER)
+            if part.wrappers is not None and any(
+                has_hooks(function, backend) for _, kinds in wrapped for function, _ in kinds
+            ):
+                headers += [*part.wrappers.includes, *hook_headers(part.wrappers.hooks)]
             conditions = {_condition(function, backend) for _, kinds in wrapped for function, _ in kinds}
             condition = conditions.pop() if len(conditions) == 1 else ""
             if condition:
@@ -169,13 +175,19 @@ def _passed(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, dict[st
     }
 
 
-def _choices(kernels: Iterable[NativeFunction], wrappers: OwnWrappers) -> WrapperChoices:
+def _choices(kernels: Mapping[NativeFunction, Kernel], wrappers: OwnWrappers) -> WrapperChoices:
     """What the head of a backend file says of the wrappers of its own operators."""
-    if wrappers.device_guard and wrappers.device_check is None:
+    if wrappers.device_guard and wrappers.device_check is None and not wrappers.hooks:
         return NO_CHOICES
-    unguarded = EntryOptions(device_guard=False)
-    entries = {} if wrappers.device_guard else dict.fromkeys(kernels, unguarded)
-    return WrapperChoices(NO_HEAD_OPTIONS._replace(device_check=wrappers.device_check), entries)
+    guard = None if wrappers.device_guard else False
+    entries = {
+        function: EntryOptions(
+            Implementation.structured if kernel.structured else Implementation.kernel, device_guard=guard
+        )
+        for function, kernel in kernels.items()
+    }
+    options = NO_HEAD_OPTIONS._replace(device_check=wrappers.device_check, hooks=wrappers.hooks)
+    return WrapperChoices(options, entries)
 
 
 def has_guard(key: DispatchKey) -> bool:
@@ -333,7 +345,7 @@ def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:
     if kernel_signature(function, kernel).type != dispatcher.signature(function).type:
         return True
     is_changed = function in backend.checks or function in backend.passed
-    return is_changed or _handles_devices(function, backend)
+    return is_changed or _handles_devices(function, backend) or has_hooks(function, backend)
 
 
 def _handles_devices(function: NativeFunction, backend: Backend) -> bool:

@@ -11,6 +11,7 @@ from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.kernel_types import check_kernel_types
+from opwright.model.external_backend import ExternalBackend
 from opwright.model.operator_library import OperatorLibrary
 from opwright.plugins.discovery import load_plugin
 from opwright.release.inputs import open_inputs
@@ -112,19 +113,30 @@ def update_backend_code(
     It is for the installed PyTorch. `plugins` are names of plug-ins. Raises FaultsFound or Fault with the mistakes of
     the files.
     """
+    request = _backend_request(files, out, libraries, plugins)
+    return _code(out, generate(request, out, jobs=1, sink=sink))
+
+
+def backend_code(file: SourceFile, out: str, *, sink: Diagnostics) -> tuple[GeneratedCode, Sequence[ExternalBackend]]:
+    """Write the generated code of a backend file below `out`, and give its backends. Raises FaultsFound or Fault."""
+    generation = Generation(_backend_request([file], out), sink)
+    return _code(out, generation.write_after(None)), generation.job.backends
+
+
+def _backend_request(
+    files: Sequence[SourceFile], out: str, libraries: Sequence[SourceFile] = (), plugins: Iterable[str] = ()
+) -> Request:
     folders = build_folders(out, _BACKEND_FAMILIES)
     # The compiler looks for headers in one folder.
     folders["backend"] = os.path.join(out, "include")
-    inputs = open_inputs("auto")
-    request = Request(
-        inputs,
+    return Request(
+        open_inputs("auto"),
         folders,
         _BACKEND_FAMILIES,
         libraries=tuple(libraries),
         backends=tuple(files),
         plugins=tuple(map(load_plugin, plugins)),
     )
-    return _code(out, generate(request, out, jobs=1, sink=sink))
 
 
 def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], plugins: Iterable[str] = ()) -> None:

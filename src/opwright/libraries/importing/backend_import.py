@@ -11,12 +11,14 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
+from opwright.dialects.backend.entry_builder import PYTORCH_KERNELS
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind
 from opwright.dialects.names import AUTOCAST_POLICIES
 from opwright.dialects.native_functions.resolution import Entries, resolve
-from opwright.libraries.extension.generated import update_backend_code
+from opwright.libraries.extension.generated import backend_code
 from opwright.libraries.importing.cpp_reader import read_cpp_sources
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
@@ -24,6 +26,7 @@ from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.tree import rules_of
+from opwright.run.loading import load
 from opwright.source.diagnostic import Diagnostics, shorten
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
@@ -36,11 +39,12 @@ from opwright.syntax.cpp_tokens import Macro
 class BackendImport(NamedTuple):
     """The text of a backend file, what its entries register, what they take the place of, and what stays, with reasons.
 
-    Registrations are operators with their dispatch keys; `fallbacks` are the keys with a kernel for all operators.
+    `kernels` are the functions by operator and dispatch key, empty for a policy of autocast; `fallbacks` are the keys
+    with a kernel for all operators.
     """
 
     text: str
-    registered: frozenset[tuple[str, str]]
+    kernels: Mapping[tuple[str, str], str]
     fallbacks: frozenset[str]
     taken: tuple[SourcePlace, ...]
     left: tuple[tuple[SourcePlace, str], ...]
@@ -68,7 +72,7 @@ def import_backend(files: Sequence[SourceFile], macros: Mapping[str, str], torch
             help = f"if `{macro}` is a macro, say what it stands for, such as `-D {macro}=PrivateUse1`"
         message = "no source registers kernels of PyTorch's operators for a device"
         raise no_registrations(message, help, read.unread, files)
-    importer = _Importer(device, Entries(inputs))
+    importer = _Importer(device, Entries(inputs), torch)
     for row in read.statements:
         importer.add(row)
     fallbacks = {key: read.fallbacks[key] for key in (device, _autocast_key(device)) if key in read.fallbacks}
@@ -88,21 +92,41 @@ def _autocast_lists(files: Iterable[SourceFile], inputs: Inputs) -> dict[str, Ma
 
 
 def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics) -> tuple[int, tuple[str, ...]]:
-    """How many registrations the generated code of a backend file shares with the sources, and what differs."""
+    """How many registrations the generated code of a backend file shares with the sources, and what differs.
+
+    A registration is an operator, a dispatch key, and the function that is called.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        code = update_backend_code([file], folder, sink=sink)
+        code, backends = backend_code(file, folder, sink=sink)
         sources = [SourceFile.read(path) for path in code.sources]
     read = read_cpp_sources(sources, {})
     generated = {(row.name, key) for row in read.statements if row.namespace == _NAMESPACE for key in row.keys}
     # A fallback that is generated also serves operators for which the CPU's kernels are others.
     stand_ins = STAND_INS.in_release(rules_of(open_inputs("auto")))
-    extra = {left_over for left_over in generated - imported.registered if left_over[0] not in stand_ins}
-    differences = [f"`{name}` is not generated for {key}" for name, key in sorted(imported.registered - generated)]
+    extra = {left_over for left_over in generated - imported.kernels.keys() if left_over[0] not in stand_ins}
+    differences = [f"`{name}` is not generated for {key}" for name, key in sorted(imported.kernels.keys() - generated)]
     differences += [f"`{name}` is generated for {key}, and not in the sources" for name, key in sorted(extra)]
+    callees = {
+        (entry.function.name.text, section.key.name): entry.options.callee
+        for backend in backends
+        for section in backend.sections
+        for entry in section.entries
+        if entry.options.callee
+    }
+    others = [
+        key for key in sorted(imported.kernels) if key in generated and callees.get(key, "") != imported.kernels[key]
+    ]
+    for name, key in others:
+        callee = callees.get((name, key), "")
+        how = f"calls `{callee}`" if callee else "calls no function that an entry names"
+        wanted = imported.kernels[name, key]
+        differences.append(
+            f"`{name}` for {key} {how}, and " + (f"`{wanted}` in the sources" if wanted else "has a policy")
+        )
     for key in sorted(imported.fallbacks ^ read.fallbacks.keys()):
         how = "is not generated" if key in imported.fallbacks else "is generated, and not in the sources"
         differences.append(f"the kernel for all operators of {key} {how}")
-    return len(imported.registered & generated), tuple(differences)
+    return len(imported.kernels.keys() & generated) - len(others), tuple(differences)
 
 
 def _runs_cpu_kernels(kernel: str, files: Sequence[SourceFile]) -> bool:
@@ -150,14 +174,15 @@ def _device_of(rows: Iterable[RegistrationStatement]) -> str | None:
 class _Importer:
     """Collects the entries of one device."""
 
-    def __init__(self, device: str, entries: Entries) -> None:
+    def __init__(self, device: str, entries: Entries, torch: str) -> None:
         self.left: list[tuple[SourcePlace, str]] = []
         self._device = device
         self._entries = entries
+        self._torch = torch
         composites = resolve(COMPOSITE_IMPLICIT.name, entries)
         self._composites = frozenset(composites.operators if composites is not None else ())
         self._sections: dict[str, dict[str, str]] = {}
-        self._registered: set[tuple[str, str]] = set()
+        self._kernels: dict[tuple[str, str], str] = {}
         self._taken: list[SourcePlace] = []
         self._namespaces: Counter[str] = Counter()
         self._manual: dict[str, str] = {}
@@ -177,7 +202,7 @@ class _Importer:
             if self._is_composite(row.name) and section[0].is_dense:
                 options.append("override_composite: true")
             self._sections.setdefault(section[0].name, {})[row.name] = f"{{{', '.join(options)}}}"
-            self._registered.add((row.name, key))
+            self._kernels[row.name, key] = "" if row.policy else row.kernel
         if row.kernel:
             self._namespaces[row.kernel.rpartition("::")[0]] += 1
         self._taken.append(row.place)
@@ -207,10 +232,13 @@ class _Importer:
         return ""
 
     def _is_operator(self, name: str) -> bool:
-        """Whether the release has an overload; those of synthesized operators are out overloads."""
-        operator, _, overload = name.partition(".")
-        is_out = overload.isidentifier() and overload.endswith("out")
-        return name in self._entries.texts or (operator in self._entries.operators and is_out)
+        """Whether the release has an overload, written or synthesized."""
+        return name in self._entries.texts or name in self._synthesized
+
+    @cached_property
+    def _synthesized(self) -> frozenset[str]:
+        """The overloads that no entry writes."""
+        return frozenset([function.name.text for function in load(self._torch).functions])
 
     def _is_composite(self, name: str) -> bool:
         """Whether an operator has a composite kernel, whose gradient a kernel of the backend takes away."""
@@ -230,7 +258,7 @@ class _Importer:
         """The file with all that was taken."""
         return BackendImport(
             "\n".join([*self._lines(), ""]),
-            frozenset(self._registered),
+            self._kernels,
             frozenset(self._fallbacks),
             tuple(self._taken),
             tuple(self.left),
@@ -238,9 +266,10 @@ class _Importer:
 
     def _lines(self) -> Iterator[str]:
         paths = dict.fromkeys([os.path.basename(place.path) for place in self._taken])
-        yield comment(f"From {', '.join(paths)}.")
+        yield comment(f"From {', '.join(paths)}." if paths else "The sources register nothing that entries can name.")
         yield f"backend: {self._device}"
-        namespaces = [name for name, _ in self._namespaces.most_common() if name]
+        named = [name for name, _ in self._namespaces.most_common() if name]
+        namespaces = [*[name for name in named if name != PYTORCH_KERNELS], *named]
         yield f"cpp_namespace: {scalar((*namespaces, f'at::{self._device.lower()}')[0])}"
         yield "# The sources neither check nor set devices, and no overload follows from another."
         yield from ("device_guard: false", "derived_overloads: false")

@@ -22,6 +22,8 @@ KEY_ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMP
 #: Declarations of one name that are remembered.
 MOST_OVERLOADS: Final = 200
 _WORD: Final = re.compile(r"\w+")
+#: The namespaces of PyTorch and of the standard library, which a project's own ones of these names hide.
+_GLOBAL_NAMESPACES: Final = frozenset(["at", "c10", "caffe2", "std", "torch"])
 #: Tokens of the declaration of an alias; a longer one is no type of schemas.
 _LONGEST_ALIAS: Final = 100
 
@@ -52,8 +54,12 @@ class KernelNames:
         self._proposed: dict[tuple[str, str], str] = {}
         self.aliases: Final[dict[str, str]] = {}
         self._namespaces: dict[str, str] = {}
+        #: The whole names of the namespaces that the sources open.
+        self._scopes: set[tuple[str, ...]] = set()
         for source in sources:
             for statement in statements(source):
+                levels = _levels(statement.scope)
+                self._scopes.update([levels[:depth] for depth in range(1, len(levels) + 1)])
                 texts = [token.text for token in statement.head]
                 if texts[:1] == ["namespace"] and texts[2:3] == ["="]:
                     self._namespaces[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
@@ -97,7 +103,7 @@ class KernelNames:
         if function is None:
             if any(token.text == "static_cast" for token in kernel):
                 return row._replace(by_hand=shorten(text_of(kernel)))
-            levels = [] if name.startswith("::") else [part for part in scope if part]
+            levels = self._levels_before(name, scope)
             return row._replace(kernel="::".join([*levels, name.removeprefix("::")]))
         if function.is_hidden:
             function = self._forwarded(function.forwards_to, function.parameters, scope, path) or function
@@ -152,6 +158,16 @@ class KernelNames:
         first, separator, rest = (name or "").partition("::")
         return self._namespaces.get(first, first) + separator + rest if rest else name
 
+    def _levels_before(self, name: str, scope: Sequence[str]) -> tuple[str, ...]:
+        """The namespaces before the name of a function that no file declares, as C++ finds the name's first word."""
+        levels, (first, separator, _) = _levels(scope), name.partition("::")
+        if not separator:
+            return levels
+        for depth in range(len(levels) if first else 0, -1, -1):
+            if (*levels[:depth], first) in self._scopes:
+                return levels[:depth]
+        return () if not first or first in _GLOBAL_NAMESPACES else levels
+
     def _header_of(self, function: CppFunction) -> CppFunction | None:
         """The declaration of a function in a header, with the same types if there is one."""
         plain = function.name.rpartition("::")[2]
@@ -179,7 +195,7 @@ class KernelNames:
     def find(self, name: str, scope: Sequence[str], path: str) -> CppFunction | None:
         """The function that a name means in a scope of a file, which may have others of the name than headers."""
         wanted = name.removeprefix("::")
-        levels = [part for part in scope if part]
+        levels = _levels(scope)
         for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
             named = self.functions.get("::".join([*levels[:depth], wanted]), [])
             # Other files cannot name a function that its file hides.
@@ -194,3 +210,8 @@ class KernelNames:
             # Every file that includes a header can name what is static there.
             function = function._replace(is_hidden=function.is_hidden and not source.path.endswith(CPP_HEADERS))
             self.add(function)
+
+
+def _levels(scope: Sequence[str]) -> tuple[str, ...]:
+    """The words of a scope, without anonymous namespaces."""
+    return tuple([word for part in scope for word in part.split("::") if word])

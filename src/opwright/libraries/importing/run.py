@@ -255,7 +255,7 @@ def write_backend(imported: BackendImport, out: str, *, force: bool) -> Written:
     """Write the backend file. Raises Fault if it exists, unless the run may replace it."""
     write_user_files({out: imported.text.encode()}, force=force)
     taken = _without_lines(imported.taken, [place for place, _ in imported.left])
-    return Written(len(imported.registered), _ranges(taken), imported.left)
+    return Written(len(imported.kernels), _ranges(taken), imported.left)
 
 
 def write_import(request: ImportRequest, *, force: bool) -> Written:

@@ -137,6 +137,11 @@ def _rename_key(names: dict[str, str]) -> Fix:
     return fix
 
 
+def _write_as_today(place: Place) -> Edits:
+    """Writes an entry of an earlier proposal as it is written now."""
+    return _rename_key({"ext_structured_meta": "define_meta"})(place) or _indent_options(place)
+
+
 def _set_field(field: str, value: str) -> Fix:
     """Sets a field of an entry."""
 
@@ -202,9 +207,8 @@ FIXES: Final[dict[str, Fix]] = {
     "E0905": _respell_schema,
     "E1309": _delete_repeated_entry,
     "E1311": _delete_colon,
-    "E1334": _indent_options,
-    "E1335": _rename_key({"ext_structured_meta": "define_meta"}),
     "W1309": _delete_repeated_entry,
+    "W1334": _write_as_today,
     "W1348": _delete_key,
     "W1349": _delete_key,
 }

@@ -15,7 +15,8 @@ from opwright.emit.dispatch.records import (
     OperatorStatus,
     shown_name,
 )
-from opwright.model.external_backend import BackendEntry, ExternalBackend, Implementation
+from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.model.hooks import Implementation
 from opwright.source.diagnostic import Diagnostic, Severity
 
 

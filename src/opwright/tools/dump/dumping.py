@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS, TAGS
 from opwright.emit.aten.backend import kernel_signature
-from opwright.model.external_backend import ExternalBackend, Implementation
+from opwright.model.external_backend import ExternalBackend
+from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
-from opwright.model.external_backend import Hook
+from opwright.model.hooks import Hook
 from opwright.source.records import NamedTuple
 
 

@@ -6,13 +6,13 @@ first hook of the file is the outermost one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.backend import NO_CHOICES, Backend, KernelWrapper
-from opwright.model.external_backend import Hook, HookPosition
+from opwright.model.hooks import Hook, HookPosition
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.lazy import lazy_pattern
@@ -20,11 +20,23 @@ from opwright.source.lazy import lazy_pattern
 #: The boxed function of generated sources that runs the CPU's kernel of an operator.
 FALLBACK_FUNCTION: Final = "run_on_cpu"
 
+#: What declares the result that hooks of functions without one get.
+_HEADER: Final = "opwright/hooks.h"
 _RESULT: Final = "opwright_result"
 _NO_RESULT: Final = "::opwright::no_result"
 _PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
 #: The values that functions get as expressions, all others as strings.
 _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
+
+
+def hook_headers(hooks: Iterable[Hook]) -> list[str]:
+    """The headers of Opwright that the code of hooks needs."""
+    return [_HEADER] if any("result" in hook.passes or "{result}" in hook.text for hook in hooks) else []
+
+
+def has_hooks(function: NativeFunction, backend: Backend) -> bool:
+    """Whether the wrapper of an overload has hooks of a backend file."""
+    return any(_applies(hook, function, backend) for hook in backend.choices.head.hooks)
 
 
 def first_statements(wrapper: KernelWrapper, backend: Backend) -> str:
@@ -83,12 +95,11 @@ def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) 
 def _hooks(wrapper: KernelWrapper, backend: Backend) -> list[Hook]:
     """Hooks of a wrapper: those of the file, in its order, and then those of plug-ins."""
     all_hooks = backend.choices.head.hooks
-    hooks = [hook for hook in all_hooks if _applies(hook, wrapper, backend)] if all_hooks else []
+    hooks = [hook for hook in all_hooks if _applies(hook, wrapper.function, backend)] if all_hooks else []
     return hooks if wrapper.additions is None else [*hooks, *wrapper.additions.hooks]
 
 
-def _applies(hook: Hook, wrapper: KernelWrapper, backend: Backend) -> bool:
-    function = wrapper.function
+def _applies(hook: Hook, function: NativeFunction, backend: Backend) -> bool:
     if hook.kinds and backend.entry_options(function).implementation not in hook.kinds:
         return False
     if hook.keys and not {backend.key.name, backend.display_name} & {*hook.keys}:
