@@ -42,7 +42,10 @@ def test_diagnostics_have_all_codes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_command_line_has_all_options(command: str) -> None:
     """Every option in the help of a command is in the table of the command."""
     done = subprocess.run(
-        [sys.executable, "-m", "opwright", command, "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "opwright", command, "--help-all" if command == "generate" else "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     section = page("command-line.md").split(f"## opwright {command}\n")[1].split("\n## ")[0]
     options = set(re.findall(r"(?m)^  (--?[a-z][\w-]*)", done.stdout))

@@ -209,7 +209,7 @@ def _family_page(family: Family) -> str:
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
     return (
         f"# {family.name}\n\n{family.help[0].upper()}{family.help[1:]}.\n\n"
-        f"    opwright generate --torch auto --out build --only {family.name}\n\n"
+        f"    opwright generate --out build --only {family.name}\n\n"
         f"| fact | |\n| --- | --- |\n{rows}\n\n[All families](index.md)\n"
     )
 

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 #: What begins the answer to a wrong command.
-USAGE = "--help` lists all arguments"
+USAGE = "--help` lists the arguments"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,11 @@ def completions(line: str) -> list[str]:
         ("opwright explain --format ", ["json", "text"]),
         ("opwright explain add.T", ["add.Tensor"]),
         ("opwright explain nothing_like_t", []),
+        ("opwright explain E031", [f"E031{digit}" for digit in range(10)]),
+        ("opwright check --ignore E0310,E0311,E031", [f"E0310,E0311,E031{digit}" for digit in range(10)]),
+        ("opwright releases 2.1", ["2.10.0", "2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0"]),
+        ("opwright generate --torch 2.4", ["2.4.1"]),
+        ("opwright generate --only autog", ["autograd"]),
         ("opwright completion ", ["bash", "fish", "zsh"]),
     ],
 )
@@ -56,10 +62,20 @@ def test_fish_completes_commands_and_operators() -> None:
     assert offered[0][2].startswith("write stubs")
 
 
+def test_the_help_beside_options_is_a_line(tmp_path: Path) -> None:
+    """Shells that show help get its first clause: for `--only`, not the list of all families."""
+    answer = tmp_path / "answer"
+    line = "opwright generate --o"
+    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_SHELL": "fish", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
+    asked |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_DFS": "\t", "_ARGCOMPLETE_IFS": "\n"}
+    subprocess.run([sys.executable, "-m", "opwright"], env={**os.environ, **asked}, check=True)
+    assert "--only\twrite only this family of files\n" in answer.read_text()
+
+
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
-    """Without argcomplete the command says what to install."""
+    """A copy of Opwright without argcomplete says what to install."""
     code = "import sys; sys.modules['argcomplete'] = None; from opwright.cli.main import program; program()"
     command = [sys.executable, "-c", code, "completion", "bash"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install 'opwright[completion]'" in done.stderr
+    assert "pip install 'argcomplete'" in done.stderr

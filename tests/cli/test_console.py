@@ -313,6 +313,6 @@ def test_colors_and_links_of_a_stream(
 
 def test_a_package_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """The line says which command needs what, and how to get it."""
-    assert console.report_missing("pygls", "lsp") == 2
+    assert console.report_missing("pygls", "lsp", "opwright[lsp]") == 2
     said = "opwright lsp: error: it needs the package pygls: pip install 'opwright[lsp]'\n"
     assert capsys.readouterr() == ("", said)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import io
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from opwright.cli.main import main
-from opwright.source.terminal import print_rendered, say, tell
+from opwright.source import terminal
+from opwright.source.terminal import print_rendered, say, slow, tell
 
 SOURCES = Path(__file__).parents[2] / "src" / "opwright"
 #: The functions that print, and what runs before anything can be imported.
@@ -104,3 +107,23 @@ def test_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         for line in (printed.out + printed.err).split("\n"):
             assert line.isprintable()
             assert not line.startswith("lies")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
+def test_what_takes_long_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal the innermost context speaks once it lasts too long; quick ones, and others' logs, get nothing."""
+    monkeypatch.setattr(terminal, "PATIENCE", 0.05)
+    for is_terminal, expected in ((True, "reading\nworking\n"), (False, "")):
+        stream = io.StringIO()
+        stream.isatty = lambda is_terminal=is_terminal: is_terminal  # type: ignore[method-assign, misc]
+        monkeypatch.setattr("sys.stderr", stream)
+        with slow("working"):
+            with slow("reading"):
+                time.sleep(0.1)
+            with slow("quick"):
+                pass
+            with slow(""):
+                time.sleep(0.1)
+            time.sleep(0.1)
+        time.sleep(0.1)
+        assert stream.getvalue() == expected

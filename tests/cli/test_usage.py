@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -45,12 +46,27 @@ def test_a_typo_gets_a_suggestion(capsys: pytest.CaptureFixture[str], words: lis
     first, *middle, last = told(capsys, words)
     assert ": error: " in first
     assert [line.strip() for line in middle] == suggestions
-    assert last.endswith("--help` lists all arguments")
+    assert last.endswith("--help` lists the arguments")
 
 
 def test_without_a_command_the_program_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     """The status is that of wrong usage, as of the programs beside which it runs."""
     assert told(capsys, [])[0].startswith("usage: opwright ")
+
+
+def test_help_of_generate_is_short(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--help` shows the options that most runs need; `--help-all` shows them and all others."""
+    options: dict[str, set[str]] = {}
+    for flag in ("--help", "--help-all"):
+        with pytest.raises(SystemExit) as ended:
+            main(["generate", flag])
+        assert ended.value.code == 0
+        text = capsys.readouterr().out
+        options[flag] = set(re.findall(r"(?m)^  (--[a-z][\w-]*)", text))
+        assert ("selective builds:" in text) is (flag == "--help-all")
+    assert {"--library", "--backend", "--torch", "--out", "--only", "--check", "--help-all"} <= options["--help"]
+    assert len(options["--help"]) < 15 < 40 < len(options["--help-all"])
+    assert options["--help"] < options["--help-all"]
 
 
 def test_the_beginning_of_an_option_is_no_typo(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.files import lock as lock_module
 from opwright.files.lock import FolderLock
 from tests.engine.project import Project, files_of
 
@@ -21,8 +22,11 @@ def test_two_runs_at_once(project: Project) -> None:
 
 
 @pytest.mark.forks
-def test_the_lock_is_held_by_one(tmp_path: Path) -> None:
-    """A run that asks for a folder's lock waits for the run that holds it."""
+def test_the_lock_is_held_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that asks for a folder's lock waits for the run that holds it, and says so if that takes long."""
+    monkeypatch.setattr(lock_module, "PATIENCE", 0.05)
     log = tmp_path / "log"
     process = os.fork()
     if not process:
@@ -37,6 +41,9 @@ def test_the_lock_is_held_by_one(tmp_path: Path) -> None:
         assert log.read_text() == "taken\nreleased\n"
         assert lock.is_held
     os.waitpid(process, 0)
+    assert capsys.readouterr().err == f"opwright: waiting for another run, which has locked {tmp_path / 'state'}\n"
+    with FolderLock(str(tmp_path / "state")):
+        assert capsys.readouterr().err == ""
 
 
 def test_a_folder_that_cannot_be_locked_is_no_fault(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_the_summary_names_the_release_and_its_origin(generate: Program, index: 
     name = index.add("2.13.0")
     status, printed, _ = generate("--torch", "2.13.0")
     assert status == 0
-    assert printed.startswith(f"PyTorch 2.13.0 from {name} at 127.0.0.1")
+    assert printed.startswith(f"PyTorch 2.13.0 from parts of {name} at 127.0.0.1")
     assert "(cached)" in generate("--torch", "2.13.0", "--rocm")[1]
 
 

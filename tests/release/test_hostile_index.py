@@ -461,7 +461,7 @@ def test_an_index_that_pip_would_not_trust_is_refused(index: FakeIndex, monkeypa
     index.add("2.13.0")
     sink = Diagnostics()
     from_version("2.13.0", sink=sink)
-    assert [found.code for found in sink] == ["W0504", "W0505"]
+    assert [found.code for found in sink] == ["W0504"]
     monkeypatch.delenv("PIP_EXTRA_INDEX_URL")
     monkeypatch.setenv("PIP_TRUSTED_HOST", "wheels.invalid")
     assert fault_of(offered_versions).code == "E0508"
@@ -474,15 +474,12 @@ def test_a_wheel_at_an_address_that_pip_would_not_trust_is_refused(index: FakeIn
 
 
 def test_a_hash_that_was_not_checked_is_named(index: FakeIndex) -> None:
-    """Reading parts of a wheel says that the index's hash of the whole was not checked; without a hash, nothing."""
+    """The origin of inputs says whether parts of a wheel were read, or all of it and compared with the index's hash."""
     index.add("2.13.0")
     sink = Diagnostics()
-    from_version("2.13.0", sink=sink)
-    assert [(found.code, "--require-hashes" in str(found.help)) for found in sink] == [("W0505", True)]
-    index.add("2.14.0")
-    index.page = link_page(f"../../files/{NAME.replace('2.13', '2.14')}")
-    sink = Diagnostics()
-    from_version("2.14.0", sink=sink)
+    assert from_version("2.13.0", sink=sink).origin.startswith(f"parts of {NAME} at ")
+    whole = from_version("2.13.0", require_hashes=True, ask_whole=lambda name, size: True, sink=sink)
+    assert whole.origin.startswith(f"{NAME} at ")
     assert not len(sink)
 
 

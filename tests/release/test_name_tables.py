@@ -178,6 +178,8 @@ def test_stand_ins_are_functions_of_our_headers() -> None:
 
 # Module and first name of lists that treat no operator specially.
 OTHER_LISTS = {
+    # Commands of the program.
+    ("opwright.cli.main", "where"),
     # The allocation helpers call these operators, so their file includes the headers.
     ("opwright.emit.aten.register.helpers", "empty"),
     # The members of a group of views, by their roles.

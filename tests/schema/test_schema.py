@@ -310,3 +310,20 @@ def test_types_of_cpp_without_a_word(text: str, marked: str, help: str) -> None:
         read_schema(text)
     fault = caught.value
     assert (text[fault.start : fault.end].strip(), str(fault.help)) == (marked, help)
+
+
+def test_each_faulty_argument_is_reported() -> None:
+    """A schema of PyTorch's files with several faulty arguments has the fault of each, as it has alone, in order."""
+    arguments = ("List[int] d", "bool b=true", "int x", "Tensor class", "str s=5")
+    result = "Tensr"
+
+    def faults(text: str) -> list[tuple[str, str]]:
+        with pytest.raises(SchemaFault) as raised:
+            read_schema(text)
+        every = (raised.value, *raised.value.others)
+        return [(fault.code, text[fault.start : fault.end]) for fault in every]
+
+    alone = [faults(f"f(Tensor x, {argument}) -> Tensor")[0] for argument in arguments]
+    alone += faults(f"f(Tensor x) -> {result}")
+    assert len(alone) == 6
+    assert faults(f"f(Tensor x, {', '.join(arguments)}) -> {result}") == alone

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import NoReturn
 
+    from _typeshed import SupportsWrite
+
     from opwright.emit.emitter import Options
     from opwright.model.selection import Selection
     from opwright.source.diagnostic import Diagnostics
@@ -72,19 +74,49 @@ class _StoreOnce(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+class _HelpAll(argparse._HelpAction):
+    """Prints the help with all options."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if isinstance(parser, Parser):
+            parser.short_help = frozenset()
+        parser.print_help()
+        parser.exit()
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose help keeps the line breaks of its description, and whose short errors suggest what was meant.
 
     An option for one value may be given once. With `last_wins`, the last value counts, as in programs of the reference.
     """
 
-    def __init__(self, prog: str, description: str | None, *, last_wins: bool = False) -> None:
+    def __init__(self, prog: str, description: str | None = None, *, last_wins: bool = False) -> None:
         super().__init__(prog=prog, description=description, formatter_class=_Formatter)
+        #: The options that `--help` shows, if these are not all.
+        self.short_help: frozenset[str] = frozenset()
         self._words: list[str] = []
         #: The options for one value that the words have given so far.
         self.given: set[str] = set()
         for name in () if last_wins else (None, "store"):
             self.register("action", name, _StoreOnce)
+
+    def shorten_help(self, *shown: str) -> None:
+        """Let `--help` show these options alone; `--help-all` shows all."""
+        self.add_argument("--help-all", action=_HelpAll, help="show all options and exit")
+        self.short_help = frozenset(["--help", "--help-all", *shown])
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Print the help, of which `shorten_help` chose the options."""
+        for action in self._actions if self.short_help else ():
+            if self.short_help.isdisjoint(action.option_strings):
+                action.help = argparse.SUPPRESS
+        super().print_help(file)
 
     def parse(self, words: Sequence[str] | None) -> argparse.Namespace:
         """Parse these words, by default those of the process; end the process if they are wrong.
@@ -123,7 +155,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the arguments, what may be meant, and how to get help; end the process."""
         lines = [f"{self.prog}: error: {message}", *self._suggestions(message)]
-        self.exit(2, "\n".join([*lines, f"`{self.prog} --help` lists all arguments", ""]))
+        self.exit(2, "\n".join([*lines, f"`{self.prog} --help` lists the arguments", ""]))
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """End the process with a status, also if standard error does not take the message."""

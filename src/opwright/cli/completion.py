@@ -4,12 +4,13 @@
   eval "$(opwright completion zsh)"      in ~/.zshrc, after compinit
   opwright completion fish | source      in ~/.config/fish/config.fish
 
-It needs the package argcomplete: pip install 'opwright[completion]'."""
+Codes, releases and the operators of the installed PyTorch are completed as well."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Final
@@ -20,6 +21,8 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.terminal import print_rendered
 
 _SHELLS: Final = ("bash", "zsh", "fish")
+#: Where the first clause of a help text ends.
+_CLAUSE_END: Final = re.compile(r"[:;,(]|\.\s")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +36,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError:
-        return console.report_missing("argcomplete", "completion")
+        return console.report_missing("argcomplete", "completion", "argcomplete")
     print_rendered(shellcode(["opwright"], shell=arguments.shell) + "\n")
     return console.SUCCESS
 
@@ -46,18 +49,40 @@ def complete(parser: Parser, commands: Mapping[str, str], load: Callable[[str], 
     from argcomplete import autocomplete
 
     words = os.environ.get("COMP_LINE", "").split()[1:2]
-    subparsers = parser.add_subparsers(parser_class=argparse.ArgumentParser)
+    subparsers = parser.add_subparsers(parser_class=Parser)
     for name, text in commands.items():
         command_parser = subparsers.add_parser(name, help=text)
         if [name] == words:
             load(name).add_arguments(command_parser)
-            if name == "explain":
-                _positional(command_parser).completer = operator_names  # type: ignore[attr-defined]
+            for action in command_parser._actions:
+                # Shells show the help beside each option, in a line.
+                action.help = _CLAUSE_END.split(action.help or "")[0].strip()
+                completer = _COMPLETERS.get((name, action.dest)) or _COMPLETERS.get(("", action.dest))
+                if completer is not None:
+                    action.completer = completer  # type: ignore[attr-defined]
     autocomplete(parser, always_complete_options=False)
 
 
-def _positional(parser: argparse.ArgumentParser) -> argparse.Action:
-    return next(action for action in parser._actions if not action.option_strings)
+def release_names(prefix: str, **_: object) -> Iterable[str]:
+    """The releases of PyTorch that have rules, and those that are cached."""
+    from opwright.release.cache import cached_versions
+    from opwright.release.version import RELEASES
+
+    versions = dict.fromkeys([*[str(release.version) for release in RELEASES], *cached_versions()])
+    return [version for version in versions if version.startswith(prefix)]
+
+
+def codes_and_operators(prefix: str, **_: object) -> Iterable[str]:
+    """Diagnostic codes and operators that begin with these characters."""
+    return [*listed_codes(prefix), *operator_names(prefix)]
+
+
+def listed_codes(prefix: str, **_: object) -> Iterable[str]:
+    """Diagnostic codes that begin with the last word of a list with commas, behind the words before it."""
+    from opwright.source.code_pages import code_names
+
+    before, comma, word = prefix.rpartition(",")
+    return [f"{before}{comma}{code}" for code in code_names() if code.startswith(word)]
 
 
 def operator_names(prefix: str, **_: object) -> Iterable[str]:
@@ -72,3 +97,17 @@ def operator_names(prefix: str, **_: object) -> Iterable[str]:
     except Fault:
         return ()
     return [name for _, item in split_items(text) if (name := operator_of(item)) and name.startswith(prefix)]
+
+
+#: What completes an argument, by command and name; an argument of any command has no command.
+_COMPLETERS: Final = {
+    ("explain", "names"): codes_and_operators,
+    ("releases", "releases"): release_names,
+    ("diff", "old"): release_names,
+    ("diff", "new"): release_names,
+    ("", "torch"): release_names,
+    ("", "release"): release_names,
+    ("check", "select"): listed_codes,
+    ("check", "extend_select"): listed_codes,
+    ("check", "ignore"): listed_codes,
+}

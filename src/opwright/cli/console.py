@@ -35,9 +35,9 @@ def report(diagnostics: Diagnostics, color: str = AUTO) -> None:
     say_rendered(render_report(diagnostics.sorted(), color=wants_color(color)))
 
 
-def report_missing(package: str, command: str) -> int:
-    """Say that a command needs a package, which the extra with the command's name brings; gives the exit status."""
-    say(f"opwright {command}: error: it needs the package {package}: pip install 'opwright[{command}]'\n")
+def report_missing(package: str, command: str, brought_by: str) -> int:
+    """Say that a command needs a package, and what pip installs for it; gives the exit status."""
+    say(f"opwright {command}: error: it needs the package {package}: pip install '{brought_by}'\n")
     return USAGE
 
 

@@ -18,7 +18,7 @@ from opwright.files.writer import Writer
 from opwright.incremental.identity import RunIdentity, dependencies, input_files
 from opwright.source.codes import OUTPUT_DIFFERS, UNWRITABLE_PATH
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.terminal import print_rendered, tell
+from opwright.source.terminal import print_rendered, slow, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def progress(color: str) -> Iterator[Reporter | None]:
     # The total is unknown until all files are made, and other processes make some of them, so the bar has no total.
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True, no_color=not wants_color(color))
-    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
+    with slow(""), Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
         bar.add_task("writing", total=None)
         bar.refresh()
         drawn = time.monotonic()

@@ -1,8 +1,9 @@
-"""Write the files that PyTorch's build generates from its operators.
+"""Write the code around operators: those of a library, of a backend, or of PyTorch itself.
 
-  opwright generate --torch 2.13.0 --out build/pytorch      inputs from the package index; needs no PyTorch
-  opwright generate --out build/pytorch --only headers      the installed PyTorch's headers
-  opwright generate --source-path aten/src/ATen --out build a source tree
+  opwright generate --library acme.yaml --out build         a library, for the installed PyTorch
+  opwright generate --backend npu.yaml --out build          a backend, likewise
+  opwright generate --torch 2.13.0 --out build/pytorch      PyTorch's own, which needs no installed PyTorch
+  opwright generate --source-path aten/src/ATen --out build those of a source tree
 
 Files below --out have the layout of PyTorch's build. Opwright does not touch a file whose bytes stay the same."""
 
@@ -14,6 +15,7 @@ import time
 from functools import partial
 
 from opwright.cli.arguments import (
+    Parser,
     PluginChoices,
     add_backend_arguments,
     add_input_arguments,
@@ -58,7 +60,7 @@ _KERNEL_FOLDERS: Final = {"include": "torch-ext/include", "source": "torch-ext/s
 LISTS_PLUGINS: Final = True
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the command's arguments."""
     add_input_arguments(parser)
     _add_file_arguments(parser)
@@ -116,6 +118,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_other_ways(parser)
     add_backend_arguments(parser)
     add_selection_arguments(parser)
+    for_libraries = ("--library", "--backend", "--operators", "--plugin")
+    parser.shorten_help(
+        *for_libraries, "--torch", "--source-path", "--out", "--only", "--dry-run", "--check", "--watch"
+    )
 
 
 def _family_help(family: Family) -> str:
@@ -455,7 +461,7 @@ def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
     from opwright.cli.describing import describe
 
     _check_files(arguments)
-    parser = argparse.ArgumentParser()
+    parser = Parser("opwright generate")
     add_arguments(parser)
     request = _request(arguments, _inputs(arguments, sink), sink)
     describe(arguments, parser, request, IncrementalGeneration(_run(arguments)), _further_files(arguments), sink)

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             check_texts(sys.stdin, report, arguments.torch, arguments.source_path, tuple(arguments.allow_path))
         return console.SUCCESS
     if find_spec("pygls") is None:
-        return console.report_missing("pygls", "lsp")
+        return console.report_missing("pygls", "lsp", "opwright[lsp]")
     from opwright.tools.lsp.checker import Checker, InputOptions
 
     options = InputOptions(arguments.torch, arguments.source_path, tuple(arguments.allow_path))

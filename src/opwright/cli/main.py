@@ -10,6 +10,7 @@ import opwright
 from opwright import __version__
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import add_color_argument, leave, settle_streams
+from opwright.source.terminal import slow
 
 # Imports are most of the time of a run with nothing to do, so this module imports nothing for types alone.
 TYPE_CHECKING = False
@@ -21,42 +22,46 @@ if TYPE_CHECKING:
 
     from opwright.source.diagnostic import Diagnostics
 
-_WRITING: Final = {
-    "generate": "write the files that PyTorch's build generates from its operators",
-    "new": "write a project to start from: an operator library, a backend, or kernels for the Hub",
-    "import": "write a library file from the registrations that a library has",
-    "port": "move the C++ kernels of a library to PyTorch's stable headers",
-    "format": "write library, backend and derivative files in one canonical layout",
-    "dump": "write a catalog as JSON, for other programs",
-    "select": "merge selections of operators, and tell why operators are kept",
-    "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
-    "upgraders": "write the upgraders of old mobile models from their bytecode",
-}
-_ANSWERING: Final = {
-    "check": "check operator files of all kinds, and fix them",
-    "coverage": "report which operators a backend implements, and what breaks",
-    "conformance": "compare the files of PyTorch's generator in a tree with Opwright's",
-    "diff": "compare the operators of two releases, and say whom each change breaks",
-    "explain": "explain an operator (kernels, signatures, gradients, generated code), or a diagnostic code",
-    "where": "show the entry that a generated line comes from",
-}
-_SERVING: Final = {
-    "lsp": "serve editors: diagnostics, hover, completion, navigation, renaming, fixes",
-    "plugins": "list the installed plug-ins, and what each adds",
-    "releases": "list PyTorch releases, which of them are cached, and the rules of each",
-    "schema": "print the JSON Schema of a kind of input file, or of a document",
-    "completion": "print what a shell needs to complete commands, options and operators",
+#: What the help shows under each heading, for its readers: command -> what it does.
+_GROUPS: Final = {
+    "Commands that most begin with": {
+        "new": "write a project to start from: an operator library, a backend, or kernels for the Hub",
+        "import": "write a library file from the registrations that a library has",
+        "check": "check operator files of all kinds, and fix them",
+        "generate": "write the code around operators: those of a library, of a backend, or of PyTorch itself",
+        "explain": "explain an operator (kernels, signatures, gradients, generated code), or a diagnostic code",
+    },
+    "For libraries and backends": {
+        "format": "write library, backend and derivative files in one canonical layout",
+        "port": "move the C++ kernels of a library to PyTorch's stable headers",
+        "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
+        "coverage": "report which operators a backend implements, and what breaks",
+        "diff": "compare the operators of two releases, and say whom each change breaks",
+    },
+    "For work on PyTorch itself": {
+        "where": "show the entry that a generated line comes from",
+        "conformance": "compare the files of PyTorch's generator in a tree with Opwright's",
+        "select": "merge selections of operators, and tell why operators are kept",
+        "upgraders": "write the upgraders of old mobile models from their bytecode",
+    },
+    "For editors, shells and other programs": {
+        "lsp": "serve editors: diagnostics, hover, completion, navigation, renaming, fixes",
+        "dump": "write a catalog as JSON, for other programs",
+        "schema": "print the JSON Schema of a kind of input file, or of a document",
+        "plugins": "list the installed plug-ins, and what each adds",
+        "releases": "list PyTorch releases, which of them are cached, and the rules of each",
+        "completion": "print what a shell needs to complete commands, options and operators",
+    },
 }
 #: Command -> what it does, in the order of the help text. Each is a module of this package with `add_arguments(parser)`
 #: and `run(arguments, sink)`, imported only when it runs. If it has `is_up_to_date(arguments)`, the program calls that
 #: first, to find out whether there is nothing to do. The help of one that `LISTS_PLUGINS` shows what plug-ins add, and
 #: one that `LOADS_PLUGINS` loads those of `--plugin` itself.
-COMMANDS: Final = {**_WRITING, **_ANSWERING, **_SERVING}
+COMMANDS: Final = {name: text for group in _GROUPS.values() for name, text in group.items()}
 
 _DESCRIPTION: Final = """\
 Compiles operator schemas into the C++ and Python glue that PyTorch needs around each operator.
 
-Commands:
 {commands}
 
 `opwright COMMAND --help` describes a command. Exit status: 0 success, 1 errors in the input, 2 wrong usage,
@@ -80,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.parse(words)
         raise AssertionError("the parser accepts no command that is not in the table")
     module = _load(command)
-    if getattr(module, "LISTS_PLUGINS", False) and not {"-h", "--help"}.isdisjoint(words):
+    if getattr(module, "LISTS_PLUGINS", False) and not {"-h", "--help", "--help-all"}.isdisjoint(words):
         from opwright.cli.plugin_use import activate_for_help
 
         activate_for_help(words)
@@ -100,7 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             use_plugins(arguments, command_parser)
         return int(module.run(arguments, sink))
 
-    return console.run(run, arguments.color)
+    with slow(f"opwright {command} is at work"):
+        return console.run(run, arguments.color)
 
 
 def _load(command: str) -> ModuleType:
@@ -110,7 +116,8 @@ def _load(command: str) -> ModuleType:
 
 def _parser_of_commands() -> Parser:
     """Parser of a command line without a command."""
-    commands = "\n".join(f"  {name:<11} {text}" for name, text in COMMANDS.items())
+    groups = [(title, [f"  {name:<11} {text}" for name, text in group.items()]) for title, group in _GROUPS.items()]
+    commands = "\n\n".join(["\n".join([f"{title}:", *lines]) for title, lines in groups])
     parser = Parser("opwright", _DESCRIPTION.format(commands=commands))
     parser.add_argument("--version", action="version", version=f"opwright {__version__}")
     folders = {

@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     words = [*([] if explains else arguments.inputs), *arguments.sources]
     missing = _missing(explains, arguments.inputs, words)
     if missing:
-        say(f"opwright select: error: {missing}\n`opwright select --help` lists all arguments\n")
+        say(f"opwright select: error: {missing}\n`opwright select --help` lists the arguments\n")
         return console.USAGE
     if explains:
         from opwright.run.selecting import select_operators

@@ -8,11 +8,15 @@ written whole.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import time
 from types import TracebackType
 
 from opwright.files.plain_files import make_folders
+from opwright.source.terminal import PATIENCE, say
 
+_SECONDS_BETWEEN = 0.02
 _LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -36,9 +40,20 @@ class FolderLock:
         except OSError:
             return self
         with contextlib.suppress(OSError):
-            _lock_file(self._handle)
+            self._wait()
             self.is_held = True
         return self
+
+    def _wait(self) -> None:
+        """Lock the file, waiting until that is possible, and say so if it takes long. Raises OSError without locks."""
+        if _locked(self._handle):
+            return
+        speaks = time.monotonic() + PATIENCE
+        while not _locked(self._handle):
+            time.sleep(_SECONDS_BETWEEN)
+            if time.monotonic() > speaks:
+                say(f"opwright: waiting for another run, which has locked {self._folder}\n")
+                speaks = math.inf
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -52,22 +67,23 @@ class FolderLock:
 try:
     import fcntl
 except ImportError:
-    import time
 
-    def _lock_file(handle: int) -> None:
-        """Lock a file, waiting until that is possible."""
+    def _locked(handle: int) -> bool:
+        """Lock a file; gives False if another process has locked it."""
         import msvcrt
 
-        while True:
-            try:
-                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        except OSError:
+            return False
+        return True
 
 else:
 
-    def _lock_file(handle: int) -> None:
-        """Lock a file, waiting until that is possible."""
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    def _locked(handle: int) -> bool:
+        """Lock a file; gives False if another process has locked it. Raises OSError if the file system has no locks."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

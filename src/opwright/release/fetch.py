@@ -14,8 +14,9 @@ from opwright.release.user_cache import cache_folder
 from opwright.release.view import Consent, Inputs, check_has_inputs
 from opwright.release.wheel import Wheel
 from opwright.release.wheel_store import WheelStore
-from opwright.source.codes import BAD_SPEC, CACHE_UNUSABLE, HASH_UNCHECKED, INPUT_MISSING
+from opwright.source.codes import BAD_SPEC, CACHE_UNUSABLE, INPUT_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, shorten
+from opwright.source.terminal import slow
 from opwright.source.text import SourceFile
 
 _PYTORCH: Final = "torch"
@@ -43,16 +44,15 @@ def _normal_version(version: str) -> str:
 def _fetch(version: str, consent: Consent, sink: Diagnostics | None) -> Inputs:
     from opwright.release.remote import choose_wheel
 
-    choice = choose_wheel(_PYTORCH, version, consent, sink)
-    wheel, link = choice.wheel, choice.link
-    check_has_inputs(wheel.names(f"{PACKAGED}ATen/native/"), link.file_name)
-    if choice.host is None:
-        return Inputs(WheelStore(wheel), f"the wheel {link.file_name}", wheel.version)
-    contents = WheelStore(wheel).contents
-    origin = f"{link.file_name} at {choice.host}"
-    if sink is not None and link.sha256 is not None and not choice.is_checked:
-        message = f"the index's SHA-256 of `{link.file_name}` was not checked, because only parts of it were read"
-        sink.note(HASH_UNCHECKED, message, help="`--require-hashes` downloads the whole wheel and checks it")
+    with slow(f"opwright: reading the inputs of PyTorch {version} from the package index"):
+        choice = choose_wheel(_PYTORCH, version, consent, sink)
+        wheel, link = choice.wheel, choice.link
+        check_has_inputs(wheel.names(f"{PACKAGED}ATen/native/"), link.file_name)
+        if choice.host is None:
+            return Inputs(WheelStore(wheel), f"the wheel {link.file_name}", wheel.version)
+        contents = WheelStore(wheel).contents
+    # Of parts, the index's SHA-256 of the whole says nothing.
+    origin = f"{'' if choice.is_checked else 'parts of '}{link.file_name} at {choice.host}"
     folder = release_folder(version)
     digest = link.sha256 if choice.is_checked else None
     try:

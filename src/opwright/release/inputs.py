@@ -48,8 +48,8 @@ def from_version(
     Opwright reads some 2 MB, not the whole wheel, and compares each file with the wheel's own list of SHA-256. If the
     server cannot send parts of files, `ask_whole(name, size)` decides whether to download the whole wheel; without it
     Opwright does not (E0511). With `require_hashes`, or pip's setting of this name, it always downloads the whole wheel
-    and compares it with the index's SHA-256. The sink gets a note if an index gives a SHA-256 that was not checked
-    (W0505), and warnings if pip ignores an index (W0504) or the cache cannot be written (W0502).
+    and compares it with the index's SHA-256. The sink gets warnings if pip ignores an index (W0504) or the cache cannot
+    be written (W0502).
 
     Raises Fault for a version that the index does not have (E0506) or withdrew (E0507), when no index answers (E0508)
     or can be trusted (E0518), for links that are refused (E0519), for downloads that are cut short (E0509) or altered

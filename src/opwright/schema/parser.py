@@ -93,11 +93,12 @@ def read_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> Functio
 
 
 def expect_schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
-    """Schema of a scalar in a file; None if it has a fault, which is reported at its place."""
+    """Schema of a scalar in a file; None if it has faults, which are reported at their places."""
     try:
         return read_schema(scalar.value)
     except SchemaFault as fault:
-        sink.add(fault.at(scalar.span_of(fault.start, fault.end)))
+        for mistake in (fault, *fault.others):
+            sink.add(mistake.at(scalar.span_of(mistake.start, mistake.end)))
         return None
 
 
@@ -162,10 +163,8 @@ def _read_parts(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, 
     if not text.startswith("(", position):
         raise unexpected_fault(text, position, "`(` after the operator's name")
     faults: list[SchemaFault] = []
-    if grammar.is_strict:
-        arguments, position = _read_arguments(text, position + 1, grammar)
-    else:
-        arguments, position = _read_dispatcher_arguments(text, position + 1, grammar, faults)
+    read_arguments = _read_arguments if grammar.is_strict else _read_dispatcher_arguments
+    arguments, position = read_arguments(text, position + 1, grammar, faults)
     if not text.startswith(_ARROW, position):
         missing = unexpected_fault(text, position, "` -> ` and what the function returns")
         raise _joined(faults) if faults else missing
@@ -301,8 +300,11 @@ def _read_simple_argument(item: str, grammar: Grammar) -> Argument | None:
     return argument
 
 
-def _read_arguments(text: str, start: int, grammar: Grammar) -> tuple[Arguments, int]:
-    """The arguments up to the closing parenthesis, and the offset after it."""
+def _read_arguments(text: str, start: int, grammar: Grammar, faults: list[SchemaFault]) -> tuple[Arguments, int]:
+    """The arguments up to the closing parenthesis, and the offset after it.
+
+    Faults of single arguments are added to `faults`.
+    """
     close = text.find(") -> ", start)
     # Whole lists repeat too: every second one in a release's file does.
     listed = text[start:close] if close >= 0 else ""
@@ -319,33 +321,36 @@ def _read_arguments(text: str, start: int, grammar: Grammar) -> tuple[Arguments,
     position = start
     while not text.startswith(")", position):
         end = _item_end(text, position, grammar)
-        item = text[position:end]
-        if item == "*":
-            if star:
-                raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
-            star = True
-        else:
-            argument = _cached_argument(text, position, end, grammar)
-            last_default = positional[-1].default if positional and not star and not grammar.is_lenient else None
-            if (
-                argument.name in seen
-                or (star and out and not argument.is_write)
-                or (last_default is not None and argument.default is None)
-            ):
-                raise _argument_order_fault(argument, seen, star, position, end)
-            if not grammar.is_lenient:
-                seen.add(argument.name)
-            (positional if not star else out if argument.is_write else keyword_only).append(argument)
-        position = _next_item(text, end)
-    if star and not keyword_only and not out:
-        raise SchemaFault(codes.STAR, "no argument follows `*`", position - 1, position)
+        try:
+            if text[position:end] == "*":
+                if star:
+                    raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
+                star = True
+            else:
+                argument = _cached_argument(text, position, end, grammar)
+                # Whether an argument that is at fault has a default is not known.
+                checks_default = not faults and bool(positional) and not star and not grammar.is_lenient
+                if (
+                    argument.name in seen
+                    or (star and out and not argument.is_write)
+                    or (checks_default and positional[-1].default is not None and argument.default is None)
+                ):
+                    raise _argument_order_fault(argument, seen, star, position, end)
+                if not grammar.is_lenient:
+                    seen.add(argument.name)
+                (positional if not star else out if argument.is_write else keyword_only).append(argument)
+        except SchemaFault as fault:
+            faults.append(fault)
+        position = _next_position(text, end, faults)
+    if star and not keyword_only and not out and not faults:
+        faults.append(SchemaFault(codes.STAR, "no argument follows `*`", position - 1, position))
     return argument_list(tuple(positional), tuple(keyword_only), tuple(out)), position + 1
 
 
 def _read_dispatcher_arguments(
     text: str, start: int, grammar: Grammar, faults: list[SchemaFault]
 ) -> tuple[Arguments, int]:
-    """The same of a text that PyTorch's dispatcher parses. Faults of single arguments are added to `faults`.
+    """The same of a text that PyTorch's dispatcher parses.
 
     Several `*` mean the same as one. Arguments that are passed by name are out arguments if they and all after them are
     written.
@@ -373,11 +378,7 @@ def _read_dispatcher_arguments(
                 (by_name if star else positional).append(argument)
             except SchemaFault as fault:
                 faults.append(fault)
-        try:
-            position = _next_item(text, end)
-        except SchemaFault as fault:
-            # Where the text of an argument ends may depend on what is wrong in it.
-            raise (_joined(faults) if faults else fault) from None
+        position = _next_position(text, end, faults)
     first = next((index for index, argument in enumerate(by_name) if argument.is_write), len(by_name))
     if not all(argument.is_write for argument in by_name[first:]):
         first = len(by_name)
@@ -416,6 +417,15 @@ def _next_item(text: str, end: int) -> int:
         # PyTorch splits at a comma with a blank. It would read `1,*` as one default and print the `*` into C++.
         raise SchemaFault(codes.SCHEMA_SYNTAX, "one blank stands after `,`", *comma.span(), help="write `, `")
     return comma.end()
+
+
+def _next_position(text: str, end: int, faults: list[SchemaFault]) -> int:
+    """Offset of the next item. Raises the first of `faults` if nothing can follow there, or what is wrong there."""
+    try:
+        return _next_item(text, end)
+    except SchemaFault as fault:
+        # Where the text of an argument ends may depend on what is wrong in it.
+        raise (_joined(faults) if faults else fault) from None
 
 
 def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start: int, end: int) -> SchemaFault:

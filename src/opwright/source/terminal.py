@@ -13,7 +13,11 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
+    from collections.abc import Iterator
+    from typing import Final, TextIO
+
+#: Seconds after which people who watch a terminal are told what takes so long.
+PATIENCE: Final = 2.0
 
 
 def visible(text: str) -> str:
@@ -50,6 +54,32 @@ def tell(*lines: str, flush: bool = False) -> None:
 def say(text: str) -> None:
     """Write a text to standard error at once. Text that cannot be written is lost, and the run goes on."""
     say_rendered(visible(text))
+
+
+@contextlib.contextmanager
+def slow(text: str) -> Iterator[None]:
+    """A context that says what takes so long if it lasts two seconds, to a terminal alone; nothing for an empty text.
+
+    Of contexts inside each other, the innermost speaks. The system's timer does it and no thread: a process with
+    threads cannot be copied to share the work. Without such a timer nothing is said.
+    """
+    import signal
+
+    if not (hasattr(signal, "setitimer") and sys.stderr is not None and sys.stderr.isatty()):
+        yield
+        return
+    try:
+        handler = signal.signal(signal.SIGALRM, lambda *_: say(f"{text}\n" if text else ""))
+    except ValueError:
+        # Only the main thread can handle signals.
+        yield
+        return
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, outer)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def print_rendered(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -51,6 +52,31 @@ def test_edit_of_kernels_compiles_only_them(builds: FakeCompiler, monkeypatch: p
     assert builds.calls() == [".gch", ".o", ".o", ".so"]
     opwright.inline(YAML, "int y;")
     assert builds.calls() == [".o", ".so"]
+
+
+@pytest.mark.parametrize("ninja", [True, False])
+def test_as_many_compilers_as_max_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ninja: bool) -> None:
+    """With MAX_JOBS=1 one step runs at a time, with Ninja and without; with 4 they meet."""
+    if not ninja:
+        monkeypatch.setattr("shutil.which", lambda name: None)
+    alone = f"mkdir {tmp_path}/alone && sleep 0.2 && rmdir {tmp_path}/alone && touch "
+    for jobs, meet in ((1, False), (4, True)):
+        monkeypatch.setenv("MAX_JOBS", str(jobs))
+        names = [f"{tmp_path}/{jobs}-{number}" for number in range(4)]
+        todo = [steps.BuildStep(name, (), ("sh", "-c", alone + name)) for name in names]
+        with contextlib.suppress(steps.StepFailed):
+            steps.run_steps(todo, str(tmp_path), verbose=False)
+        assert all(map(os.path.exists, names)) is not meet
+
+
+def test_a_build_says_that_it_compiles(builds: FakeCompiler, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before compilers run, standard error has a line; what is kept compiles nothing and says nothing."""
+    opwright.inline(YAML, "int x;")
+    headers, sources = capsys.readouterr().err.splitlines()
+    assert headers == "opwright: compiling the headers of PyTorch, once for all libraries"
+    assert sources.startswith("opwright: compiling 2 of 2 sources, ")
+    opwright.inline(YAML, "int x;")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_environment_of_the_compiler_is_part_of_the_key(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.generated import GeneratedCode
 from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, read_dependencies, short_hash
 from opwright.libraries.extension.toolchain import Toolchain
-from opwright.source.terminal import tell
+from opwright.source.terminal import say, tell
 from opwright.syntax.build_files import ninja_path, ninja_value
 
 
@@ -50,6 +50,12 @@ def run_steps(steps: Sequence[BuildStep], folder: str, *, verbose: bool) -> None
         _run_in_rounds(missing, folder)
 
 
+def _jobs() -> int:
+    """How many compilers run at once: `MAX_JOBS`, as in PyTorch's own builds of extensions, else one per processor."""
+    jobs = os.environ.get("MAX_JOBS", "")
+    return int(jobs) if jobs.isdecimal() and int(jobs) else os.cpu_count() or 1
+
+
 def _run_by_ninja(ninja: str, steps: Sequence[BuildStep], folder: str) -> None:
     rules = []
     for number, step in enumerate(steps):
@@ -61,7 +67,7 @@ def _run_by_ninja(ninja: str, steps: Sequence[BuildStep], folder: str) -> None:
     path = os.path.join(folder, "build.ninja")
     with open(path, "w", encoding="utf-8") as stream:
         stream.writelines(rules)
-    call = [ninja, "--quiet", "-k", "0", "-f", path]
+    call = [ninja, "--quiet", "-k", "0", "-j", str(_jobs()), "-f", path]
     done = _call(call, folder)
     if done.returncode:
         # Ninja repeats the commands that failed; what they wrote is what counts.
@@ -81,7 +87,7 @@ def _call(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[st
 def _run_in_rounds(steps: Sequence[BuildStep], folder: str) -> None:
     """Run the steps, those that do not wait for others at the same time."""
     left = list(steps)
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=_jobs()) as pool:
         while left:
             coming = {step.output for step in left}
             ready = [step for step in left if coming.isdisjoint(step.inputs)]
@@ -130,6 +136,8 @@ def compile_objects(
         if objects[key] is None:
             steps.append(_compilation(toolchain, options, source, os.path.join(work, key)))
     started = time.time_ns()
+    if steps:
+        say(f"opwright: compiling {len(steps)} of {len(sources)} sources, {min(_jobs(), len(steps))} at once\n")
     run_steps(steps, work, verbose=verbose)
     for step in steps:
         key = os.path.basename(step.output)
@@ -169,6 +177,7 @@ def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
             options = (*toolchain.compile, "-x", "c++-header")
             step = _compilation(toolchain, options, header, f"{header}.gch")
             started = time.time_ns()
+            say("opwright: compiling the headers of PyTorch, once for all libraries\n")
             run_steps([step], work, verbose=verbose)
             return keep(folder, key, _stamps_of(step, work, started), result)
 

@@ -16,6 +16,7 @@ from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.source.child import python_program
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
+from opwright.source.terminal import slow
 
 #: How many seconds the process may take.
 _TIME_LIMIT: Final = 600
@@ -72,9 +73,10 @@ def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: 
     command = program_command(program, argument, modules)
     doing = doing or _importing(modules)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False, timeout=_TIME_LIMIT
-        )
+        with slow(f"opwright: {doing}"):
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False, timeout=_TIME_LIMIT
+            )
     except subprocess.TimeoutExpired:
         raise Fault.at(MODULE_NOT_READ, f"{doing} took more than {_TIME_LIMIT} seconds") from None
     marked = [line for line in done.stdout.splitlines() if line.startswith(MARK)]

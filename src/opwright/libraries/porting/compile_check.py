@@ -14,6 +14,7 @@ from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, im
 from opwright.libraries.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
+from opwright.source.terminal import slow
 from opwright.syntax.cpp_source import CPP_HEADERS, CUDA_SUFFIXES
 
 #: A line of a compiler with a place: GCC and Clang write `a.cpp:3:1: error: ...`, nvcc `a.cu(3): error: ...`.
@@ -75,7 +76,8 @@ def compile_ported(
                 continue
             folders = (top, os.path.dirname(os.path.abspath(path)), os.path.abspath(base))
             words = [*command, *[f"-I{folder}" for folder in folders], copy]
-            done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+            with slow(f"opwright: compiling {path}"):
+                done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
             output = done.stderr + done.stdout
             lines = list(_errors(output, copies))
             errors += [error for error in lines if error.path]

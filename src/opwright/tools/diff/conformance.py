@@ -24,6 +24,7 @@ from opwright.run.generation import Generation
 from opwright.run.request import OutputsAmong, Request
 from opwright.source.codes import GENERATOR_FAILED, NO_GENERATOR
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
+from opwright.source.terminal import slow
 from opwright.tools.diff.diffing import output_side
 from opwright.tools.diff.outputs import OutputComparison, OutputSide, compare_outputs
 
@@ -189,7 +190,8 @@ def _run(words: Sequence[str], folder: str, variables: Mapping[str, str]) -> sub
     """Run a program in a folder to its end."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
     try:
-        return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        with slow(f"opwright: running {os.path.basename(words[0])} {' '.join(words[1:3])}"):
+            return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     except OSError as error:
         raise Fault.at(GENERATOR_FAILED, f"cannot run `{words[0]}`: {error.strerror}") from None
 

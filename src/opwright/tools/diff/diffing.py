@@ -31,6 +31,7 @@ from opwright.source.child import python_program
 from opwright.source.codes import NO_SIDE, NOT_GENERATED
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import DUMP_BYTES, FILE_BYTES
+from opwright.source.terminal import slow
 from opwright.source.text import SourceFile
 from opwright.tools.coverage.report import NO_META_KERNELS, coverage_report
 from opwright.tools.diff.backend import BackendSide
@@ -97,7 +98,8 @@ def generated_side(spec: str, python: str, arguments: Sequence[str], environment
         program = python_program("import runpy\nrunpy.run_module('opwright', run_name='__main__', alter_sys=True)")
         command = [python, "-c", program, "generate", *where, "--out", out, "--provenance", provenance, *arguments]
         try:
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            with slow(f"opwright: generating the files of {spec}"):
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         except OSError as error:
             raise Fault.at(NOT_GENERATED, f"cannot run `{python}`: {error.strerror}") from None
         if done.returncode:
