@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.thorough
 
 CAST = Path(__file__).parent / "cast"
+MIXED = "mixed(Tensor self, Tensor? other, Tensor[] list, Tensor boxes) -> (Tensor, Tensor)"
 #: The numbers of dtypes in C++.
 CODES = {"bool": 11, "float16": 5, "float32": 6, "float64": 7, "int64": 4, "bfloat16": 15}
 
@@ -101,6 +102,23 @@ def test_results_are_cast_back(cast: ModuleType, torch: ModuleType) -> None:
     check_cast_back(cast.aligned, torch)
 
 
+def check_mixed(function: Callable[..., tuple[Tensor, Tensor]], torch: ModuleType) -> None:
+    """Call an operator whose arguments have a policy each."""
+    tensor, half = torch.rand(2), torch.rand(2).half()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        result, codes = function(tensor, half, [half, half], half)
+        assert codes.tolist() == [CODES[name] for name in ("bfloat16", "float16", "float32", "float32")]
+        assert torch.equal(result, (half.float() + 1).half())
+        result, codes = function(half, None, [tensor.double()], tensor.double())
+    assert codes.tolist() == [CODES[name] for name in ("bfloat16", "bool", "float64", "float64")]
+    assert result.dtype == torch.float64
+
+
+def test_arguments_have_their_policies(cast: ModuleType, torch: ModuleType) -> None:
+    """An argument is cast as its own policy says, one without a policy stays, and results get the dtype of one."""
+    check_mixed(cast.mixed, torch)
+
+
 def test_composite_operators_are_cast(cast: ModuleType, torch: ModuleType) -> None:
     """A policy of a composite operator holds on the CPU too."""
     with torch.autocast("cpu"):
@@ -115,13 +133,15 @@ def test_each_device_has_its_policy(generated: Path) -> None:
     assert "Policy::promote, c10::DeviceType::CUDA, c10::DispatchKey::AutocastCUDA" in cuda
 
 
-def test_stable_libraries_cast_results_back(torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A stable library has the policy in Python, and it does the same."""
+def test_stable_libraries_cast_alike(torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A stable library has policies in Python, those of arguments and those that cast results too."""
     file = tmp_path_factory.mktemp("stable") / "cast_stable.yaml"
     file.write_text(
         "namespace: cast_stable\nabi: stable\noperators:\n"
         "- func: aligned(Tensor self, Tensor boxes) -> (Tensor, Tensor, Tensor[])\n"
-        "  dispatch: {CPU: aligned}\n  autocast: fp32_cast_back\n",
+        "  dispatch: {CPU: aligned}\n  autocast: fp32_cast_back\n"
+        f"- func: {MIXED}\n  dispatch: {{CPU: mixed}}\n"
+        "  autocast: {self: lower_precision_fp, list: fp32, boxes: fp32_cast_back}\n",
         encoding="utf-8",
     )
     module = generated_code(file, tmp_path_factory) / "python" / "cast_stable" / "_autocast.py"
@@ -132,6 +152,13 @@ def test_stable_libraries_cast_results_back(torch: ModuleType, tmp_path_factory:
         names = [str(tensor.dtype).removeprefix("torch.") for tensor in (self, boxes)]
         return self + boxes, torch.tensor([CODES[name] for name in names]), [self.clone(), boxes.clone()]
 
+    def mixed(self: Tensor, other: Tensor | None, list: list[Tensor], boxes: Tensor) -> tuple[Tensor, Tensor]:
+        dtypes = [torch.bool if tensor is None else tensor.dtype for tensor in (self, other, list[0], boxes)]
+        return boxes + 1, torch.tensor([CODES[str(dtype).removeprefix("torch.")] for dtype in dtypes])
+
     library.impl("aligned", aligned, "CPU")
+    library.define(MIXED)
+    library.impl("mixed", mixed, "CPU")
     runpy.run_path(str(module))
     check_cast_back(torch.ops.cast_stable.aligned, torch)
+    check_mixed(torch.ops.cast_stable.mixed, torch)

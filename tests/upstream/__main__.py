@@ -8,6 +8,7 @@ tests of the library; the outcome of each test is compared, and both are measure
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -124,6 +125,10 @@ def built_port(library: Library, tree: Path, folder: Path) -> tuple[Built, Edite
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     command = ["git", "apply", "--unidiff-zero", str(library.patch.resolve())]
     subprocess.run(command, cwd=folder, env=environment, check=True)
+    if library.ported:
+        command = [sys.executable, "-m", "opwright", "port", *library.ported]
+        with (folder / "port.log").open("w") as log:
+            subprocess.run(command, cwd=folder, stdout=log, check=True)
     lines = [line for line in library.patch.read_text().splitlines() if not line.startswith(("+++", "---"))]
     made = _lines(folder, [file, "derivatives.yaml"])
     edited = Edited(
@@ -218,7 +223,9 @@ def main() -> int:
         folder = built_original(needed, source_tree(needed, cache, None), cache).folder
         os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     original = built_original(library, tree, cache)
-    port, edited = built_port(library, tree, chosen.out.resolve() / library.folder)
+    port, edited = built_port(
+        library, tree, chosen.out.resolve() / f"{library.folder}{library.form and '-'}{library.form}"
+    )
     sizes = [built.size(library) for built in (original, port)]
     shown = [
         ("lines by hand", "", f"{edited.by_hand}, and {edited.removed_by_hand} removed"),
@@ -233,10 +240,18 @@ def main() -> int:
         return 0
     before, after = outcomes(library, original, chosen.jobs), outcomes(library, port, chosen.jobs)
     print("\n".join(table(("tests", "original", "port"), _counted(before, after))))
-    different = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+    limits = {
+        name: reason
+        for pattern, reason in library.limits.items()
+        for name in fnmatch.filter(before, pattern)
+        if before[name] == "passed" and after.get(name) == "failure"
+    }
+    for reason, count in Counter(limits.values()).items():
+        print(f"{count} tests fail with the port alone: {reason}")
+    different = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)} - limits.keys()
     for name in sorted(different):
         print(f"{name}: {before.get(name, 'not run')} with the original, {after.get(name, 'not run')} with the port")
-    print(f"{len(before) - len(different)} of {len(before)} tests have the same outcome")
+    print(f"{len(before) - len(different) - len(limits)} of {len(before)} tests have the same outcome")
     return 1 if different or not before else 0
 
 

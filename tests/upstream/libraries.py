@@ -19,6 +19,8 @@ class Library(NamedTuple):
     `replaced` are files that the patch has whole. `glue` are the files that register operators and build, by patterns.
     `shared_objects` are those to build, by patterns, and `flags` for the compiler come after those of the library.
     `submodules` are folders that distributions have, and `needs` are the libraries whose originals it imports.
+    A form with `abi: stable` has `ported` sources, which `opwright port` changes after the patch, and `limits`: the
+    tests that PyTorch's stable interface does not allow, by patterns of their names, each with the reason.
     """
 
     debian: str
@@ -32,6 +34,9 @@ class Library(NamedTuple):
     flags: str = ""
     submodules: Mapping[str, str] = MappingProxyType({})
     needs: tuple[str, ...] = ()
+    form: str = ""
+    ported: tuple[str, ...] = ()
+    limits: Mapping[str, str] = MappingProxyType({})
 
     @property
     def folder(self) -> str:
@@ -41,10 +46,27 @@ class Library(NamedTuple):
     @property
     def patch(self) -> Path:
         """The edits by hand."""
-        return PATCHES / f"{self.module}.patch"
+        return PATCHES / f"{self.module}{self.form and '_'}{self.form}.patch"
 
 
 _OPERATORS: Final = ("deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool", "roi_align", "roi_pool")
+_QUANTIZED: Final = "the stable interface has no quantized tensors"
+_VISION: Final = Library(
+    "pytorch-vision",
+    "0.21.0",
+    "torchvision",
+    # The kernels for other devices stay registered where they are: they are in other builds.
+    (
+        "torchvision/csrc/vision.cpp",
+        *[f"torchvision/csrc/ops/{name}.cpp" for name in _OPERATORS],
+        *[f"torchvision/csrc/ops/{folder}" for folder in ("autocast", "autograd", "cpu", "quantized")],
+        "torchvision/_meta_registrations.py",
+    ),
+    ("test/test_ops.py",),
+    ("torchvision/csrc/*.cpp", "torchvision/csrc/ops/*.cpp", "torchvision/csrc/ops/auto*/*.cpp", "setup.py"),
+    shared_objects="torchvision._C",
+    flags="-O1",
+)
 LIBRARIES: Final = {
     "scatter": Library(
         "pytorch-scatter",
@@ -66,20 +88,10 @@ LIBRARIES: Final = {
         submodules=MappingProxyType({"third_party/parallel-hashmap": "torch-sparse==0.6.18"}),
         needs=("scatter",),
     ),
-    "vision": Library(
-        "pytorch-vision",
-        "0.21.0",
-        "torchvision",
-        # The kernels for other devices stay registered where they are: they are in other builds.
-        (
-            "torchvision/csrc/vision.cpp",
-            *[f"torchvision/csrc/ops/{name}.cpp" for name in _OPERATORS],
-            *[f"torchvision/csrc/ops/{folder}" for folder in ("autocast", "autograd", "cpu", "quantized")],
-            "torchvision/_meta_registrations.py",
-        ),
-        ("test/test_ops.py",),
-        ("torchvision/csrc/*.cpp", "torchvision/csrc/ops/*.cpp", "torchvision/csrc/ops/auto*/*.cpp", "setup.py"),
-        shared_objects="torchvision._C",
-        flags="-O1",
+    "vision": _VISION,
+    "vision-stable": _VISION._replace(
+        form="stable",
+        ported=("torchvision/csrc/ops/cpu", "torchvision/csrc/vision.cpp", "torchvision_kernels.h"),
+        limits=MappingProxyType({"*qnms*": _QUANTIZED, "*qroi*": _QUANTIZED}),
     ),
 }

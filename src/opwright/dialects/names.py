@@ -96,10 +96,15 @@ AUTOCAST_POLICIES: Final = {
     "promote": "Cast tensors to the widest dtype among them.",
 }
 
-#: Those of libraries, one of which also casts results.
+#: The policy that also casts results.
+CAST_BACK: Final = "fp32_cast_back"
+#: Those of libraries.
 LIBRARY_POLICIES: Final = AUTOCAST_POLICIES | {
-    "fp32_cast_back": "Cast tensors to float32, and results with real numbers to the dtype that the first tensor had.",
+    CAST_BACK: "Cast tensors to float32, and results with real numbers to the dtype that the first tensor had.",
 }
+
+#: The policies that single arguments of libraries can have.
+ARGUMENT_POLICIES: Final = ("lower_precision_fp", "fp32", CAST_BACK)
 
 _AUTOCAST: Final = "Autocast"
 

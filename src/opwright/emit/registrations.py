@@ -89,20 +89,17 @@ APPEND_DTYPE: Final = "fp32_append_dtype"
 AUTOCAST: Final = "Autocast"
 
 
-def policy_kernel(policy: str, device: str, callee: str, type: str) -> str:
+def policy_kernel(policy: str, device: str, callee: str, type: str, by_argument: Sequence[str] = ()) -> str:
     """Kernel of an operator of a type with a policy on a device, which calls a function of the type.
+
+    Without a policy, the arguments have one each, empty for those that are not cast.
 
     >>> policy_kernel("fp32", "CPU", "f", "void ()")
     '&::opwright::autocast::Kernel<::opwright::autocast::Policy::fp32, c10::DeviceType::CPU, \
 c10::DispatchKey::AutocastCPU, &f, void ()>::call'
     """
-    arguments = ", ".join(
-        (
-            f"::opwright::autocast::Policy::{policy}",
-            f"c10::DeviceType::{device}",
-            f"c10::DispatchKey::{AUTOCAST}{device}",
-            f"&{callee}",
-            type,
-        )
-    )
-    return f"&::opwright::autocast::Kernel<{arguments}>::call"
+    on_device = f"c10::DeviceType::{device}, c10::DispatchKey::{AUTOCAST}{device}, &{callee}, {type}"
+    if policy:
+        return f"&::opwright::autocast::Kernel<::opwright::autocast::Policy::{policy}, {on_device}>::call"
+    policies = ", ".join([f"::opwright::autocast::Policy::{own or 'none'}" for own in by_argument])
+    return f"&::opwright::autocast::ArgumentsKernel<{on_device}, {policies}>::call"

@@ -205,7 +205,7 @@ def contents_of(value: object) -> _Contents:
 
     >>> from opwright.model.library import Autocast
     >>> contents_of(Autocast("fp32")), contents_of([1, "a"])
-    (('opwright.model.library.Autocast', 'fp32', ()), ('list', 1, 'a'))
+    (('opwright.model.library.Autocast', 'fp32', (), ()), ('list', 1, 'a'))
     """
     return (_READERS.get(type(value)) or _new_reader(value))(value)
 

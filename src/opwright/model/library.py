@@ -72,10 +72,14 @@ class Library(_Names):
 
 
 class Autocast(NamedTuple):
-    """Policies of an operator under autocast: one for all devices, empty if there is none, and those of devices."""
+    """Policies of an operator under autocast: one for all devices, empty if there is none, and those of devices.
+
+    Those of arguments hold on all devices; an argument without one stays as it is.
+    """
 
     everywhere: str = ""
     by_device: tuple[tuple[str, str], ...] = ()
+    by_argument: tuple[tuple[str, str], ...] = ()
 
 
 class LibraryFields(NamedTuple):

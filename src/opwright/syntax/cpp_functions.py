@@ -122,6 +122,14 @@ _NAME: Final = lazy_pattern(r"(?:::\s)?\w+(?:\s::\s\w+)*")
 #: Words of fundamental types, which no parameter is called.
 _FUNDAMENTAL: Final = frozenset(("bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned"))
 _CLASSES: Final = frozenset(("class", "struct", "union", "enum"))
+#: The body of a function that only calls an operator through the dispatcher.
+_DISPATCHED: Final = lazy_pattern(
+    r'(?:C10_LOG_API_USAGE_ONCE\("[^"]*"\);)?'
+    r"(?:(?:static |const |constexpr )*auto&? (?P<operator>\w+)=|return )"
+    r"(?:::)?(?:c10|at)::Dispatcher::singleton\(\)"
+    r'\.findSchemaOrThrow\("(?P<name>\w+::\w+)", "(?P<overload>\w*)"\)\.typed<[^;]*>\(\)'
+    r"(?(operator);return (?P=operator))\.call\((?P<given>[\w, ]*)\);"
+)
 
 
 class Statement(NamedTuple):
@@ -141,7 +149,8 @@ class CppFunction(NamedTuple):
 
     `names` are those of the parameters, empty for one without a name. Only its own file can name one that `is_hidden`:
     it is static, or in an anonymous namespace. `forwards_to` is the function to which it only hands its parameters, as
-    the source names it; empty if it does more. `dispatches` is the operator that it finds in the dispatcher.
+    the source names it; empty if it does more. `dispatches` is the operator that it finds in the dispatcher, if it only
+    calls that with its parameters.
     """
 
     name: str
@@ -221,6 +230,7 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
     scope = [name for name in statement.scope if name]
     parameters = parameters_of(head, opening)
     typed_names = list(map(type_and_name, parameters))
+    names = tuple([name for _, name in typed_names])
     return CppFunction(
         "::".join([*scope, named]),
         text_of(typed),
@@ -228,15 +238,19 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
         path,
         "" in statement.scope or "static" in texts,
         forwarded_to(statement.body, parameters),
-        tuple([name for _, name in typed_names]),
-        _dispatched_operator(statement.body),
+        names,
+        _dispatched_operator(statement.body, names),
     )
 
 
-def _dispatched_operator(body: Sequence[Token]) -> str:
-    """The operator that a body finds in the dispatcher, such as `acme::scale`; empty without one."""
-    at = next((at for at, token in enumerate(body) if token.text in ("findSchemaOrThrow", "findSchema")), len(body))
-    return next((token.text.strip('"') for token in body[at:] if token.kind == "text"), "")
+def _dispatched_operator(body: Sequence[Token], names: Sequence[str]) -> str:
+    """The operator that a body calls with these names and nothing else, such as `acme::scale`; empty without one."""
+    if not any(token.text == "findSchemaOrThrow" for token in body):
+        return ""
+    match = _DISPATCHED.fullmatch(text_of(body))
+    if match is None or match["given"] != ", ".join(names):
+        return ""
+    return match["name"] + (f".{match['overload']}" if match["overload"] else "")
 
 
 def called_names(body: Sequence[Token]) -> Iterator[tuple[int, int, str]]:

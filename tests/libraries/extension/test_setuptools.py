@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -16,6 +17,7 @@ from setuptools import Distribution, Extension
 from setuptools.errors import CompileError
 
 from opwright.libraries.extension.generated import GeneratedCode
+from opwright.libraries.extension.toolchain import first_error
 from opwright.setuptools import OperatorExtension, _add_flags, _leave_out_python
 from tests.libraries.extension.compiler import FakeCompiler
 
@@ -379,6 +381,23 @@ def test_errors_of_the_compiler_end_the_build(project: Project, word: str, error
     told = done.stderr[done.stderr.index("error: the first error of the C++ compiler:") :]
     assert error in told
     assert error in done.stdout + done.stderr.replace(told, "")
+
+
+def test_openmp_of_the_compiler_alone(tmp_path: Path) -> None:
+    """Where the compiler has `-fopenmp` and the linker has not, the error of the linker says what it needs."""
+    source, compiler = tmp_path / "sums.cpp", ["c++", "-shared", "-fPIC", "-Wl,--no-undefined", "-o"]
+    source.write_text(
+        "void each(int n, int* to) {\n#pragma omp parallel for\n  for (int i = 0; i < n; ++i) to[i] = i;\n}\n"
+    )
+    subprocess.run(["c++", "-c", "-fPIC", "-fopenmp", source, "-o", tmp_path / "sums.o"], check=True)
+    link = [*compiler, str(tmp_path / "sums.so"), str(tmp_path / "sums.o")]
+    failed = subprocess.run(link, capture_output=True, text=True, check=False)
+    told = first_error(failed.stderr)
+    assert failed.returncode
+    assert told is not None
+    added = re.search(r"write `extra_link_args=\[\"(.*?)\"\]`", told)
+    assert added is not None
+    subprocess.run([*link, added[1]], check=True)
 
 
 def test_errors_in_generated_code_lead_to_the_entry(project: Project) -> None:

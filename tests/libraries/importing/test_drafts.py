@@ -214,6 +214,31 @@ TORCH_LIBRARY_FRAGMENT(acme, m) { m.impl("scale", c10::DispatchKey::CUDA, &scale
     assert "forward does more than" in Path("derivatives.yaml").read_text()
 
 
+def test_formulas_name_operators(library: Path) -> None:
+    """A formula names the operator that a function calls through the dispatcher, unless the function does more."""
+    Path("scale.h").write_text(
+        HEADER.replace("scale_backward", "back")
+        + "at::Tensor scale_backward(const at::Tensor& grad, c10::SymInt by);\n"
+    )
+    call = """
+#include "scale.h"
+at::Tensor scale_backward(const at::Tensor& grad, c10::SymInt by) {
+  C10_LOG_API_USAGE_ONCE("acme");
+  static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("acme::back", "").typed<decltype(scale_backward)>();
+  return op.call(grad, by);
+}
+TORCH_LIBRARY_FRAGMENT(acme, m) { m.def("back(Tensor grad, SymInt by) -> Tensor", &acme_kernels::back); }
+"""
+    Path("call.cpp").write_text(call)
+    assert imported("call.cpp") == 0
+    assert yaml.safe_load(Path("derivatives.yaml").read_text())[0]["x"] == "acme::back_symint(grad, by)"
+    changes = ("(grad, by)", "(grad, by + 1)"), ("back(", "more("), ("acme_kernels::", "acme::")
+    for old, new in changes:
+        Path("call.cpp").write_text(call.replace(f"op.call{old}" if old.startswith("(") else old, new))
+        assert imported("call.cpp", "--force") == 0
+        assert "x: scale_backward(grad, by)" in Path("derivatives.yaml").read_text(), old
+
+
 def test_kernels_that_record_gradients_stay(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A kernel for a device that applies a class, also by another function, keeps all of its operator by hand."""
     Path("more.cpp").write_text("""

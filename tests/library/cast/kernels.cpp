@@ -43,6 +43,12 @@ at::Tensor composite(const at::Tensor& self) {
   return dtypes({self.scalar_type()});
 }
 
+std::tuple<at::Tensor, at::Tensor> mixed(
+    const at::Tensor& self, const std::optional<at::Tensor>& other, at::TensorList list, const at::Tensor& boxes) {
+  const at::ScalarType optional = other.has_value() ? other->scalar_type() : at::kBool;
+  return {boxes.add(1), dtypes({self.scalar_type(), optional, list[0].scalar_type(), boxes.scalar_type()})};
+}
+
 std::tuple<at::Tensor, at::Tensor, std::vector<at::Tensor>> aligned(const at::Tensor& self, const at::Tensor& boxes) {
   return {self.add(boxes), dtypes({self.scalar_type(), boxes.scalar_type()}), {self, boxes}};
 }

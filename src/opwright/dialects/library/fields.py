@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping as TypeMapping
 from typing import Final
 
 from opwright.dialects.cpp_expressions import read_condition
@@ -15,12 +16,20 @@ from opwright.dialects.library.requirements import DIMS, DTYPES_FIELD, LAYOUT, R
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
-from opwright.dialects.names import AUTOCAST_DEVICES, IDENTIFIER, LIBRARY_POLICIES, split_kernel
+from opwright.dialects.names import (
+    ARGUMENT_POLICIES,
+    AUTOCAST_DEVICES,
+    CAST_BACK,
+    IDENTIFIER,
+    LIBRARY_POLICIES,
+    split_kernel,
+)
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
 from opwright.model.requirements import Requirements
 from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.schema.types import Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_strings
@@ -48,9 +57,12 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
     if isinstance(node, Scalar):
         return Autocast(_read_policy(node, builder))
     if not isinstance(node, Mapping):
-        builder.wrong_type(node, "autocast", "a policy, or a mapping from devices to policies")
+        builder.wrong_type(node, "autocast", "a policy, or a mapping from devices or arguments to policies")
         return None
     check_unique_keys(node, builder.context.sink)
+    types = {argument.name: argument.type for argument in builder.schema.arguments.all} if builder.schema else {}
+    if any(key.value in types for key, _ in node.entries):
+        return _read_argument_policies(node, types, builder)
     policies: list[tuple[str, str]] = []
     for device, value in node.entries:
         if device.value not in AUTOCAST_DEVICES:
@@ -64,6 +76,40 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
     return Autocast("", tuple(policies))
 
 
+def _read_argument_policies(node: Mapping, types: TypeMapping[str, Type], builder: EntryBuilder) -> Autocast:
+    """Policies of single arguments."""
+    policies: dict[str, str] = {}
+    for key, value in node.entries:
+        if key.value not in types:
+            message = f"`{key.value}` is no argument of the operator, as other names here are"
+            help = did_you_mean(key.value, types, f"the arguments are {_name_list(types)}")
+            builder.fault(codes.AUTOCAST_SCHEMA, message, key.span, help=help)
+        elif not isinstance(value, Scalar):
+            builder.wrong_type(value, f"autocast of {key.value}", "a policy")
+        elif value.value not in ARGUMENT_POLICIES:
+            help = did_you_mean(value.value, ARGUMENT_POLICIES, f"those are {_name_list(ARGUMENT_POLICIES)}")
+            message = f"`{value.value}` is no policy of a single argument"
+            builder.fault(codes.AUTOCAST_POLICY, message, value.span, help=help)
+        else:
+            is_second = value.value == CAST_BACK and CAST_BACK in policies.values()
+            reason = "results have one dtype" if is_second else _argument_misfit(value.value, types[key.value], builder)
+            policies[key.value] = value.value
+            if reason:
+                message = f"`{value.value}` does not fit `{key.value}`: {reason}"
+                builder.fault(codes.AUTOCAST_SCHEMA, message, value.span)
+    return Autocast(by_argument=tuple(policies.items()))
+
+
+def _argument_misfit(policy: str, type: Type, builder: EntryBuilder) -> str:
+    """Why an argument of a type cannot have a policy; empty if it can."""
+    if not type.is_tensor_like:
+        return "it is no tensor"
+    if policy == CAST_BACK and type.text != "Tensor":
+        return f"its type is `{type}`"
+    assert builder.schema is not None, "without a schema no argument has a type"
+    return _misfit(policy, builder.schema)
+
+
 def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
     """Policy that a scalar names. Unknown ones, and those that do not fit the schema, are faults of the entry."""
     policy = node.value
@@ -72,6 +118,8 @@ def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
         builder.fault(codes.AUTOCAST_POLICY, f"unknown autocast policy `{policy}`", node.span, help=help)
     elif builder.schema is not None:
         reason = _misfit(policy, builder.schema)
+        if not reason and policy.startswith("fp32_") and builder.schema.arguments.all[0].type.text != "Tensor":
+            reason = "its first argument is not a tensor"
         if reason:
             message = f"`{policy}` does not fit `{builder.schema.name}`: {reason}"
             builder.fault(codes.AUTOCAST_SCHEMA, message, node.span)
@@ -87,11 +135,9 @@ def _misfit(policy: str, schema: FunctionSchema) -> str:
         return "it takes no tensor"
     if any(argument.type.is_tensor_like and "][" in argument.type.text for argument in arguments):
         return "it takes lists of lists of tensors"
-    if policy.startswith("fp32_") and arguments[0].type.text != "Tensor":
-        return "its first argument is not a tensor"
     if policy == "fp32_set_opt_dtype" and not any(argument.type.text == "ScalarType?" for argument in arguments):
         return "it has no argument of type `ScalarType?`"
-    if policy == "fp32_cast_back" and not any(result.type.text in ("Tensor", "Tensor[]") for result in schema.returns):
+    if policy == CAST_BACK and not any(result.type.text in ("Tensor", "Tensor[]") for result in schema.returns):
         return "it returns no tensor"
     return ""
 
@@ -195,6 +241,8 @@ _BY_TENSOR: Final[JsonSchema] = {
     "additionalProperties": {"anyOf": [TEXT, {"type": "integer"}, FLAG, list_of_schema(TEXT)]},
 }
 _POLICY: Final = choice(*LIBRARY_POLICIES)
+_DEVICE_POLICIES: Final = mapping_schema(tuple(Field(name, "text", _POLICY, "") for name in AUTOCAST_DEVICES))
+_ARGUMENT_POLICIES: Final[JsonSchema] = {"type": "object", "additionalProperties": choice(*ARGUMENT_POLICIES)}
 #: The fields of a library's entries that PyTorch's lack, in the order of the documentation.
 ROWS: Final = (
     EntryField(
@@ -249,8 +297,8 @@ ROWS: Final = (
         Field(
             "autocast",
             "text or mapping",
-            {"anyOf": [_POLICY, mapping_schema(tuple(Field(name, "text", _POLICY, "") for name in AUTOCAST_DEVICES))]},
-            "The [policy](#autocast) under autocast, or a mapping from devices to policies.",
+            {"anyOf": [_POLICY, _DEVICE_POLICIES, _ARGUMENT_POLICIES]},
+            "The [policy](#autocast) under autocast, or a mapping from devices or arguments to policies.",
         ),
         _read_autocast,
         "autocast",

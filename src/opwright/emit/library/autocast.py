@@ -17,10 +17,11 @@ from opwright.source.records import NamedTuple
 
 
 class DevicePolicy(NamedTuple):
-    """Policy of an operator on a device."""
+    """Policy of an operator on a device, or those of its arguments, empty for one that stays as it is."""
 
     device: str
     policy: str
+    by_argument: tuple[str, ...] = ()
 
 
 def autocast_policies(function: NativeFunction) -> tuple[DevicePolicy, ...]:
@@ -29,9 +30,13 @@ def autocast_policies(function: NativeFunction) -> tuple[DevicePolicy, ...]:
     A policy without devices holds on those that the operator has kernels for, or on CPU and CUDA if it has none. A
     kernel that the author writes for an Autocast key takes the place of the policy.
     """
-    everywhere, by_device = function.library_fields.autocast
+    everywhere, by_device, by_argument = function.library_fields.autocast
     if by_device:
         return tuple([DevicePolicy(*row) for row in by_device])
+    if by_argument:
+        named = dict(by_argument)
+        policies = tuple([named.get(argument.name, "") for argument in function.schema.arguments.all])
+        return tuple([DevicePolicy(device, "", policies) for device in _devices(function)])
     return tuple([DevicePolicy(device, everywhere) for device in _devices(function)]) if everywhere else ()
 
 
@@ -60,10 +65,10 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     for function in part.functions:
         if function.is_synthesized:
             continue
-        for device, policy in autocast_policies(function):
-            key = LIBRARY_KEYS[f"{AUTOCAST}{device}"]
+        for policy in autocast_policies(function):
+            key = LIBRARY_KEYS[f"{AUTOCAST}{policy.device}"]
             if key not in function.kernels:
-                lines.setdefault(device, []).append(_registration(function, device, policy, part))
+                lines.setdefault(policy.device, []).append(_registration(function, policy, part))
     texts = [_block(part.library.namespace, device, registrations) for device, registrations in lines.items()]
     return Section((AUTOCAST_HEADER,), "\n".join(texts))
 
@@ -80,10 +85,11 @@ def _block(namespace: str, device: str, registrations: Iterable[str]) -> str:
     return f"TORCH_LIBRARY_IMPL({namespace}, {AUTOCAST}{device}, m) {{\n{body}\n}}\n"
 
 
-def _registration(function: NativeFunction, device: str, policy: str, part: LibraryPart) -> str:
+def _registration(function: NativeFunction, policy: DevicePolicy, part: LibraryPart) -> str:
     called = function
-    if policy == APPEND_DTYPE:
+    if policy.policy == APPEND_DTYPE:
         called = next(overloads_with_dtype(function, [overload for unit in part.units for overload in members(unit)]))
     callee = f"::{part.library.operators}::{called.name.unambiguous}::call"
-    kernel = policy_kernel(policy, device, callee, dispatcher.signature(function).type)
+    type = dispatcher.signature(function).type
+    kernel = policy_kernel(policy.policy, policy.device, callee, type, policy.by_argument)
     return f'  m.impl("{function.name.text}", {kernel});'

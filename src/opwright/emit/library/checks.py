@@ -243,7 +243,7 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
         if refusal:
             help = "let the Python function be the only kernel of its key, and call operators with C++ kernels from it"
             yield _Feature("python", "a Python kernel beside others of", refusal, help)
-    if not PYTHON_POLICIES.keys() >= {policy for _, policy in autocast_policies(function)}:
+    if not PYTHON_POLICIES.keys() >= {row.policy for row in autocast_policies(function) if row.policy}:
         yield _Feature("autocast", "the autocast policy of")
     if fields.alias_analysis:
         yield _Feature("alias_analysis", "the alias analysis of")

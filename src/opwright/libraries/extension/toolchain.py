@@ -26,9 +26,17 @@ _ERROR: Final = re.compile(
     re.MULTILINE,
 )
 
+#: A symbol of the libraries of OpenMP, of GCC and of Clang, that a linker lacks.
+_OPENMP: Final = re.compile(r"undefined (?:reference|symbol).*\b(?:GOMP_|omp_|__kmpc_)\w+")
+_OPENMP_HELP: Final = """
+
+The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `extra_compile_args`."""
+
 
 def first_error(text: str) -> str | None:
     """The first error in the output of a compiler or a linker, None if there is none that is known.
+
+    One about OpenMP says what is missing, since flags for the compiler do not reach the linker.
 
     >>> first_error("note\\nk.cpp:2:3: error: 'x' was not declared\\n    2 | x;\\n      | ^\\nk.cpp:9:1: error: more")
     "k.cpp:2:3: error: 'x' was not declared\\n    2 | x;\\n      | ^"
@@ -40,7 +48,10 @@ def first_error(text: str) -> str | None:
     "ptxas error   : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)"
     """
     match = _ERROR.search(text)
-    return match[0] if match else None
+    if match is None:
+        return None
+    is_openmp = _OPENMP.search(match[0]) is not None
+    return match[0] + (_OPENMP_HELP if is_openmp else "")
 
 
 @contextmanager

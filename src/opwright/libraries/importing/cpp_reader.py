@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import Final
@@ -171,7 +171,10 @@ class _Reader:
 
     def read(self) -> CppRegistrations:
         read = [registration for source in self._sources for registration in self._registrations_of(source)]
-        applied = [*self._applied_classes()]
+        # The functions for callers of operators have other names where kernels may have these.
+        with_kernels = {row.kernel.rpartition("::")[0] for row in read}
+        defined = {f"{row.namespace}::{row.name}" for row in read if row.schema and row.namespace not in with_kernels}
+        applied = [*self._applied_classes(defined)]
         recording = self._recording_functions(applied)
         read = [row._replace(records=recording.get(row.kernel, "")) for row in read]
         return CppRegistrations(
@@ -190,8 +193,11 @@ class _Reader:
             self._modules.modules,
         )
 
-    def _applied_classes(self) -> Iterator[tuple[AppliedClass, AutogradClass]]:
-        """The functions that apply a class of autograd; a name means the class of its own file first."""
+    def _applied_classes(self, operators: Collection[str]) -> Iterator[tuple[AppliedClass, AutogradClass]]:
+        """The functions that apply a class of autograd; a name means the class of its own file first.
+
+        Backward functions call these `operators` by their own names.
+        """
         classes: dict[str, list[AutogradClass]] = {}
         for source in self._sources:
             for given in autograd_classes(source):
@@ -200,18 +206,23 @@ class _Reader:
             for name, function in applied_classes(source, classes):
                 same = [given for given in classes[name] if given.place.path == source.path] or classes[name]
                 if len(same) == 1:
-                    yield function, self._with_whole_names(same[0])
+                    yield function, self._with_whole_names(same[0], operators)
 
-    def _with_whole_names(self, given: AutogradClass) -> AutogradClass:
+    def _with_whole_names(self, given: AutogradClass, operators: Collection[str]) -> AutogradClass:
         """A class whose functions call others by their whole names."""
         forward, called = self._resolved(given.forward, given)
         dispatched = [other.dispatches for function in called for other in self._names.functions[function.name]]
-        backward, called = self._resolved(given.backward, given)
+        backward, called = self._resolved(given.backward, given, operators)
         hidden = given.hidden or next((function.name for function in called if function.is_hidden), "")
         return given._replace(forward=forward, backward=backward, hidden=hidden, dispatched=tuple(dispatched))
 
-    def _resolved(self, body: Sequence[Token], given: AutogradClass) -> tuple[list[Token], list[CppFunction]]:
-        """A body with the whole names of the functions that it calls, and these functions."""
+    def _resolved(
+        self, body: Sequence[Token], given: AutogradClass, operators: Collection[str] = ()
+    ) -> tuple[list[Token], list[CppFunction]]:
+        """A body with the whole names of the functions that it calls, and these functions.
+
+        One that only calls one of the `operators` has the name that this has in formulas.
+        """
         tokens: list[Token] = []
         called: list[CppFunction] = []
         index = 0
@@ -221,7 +232,12 @@ class _Reader:
             if function is None and self._names.read_headers_with(name.rpartition("::")[2]):
                 function = self._names.find(whole, given.scope, given.place.path)
             if function is not None:
-                tokens += [*body[index:first], body[first]._replace(text=function.name)]
+                name = function.name
+                for other in self._names.functions[function.name] if operators else ():
+                    if other.parameters == function.parameters and other.dispatches in operators:
+                        takes_symbols = any("SymInt" in parameter for parameter in other.parameters)
+                        name = other.dispatches + ("_symint" if takes_symbols else "")
+                tokens += [*body[index:first], body[first]._replace(text=name)]
                 called.append(function)
                 index = end
         return [*tokens, *body[index:]], called

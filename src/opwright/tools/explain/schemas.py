@@ -127,9 +127,9 @@ def _words(value: object) -> str:
         case dict():
             return ", ".join(dict.fromkeys([loop.name for loop in value.values()]))
         case Autocast():
-            return ", ".join(
-                [*filter(None, [value.everywhere]), *[f"{policy} on {name}" for name, policy in value.by_device]]
-            )
+            of_devices = [f"{policy} on {name}" for name, policy in value.by_device]
+            of_arguments = [f"{policy} for `{name}`" for name, policy in value.by_argument]
+            return ", ".join([*filter(None, [value.everywhere]), *of_devices, *of_arguments])
         case tuple():
             return ", ".join(map(str, value))
         case frozenset():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from opwright.dialects.names import CAST_BACK
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.library.autocast import DevicePolicy, autocast_policies
 from opwright.emit.library.python.registrations import (
@@ -24,7 +25,7 @@ PYTHON_POLICIES: Final = {
     "lower_precision_fp": '_torch.get_autocast_dtype("{device}")',
     "fp32": "_torch.float32",
     "promote": '_widest("{device}", {tensors})',
-    "fp32_cast_back": "_torch.float32",
+    CAST_BACK: "_torch.float32",
 }
 
 
@@ -76,20 +77,26 @@ def _kernels(function: NativeFunction) -> Iterator[str]:
 def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     """Kernel of an operator for a device, and its registration."""
     device, name = policy.device.lower(), f"_{function.name.unambiguous}_{policy.device.lower()}"
-    dtype = PYTHON_POLICIES[policy.policy].format(device=device, tensors=", ".join(tensor_variables(function)))
+    arguments = function.schema.arguments.all
+    policies = policy.by_argument or (policy.policy,) * len(arguments)
+    by_name = dict(zip([argument.name for argument in arguments], policies, strict=True))
+    tensors = ", ".join(tensor_variables(function))
+    dtypes = {name: PYTHON_POLICIES[name].format(device=device, tensors=tensors) for name in policies if name}
+    # What is computed for several arguments is computed once.
+    variables = {name: "_dtype" if len(dtypes) == 1 else f"_dtype_{at}" for at, name in enumerate(dtypes)}
     parameters, renaming = parameters_of(function)
-    passed = passed_arguments(function, lambda argument: _cast(argument, device))
+    passed = passed_arguments(function, lambda argument: _cast(argument, device, variables.get(by_name[argument.name])))
     yield f"{name}_keys = _C.DispatchKeySet(_C.DispatchKey.Autocast{policy.device})"
     yield f"{name}_operator = {operator_expression(function)}"
     yield ""
     yield ""
     yield f"def {name}_kernel({parameters}):"
     yield from [line.rstrip() for line in renaming]
-    yield f"    _dtype = {dtype}"
+    yield from [f"    {variables[name]} = {dtype}" for name, dtype in dtypes.items()]
     yield f"    with _C._ExcludeDispatchKeyGuard({name}_keys):"
     called = f"{name}_operator({', '.join(passed)})"
-    if policy.policy == "fp32_cast_back":
-        called = f'_back({called}, "{device}", {variable_name(function.schema.arguments.all[0].name)})'
+    if CAST_BACK in policies:
+        called = f'_back({called}, "{device}", {variable_name(arguments[policies.index(CAST_BACK)].name)})'
     yield f"        return {called}"
     yield ""
     yield ""
@@ -97,10 +104,10 @@ def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     yield ""
 
 
-def _cast(argument: Argument, device: str) -> str:
+def _cast(argument: Argument, device: str, dtype: str | None) -> str:
     """What the kernel passes for an argument."""
     value = variable_name(argument.name)
-    return f'_cast({value}, "{device}", _dtype)' if argument.type.is_tensor_like else value
+    return f'_cast({value}, "{device}", {dtype})' if argument.type.is_tensor_like and dtype is not None else value
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

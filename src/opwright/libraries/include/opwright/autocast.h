@@ -20,8 +20,8 @@ TORCH_API at::Tensor cached_cast(at::ScalarType to_type, const at::Tensor& arg, 
 
 namespace opwright::autocast {
 
-// What an operator does under autocast.
-enum class Policy { lower_precision_fp, fp32, fp32_set_opt_dtype, fp32_append_dtype, promote, fp32_cast_back };
+// What an operator does under autocast, or what happens to an argument.
+enum class Policy { none, lower_precision_fp, fp32, fp32_set_opt_dtype, fp32_append_dtype, promote, fp32_cast_back };
 
 // Whether autocast casts a tensor: it is on the device, and it has real numbers of less than 64 bits.
 inline bool is_cast(c10::DeviceType device, const at::Tensor& tensor) {
@@ -136,6 +136,46 @@ struct Kernel<policy, device, key, function, Result(Args...)> {
     } else {
       const at::Tensor& first = first_of(args...);
       return function(args..., is_cast(device, first) ? at::kFloat : first.scalar_type());
+    }
+  }
+};
+
+// An argument as its own policy says.
+template <Policy policy, class Argument>
+decltype(auto) cast_by(c10::DeviceType device, const Argument& argument) {
+  if constexpr (policy == Policy::none) {
+    return (argument);
+  } else if constexpr (policy == Policy::lower_precision_fp) {
+    return cast(at::autocast::get_autocast_dtype(device), device, argument);
+  } else {
+    return cast(at::kFloat, device, argument);
+  }
+}
+
+// The argument whose dtype results get.
+template <Policy policy, Policy... policies, class Argument, class... Args>
+const at::Tensor& cast_back_to(const Argument& argument, const Args&... args) {
+  if constexpr (policy == Policy::fp32_cast_back) {
+    return argument;
+  } else {
+    return cast_back_to<policies...>(args...);
+  }
+}
+
+// The kernel of an operator whose arguments have a policy each.
+template <c10::DeviceType device, c10::DispatchKey key, auto function, class Signature, Policy... policies>
+struct ArgumentsKernel;
+
+template <c10::DeviceType device, c10::DispatchKey key, auto function, class Result, class... Args, Policy... policies>
+struct ArgumentsKernel<device, key, function, Result(Args...), policies...> {
+  static Result call(Args... args) {
+    const c10::impl::ExcludeDispatchKeyGuard guard(key);
+    if constexpr (((policies == Policy::fp32_cast_back) || ...)) {
+      const at::Tensor& tensor = cast_back_to<policies...>(args...);
+      Result result = function(cast_by<policies>(device, args)...);
+      return is_cast(device, tensor) ? cast_back(tensor.scalar_type(), std::move(result)) : result;
+    } else {
+      return function(cast_by<policies>(device, args)...);
     }
   }
 };
