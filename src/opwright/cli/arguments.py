@@ -77,13 +77,7 @@ class _StoreOnce(argparse.Action):
 class _HelpAll(argparse._HelpAction):
     """Prints the help with all options."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         if isinstance(parser, Parser):
             parser.short_help = frozenset()
         parser.print_help()
