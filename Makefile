@@ -237,7 +237,7 @@ port-scatter port-sparse port-vision port-vision-stable: $(REFERENCE)
 	PYTHONPATH=$(UPSTREAM) $(VENV)/bin/python -m tests.upstream $(@:port-%=%) --jobs $(JOBS) $(if $(TREE),--tree '$(TREE)')
 
 # The example for Bazel and all of PyTorch's files, built by a service for remote execution on this machine: BuildGrid,
-# which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/remote-execution.md.
+# which has an environment of its own. Needs Debian's Bazel and Linux; the table is for docs/build-systems.md.
 # A machine that lacks a program has nothing to test, which is no failure; INSTALL=yes installs Debian's Bazel first.
 BUILDGRID := .cache/buildgrid
 INSTALL ?=

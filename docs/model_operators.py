@@ -1,4 +1,4 @@
-"""Counts which kernels models need: `python -m docs.model_operators` writes the table of docs/backend-next.md.
+"""Counts which kernels models need: `python -m docs.model_operators` writes the table of docs/backend-tutorial.md.
 
 Needs PyTorch and the package `transformers`. Small models with random weights run forward, backward, and a step of an
 optimizer. A mode of the dispatcher sees the operators that reach a device, after those composed of others.
@@ -25,7 +25,7 @@ import opwright
 from opwright.release.operator_names.backends import CALLED_BY_COMPOSITES
 from tests.conformance.report import table
 
-PAGE = Path(__file__).with_name("backend-next.md")
+PAGE = Path(__file__).with_name("backend-tutorial.md")
 START, END = "<!-- operators -->\n", "<!-- end -->\n"
 
 #: What small configurations of transformers say, where a model has such a field.

@@ -425,7 +425,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "backend-files.md": partial(page_with_tables, "backend-files.md", _backend_table),
     "from-torchgen.md": partial(page_with_tables, "from-torchgen.md", _differences_table),
     "torchgen-interface.md": partial(page_with_tables, "torchgen-interface.md", _interface_table),
-    "upgraders.md": partial(page_with_tables, "upgraders.md", _upgraders_table),
+    "selective-build.md": partial(page_with_tables, "selective-build.md", _upgraders_table),
     "images/benchmarks.svg": bars,
     **{f"schemas/{name}.json": partial(schema_text, name) for name in (*described_dialects(), *DOCUMENTS)},
 }

@@ -139,3 +139,24 @@ def test_lines_are_short(page: Path) -> None:
     """Prose is wrapped at 120 characters; rows of tables and generated definitions are as long as they must be."""
     lines = page.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if len(line) > 120 and not line.startswith(("|", "at::"))] == []
+
+
+#: What the program says of itself: readers look things up there, and do not begin at the top.
+GENERATED_PAGES = {"api.md", "command-line.md", "diagnostics.md"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED_PAGES],
+    ids=lambda page: page.name,
+)
+def test_a_page_says_for_whom_it_is(page: Path) -> None:
+    """The first sentence of a page that people read in order names its readers."""
+    title, _, first = page.read_text(encoding="utf-8").split("\n")[:3]
+    assert title.startswith("# ")
+    assert first.startswith(("For ", "This page is for "))
+
+
+def test_the_documentation_stays_small() -> None:
+    """At most 35 pages are in the reading order: a new subject is a section of the page for its readers."""
+    assert len(READ_PAGES) <= 35

@@ -1,4 +1,4 @@
-"""`docs/path-of-an-entry.md` shows the code that a run calls, in that order, and the bytes that it writes."""
+"""`docs/architecture.md` shows the code that a run calls, in that order, and the bytes that it writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from opwright.release.local import installed_generator
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "opwright"
-PAGE = (ROOT / "docs" / "path-of-an-entry.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("\n## Laws\n")[0]
 STEP = re.compile(r"(?ms)^\*\*(\d+)\.\*\* `([\w/]+\.py)`, `([\w.]+)`:(?:(?!```).)*^```python\n(.*?)^```")
 ATEN = Path(installed_generator() or "") / "packaged" / "ATen"
 

@@ -51,8 +51,8 @@ class Page(NamedTuple):
         """Write each file and run each command. Gives the number of commands. A test fails if one of them does."""
         count = 0
         for block in self.blocks():
-            if block.text.startswith("error["):
-                # What a program says, which other tests look for.
+            if block.text.startswith(("error[", ">>> ")):
+                # What a program says, which other tests look for, and what doctest runs.
                 continue
             if block.title:
                 self._write(block)

@@ -13,7 +13,7 @@ from tests.pythons.environments import ROOT, Environment
 
 __all__ = ["Package", "differences_of_table", "installed_packages"]
 
-_PAGE = ROOT / "docs" / "dependencies.md"
+_PAGE = ROOT / "docs" / "installation.md"
 _ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \|", re.MULTILINE)
 
 #: Run by the environment's interpreter, which sees what is installed there.

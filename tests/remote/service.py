@@ -39,7 +39,7 @@ rmtree(sys.argv[1], ignore_errors=True)
 """
 
 #: Has the configuration of the service.
-PAGE = ROOT / "docs/remote-execution.md"
+PAGE = ROOT / "docs/build-systems.md"
 #: What the page says of the places that are others in each test.
 PLACES = {
     "address": '"localhost:50051"',

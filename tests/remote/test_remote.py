@@ -1,7 +1,7 @@
 """The example for Bazel, and all of PyTorch's files, built by a service for remote execution: `make remote` runs it.
 
 It needs Debian's Bazel (`tests/builds/actions/test_bazel.py` says how to install it) and Linux's namespaces, and prints
-a table of seconds for docs/remote-execution.md.
+a table of seconds for docs/build-systems.md.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not is_installed(), reason="Debian's Bazel is not installed"),
 ]
 
-PAGE = Path(__file__).resolve().parents[3] / "docs/bazel.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/build-systems.md"
 
 GENERATED = {"//:acme_ops_code.0", "//:acme_ops_code.1"}
 #: Compiles the packages of Opwright to bytecode.

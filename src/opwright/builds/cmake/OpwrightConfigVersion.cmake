@@ -1,4 +1,4 @@
-# The version for `find_package(Opwright VERSION)`. Versions of one major number are compatible: docs/versioning.md.
+# The version for `find_package(Opwright VERSION)`. Versions of one major number are compatible: docs/releases.md.
 
 file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/../../__init__.py" PACKAGE_VERSION REGEX "^__version__ = ")
 string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*" "\\1" PACKAGE_VERSION "${PACKAGE_VERSION}")
