@@ -346,7 +346,11 @@ class _Reader:
             for part in node.values:
                 is_plain = isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None
                 value = part.value if isinstance(part, ast.FormattedValue) and is_plain else part
-                parts.append(self._text(value, names, depth + 1))
+                constant = self._value(value, names)
+                if isinstance(constant, ast.Constant) and isinstance(constant.value, int):
+                    parts.append(str(constant.value))
+                else:
+                    parts.append(self._text(value, names, depth + 1))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             left: ast.expr = node
             while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add):
@@ -460,9 +464,13 @@ class _Reader:
         values |= dict(zip(reversed(parameters), reversed(given.defaults), strict=False))
         values |= dict(zip(keywords, given.kw_defaults, strict=True))
         handed: dict[str, ast.expr | None] = {
-            name: self._value(value, context.names) or value for name, value in zip(parameters, call.args, strict=False)
+            **dict(zip(parameters, call.args, strict=False)),
+            **{part.arg: part.value for part in call.keywords if part.arg in values},
         }
-        handed |= {part.arg: self._value(part.value, context.names) for part in call.keywords if part.arg in values}
+        for name, value in handed.items():
+            # What a computed text is made of has no meaning inside of the function.
+            text = self._text(value, context.names) if isinstance(value, (ast.JoinedStr, ast.BinOp)) else None
+            handed[name] = ast.Constant(text) if text is not None else self._value(value, context.names)
         self._called.add(definition.name)
         inside = _Around(
             definition.name, decorated.name if decorated is not None else "", context.place, is_called=True
