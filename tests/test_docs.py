@@ -145,11 +145,10 @@ def test_lines_are_short(page: Path) -> None:
 GENERATED_PAGES = {"api.md", "command-line.md", "diagnostics.md"}
 
 
-@pytest.mark.parametrize(
-    "page",
-    [page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED_PAGES],
-    ids=lambda page: page.name,
-)
+READ_PAGES = sorted([page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED_PAGES])
+
+
+@pytest.mark.parametrize("page", READ_PAGES, ids=lambda page: page.name)
 def test_a_page_says_for_whom_it_is(page: Path) -> None:
     """The first sentence of a page that people read in order names its readers."""
     title, _, first = page.read_text(encoding="utf-8").split("\n")[:3]

@@ -432,9 +432,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
     ),
     _row(Field("symint", "list of names", _NAMES, "The operators whose kernels take symbolic integers."), _read_symint),
     _row(
-        Field(
-            "non_native", "list", {}, "Nodes of [lazy tensors](backend-files.md#lazy-tensors) without an operator; no effect here."
-        ),
+        Field("non_native", "list", {}, "Nodes of [lazy tensors](#lazy-tensors) without an operator; no effect here."),
         _read_nothing,
     ),
     _row(

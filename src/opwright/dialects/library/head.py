@@ -58,7 +58,7 @@ HEAD_FIELDS: Final = (
     _NAMESPACE._replace(
         values="text or mapping",
         schema={"anyOf": [TEXT, mapping_schema((Field(FROM, "text", choice(BUILD_NAMESPACE), "", is_required=True),))]},
-        help=f"{_NAMESPACE.help} `{{from: {BUILD_NAMESPACE}}}` leaves it to the [build](library-files.md#kernels-for-the-hugging-face-hub).",
+        help=f"{_NAMESPACE.help} `{{from: {BUILD_NAMESPACE}}}` leaves it to the build.",
     ),
     _DOC,
     Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
