@@ -13,7 +13,6 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torchgen.model
@@ -23,9 +22,9 @@ from torchgen.gen_schema_utils import FunctionSchemaGen
 _calls = 0
 
 
-def _counted(function: Callable[..., Any]) -> Callable[..., Any]:
+def _counted(function: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(function)
-    def counted(*values: Any, **named: Any) -> Any:
+    def counted(*values: object, **named: object) -> object:
         global _calls
         _calls += 1
         return function(*values, **named)
