@@ -1,7 +1,7 @@
 // Kernels for images.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/zeros.h>
 #include <acme/kernels.h>
 
 #include <cmath>
@@ -44,10 +44,7 @@ void track(at::Tensor& mean, const at::Tensor& value, double momentum) {
 // weave and tiles: lists.
 
 at::Tensor weave(at::TensorList images, at::ArrayRef<at::Scalar> weights) {
-  TORCH_CHECK(!images.empty(), "weave: expected at least one image");
-  TORCH_CHECK(
-      images.size() == weights.size(), "weave: got ", images.size(), " images and ", weights.size(), " weights");
-  auto sum = at::zeros_like(images[0]);
+  auto sum = at::zeros(images[0].sizes(), images[0].options());
   for (size_t index = 0; index < images.size(); ++index) {
     sum.add_(images[index], weights[index]);
   }
@@ -55,7 +52,6 @@ at::Tensor weave(at::TensorList images, at::ArrayRef<at::Scalar> weights) {
 }
 
 std::vector<at::Tensor> tiles(const at::Tensor& self, int64_t size) {
-  TORCH_CHECK(size > 0, "tiles: expected a size above 0, but got ", size);
   std::vector<at::Tensor> bands;
   for (auto& band : self.split(size)) {
     bands.push_back(band.clone());
@@ -82,8 +78,6 @@ at::Tensor affine(
 // pad_right: numbers.
 
 at::Tensor pad_right(const at::Tensor& self, int64_t length, const at::Scalar& value) {
-  TORCH_CHECK(self.dim() > 0, "pad_right: expected a tensor with dimensions");
-  TORCH_CHECK(length >= self.size(-1), "pad_right: cannot pad ", self.size(-1), " elements to ", length);
   auto sizes = self.sizes().vec();
   sizes.back() = length;
   auto padded = at::full(sizes, value, self.options());

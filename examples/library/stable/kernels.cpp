@@ -119,11 +119,7 @@ Tensor mix_out(const Tensor& self, const Tensor& other, double weight, Tensor& o
 // patches and rows: views of the argument, one copied.
 
 Tensor patches(const Tensor& self, int64_t size) {
-  STD_TORCH_CHECK(self.dim() == 2, "patches: expected a matrix, but got ", self.dim(), " dimensions");
-  STD_TORCH_CHECK(size > 0, "patches: expected a size above 0, but got ", size);
   const auto rows = self.size(0), columns = self.size(1);
-  STD_TORCH_CHECK(
-      rows % size == 0 && columns % size == 0, "patches: ", rows, "x", columns, " is no multiple of ", size);
   const auto bands = call("aten::unfold", "", self, int64_t{0}, size, size);
   const auto squares = call("aten::unfold", "", bands, int64_t{1}, size, size);
   return torch::stable::clone(torch::stable::reshape(squares, {rows / size * (columns / size), size * size}));
@@ -151,12 +147,9 @@ void track(Tensor& mean, const Tensor& value, double momentum) {
 // weave and tiles: lists.
 
 Tensor weave(HeaderOnlyArrayRef<Tensor> images, HeaderOnlyArrayRef<double> weights) {
-  STD_TORCH_CHECK(!images.empty(), "weave: expected at least one image");
-  STD_TORCH_CHECK(
-      images.size() == weights.size(), "weave: got ", images.size(), " images and ", weights.size(), " weights");
-  auto total = product(images[0], weights[0]);
+  auto total = product(torch::stable::contiguous(images[0]), weights[0]);
   for (size_t index = 1; index < images.size(); ++index) {
-    total = sum(total, images[index], weights[index]);
+    total = sum(total, torch::stable::to(images[index], total.scalar_type()), weights[index]);
   }
   return total;
 }
@@ -170,7 +163,6 @@ std::vector<Tensor> weave_backward(const Tensor& grad_output, HeaderOnlyArrayRef
 }
 
 std::vector<Tensor> tiles(const Tensor& self, int64_t size) {
-  STD_TORCH_CHECK(size > 0, "tiles: expected a size above 0, but got ", size);
   std::vector<Tensor> bands;
   for (const auto& band : call<std::vector<Tensor>>("aten::split", "Tensor", self, size, int64_t{0})) {
     bands.push_back(torch::stable::clone(band));
@@ -199,15 +191,12 @@ Tensor affine(const Tensor& self, const std::optional<Tensor>& scale, std::optio
 // pad_right: numbers.
 
 Tensor pad_right(const Tensor& self, int64_t length, double value) {
-  STD_TORCH_CHECK(self.dim() > 0, "pad_right: expected a tensor with dimensions");
-  STD_TORCH_CHECK(length >= self.size(-1), "pad_right: cannot pad ", self.size(-1), " elements to ", length);
   return torch::stable::pad(self, {0, length - self.size(-1)}, "constant", value);
 }
 
 // sprinkle: random numbers.
 
 std::tuple<Tensor, Tensor> sprinkle(const Tensor& self, double p, std::optional<torch::stable::Generator> generator) {
-  STD_TORCH_CHECK(p >= 0 && p < 1, "sprinkle: expected a probability of at least 0 and below 1, but got ", p);
   const auto kept = call("aten::bernoulli", "p", self, 1 - p, generator);
   const auto mask = product(kept, 1 / (1 - p));
   return {product(self, mask), mask};
@@ -230,9 +219,6 @@ Tensor soft_clip_backward(const Tensor& grad_output, const Tensor& output, doubl
 // scores, and attention: `acme::scores` is the operator, not its kernel, so that autograd and autocast see it.
 
 Tensor scores(const Tensor& query, const Tensor& key, double scale) {
-  STD_TORCH_CHECK(
-      query.size(-1) == key.size(-1), "scores: expected queries and keys of the same length, but got ", query.size(-1),
-      " and ", key.size(-1));
   return product(torch::stable::matmul(query, torch::stable::transpose(key, -2, -1)), scale);
 }
 

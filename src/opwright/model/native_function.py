@@ -251,7 +251,7 @@ class UnlinkedFunction(EntryFields):
         _copy_fields(self, fields)
         self.namespace: Final = namespace
         self.library: Final = library
-        self.library_fields: Final = library_fields
+        self.library_fields = library_fields
         self.schema: Final = schema
         self.name: Final = schema.name
         self.root_name: Final = schema.name.base
@@ -350,7 +350,9 @@ class UnlinkedFunction(EntryFields):
         own = self.library_fields.requirements
         if own is not None or self.group is None or self.kind is SchemaKind.mutable:
             return own
-        return self.group.functional.library_fields.requirements or self.group.out.library_fields.requirements
+        shared = self.group.functional.library_fields.requirements or self.group.out.library_fields.requirements
+        annotated = frozenset([argument.name for argument in self.arguments.all if argument.annotation is not None])
+        return None if shared is None else shared.refusing(annotated)
 
     @property
     def values(self) -> ExtraValues:

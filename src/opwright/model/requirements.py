@@ -102,16 +102,23 @@ class TensorDims(NamedTuple):
 _OPEN: Final = (DimKind.pack, DimKind.rest)
 
 
+class CopiedArgument(NamedTuple):
+    """An argument that a kernel gets in a layout, as a copy where it has another, and what refuses other layouts."""
+
+    name: str
+    layout: str
+    refusal: Requirement
+
+
 class Requirements(NamedTuple):
     """What an operator needs of its arguments.
 
-    `checks` are the conditions, in their order. `copied` are the arguments that a kernel gets in a layout, as copies
-    where they are in another. `dims` are the patterns of the arguments, and `results` those of the results; None where
-    an entry does not say one.
+    `checks` are the conditions, in their order. `dims` are the patterns of the arguments, and `results` those of the
+    results; None where an entry does not say one.
     """
 
     checks: tuple[Requirement, ...] = ()
-    copied: tuple[tuple[str, str], ...] = ()
+    copied: tuple[CopiedArgument, ...] = ()
     dims: tuple[tuple[str, TensorDims], ...] = ()
     results: tuple[TensorDims | None, ...] = ()
 
@@ -120,6 +127,16 @@ class Requirements(NamedTuple):
         checks = tuple([check for check in self.checks if arguments.isdisjoint(check.arguments())])
         dims = tuple([(name, dims) for name, dims in self.dims if name not in arguments])
         return Requirements(checks, (), dims, self.results)
+
+    def arguments(self) -> frozenset[str]:
+        """Names of the arguments that the conditions read."""
+        return frozenset[str]().union(*[check.arguments() for check in self.checks])
+
+    def refusing(self, arguments: frozenset[str]) -> Requirements:
+        """Those of an overload that gets no copies of some arguments, since it writes to them or returns them."""
+        refused = tuple([argument.refusal for argument in self.copied if argument.name in arguments])
+        copied = tuple([argument for argument in self.copied if argument.name not in arguments])
+        return self._replace(checks=(*self.checks, *refused), copied=copied)
 
     def loops(self) -> LoopDims | None:
         """Where the dimensions are whose elements the operator computes one by one; None if a result has none of them.

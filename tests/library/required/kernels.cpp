@@ -103,25 +103,6 @@ std::tuple<Tensor, Tensor> rms_norm_backward(
   return {x_grad, weight_grad};
 }
 
-std::tuple<Tensor, std::vector<Tensor>> both_of(const Tensor& x, Tensors others, double scale) {
-  Tensor scaled = make(x, sizes_of(x));
-  for (int64_t place = 0; place < x.numel(); ++place) {
-    data<double>(scaled)[place] = data<double>(x)[place] * scale;
-  }
-  std::vector<Tensor> rest;
-  for (const Tensor& other : others) {
-    rest.push_back(make(other, sizes_of(other)));
-    for (int64_t place = 0; place < other.numel(); ++place) {
-      data<double>(rest.back())[place] = data<double>(other)[place] * data<double>(other)[place];
-    }
-  }
-  return {scaled, rest};
-}
-
-Tensor elsewhere(const Tensor& x) {
-  return x;
-}
-
 Tensor pool(
     const Tensor& image, int64_t height, const OptionalTensor& bias, const OptionalTensor& scale,
     std::optional<int64_t> width) {
@@ -129,6 +110,9 @@ Tensor pool(
 }
 
 Tensor joined(Tensors tensors, const Tensor& scale) {
+  for (const Tensor& tensor : tensors) {
+    CHECK(tensor.is_contiguous(), "the kernel got other strides");
+  }
   std::vector<int64_t> sizes = sizes_of(scale);
   sizes.insert(sizes.begin(), static_cast<int64_t>(tensors.size()));
   return make_double(scale, sizes);
@@ -159,6 +143,26 @@ Tensor halve_(Tensor& self, const Tensor& mask) {
 Tensor& halve_(Tensor& self, const Tensor& mask) {
 #endif
   return self;
+}
+
+#ifdef STABLE
+Tensor triple_(Tensor& self) {
+#else
+Tensor& triple_(Tensor& self) {
+#endif
+  CHECK(self.is_contiguous(), "the kernel got other strides");
+  for (int64_t place = 0; place < self.numel(); ++place) {
+    data<float>(self)[place] *= 3;
+  }
+  return self;
+}
+
+Tensor triple(const Tensor& self) {
+  Tensor result = make(self, sizes_of(self));
+  for (int64_t place = 0; place < self.numel(); ++place) {
+    data<float>(result)[place] = 3 * data<float>(self)[place];
+  }
+  return result;
 }
 
 void shift_into(Tensor& result, const Tensor& self, const Tensor& by) {

@@ -25,6 +25,7 @@ from opwright.dialects.library.namespaces import (
     namespace_facts,
 )
 from opwright.dialects.library.overloads import overloads_with_dtype
+from opwright.dialects.library.requirements import share_requirements
 from opwright.dialects.library.saved import public_operators
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
@@ -148,6 +149,7 @@ def _load_namespace(
         read_implementations=read_implementations,
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
+    share_requirements(functions)
     functions += [*contract_overloads(functions), *public_operators(functions)]
     linked = link_entries(functions, report, tag_by_kind=False)
     is_stable = facts.abi == "stable"

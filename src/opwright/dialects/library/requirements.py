@@ -34,8 +34,9 @@ from opwright.model.declared_outputs import (
     ValueKind,
 )
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.requirements import DimItem, DimKind, Requirement, Requirements, TensorDims
-from opwright.schema.function import FunctionSchema
+from opwright.model.native_function import UnlinkedFunction
+from opwright.model.requirements import CopiedArgument, DimItem, DimKind, Requirement, Requirements, TensorDims
+from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping
@@ -335,7 +336,7 @@ class RequirementsLoader:
 
     # Layouts
 
-    def _load_layouts(self, entries: list[tuple[Scalar, Node]]) -> tuple[tuple[str, str], ...]:
+    def _load_layouts(self, entries: list[tuple[Scalar, Node]]) -> tuple[CopiedArgument, ...]:
         copied = []
         for key, node in entries:
             word = node.value if isinstance(node, Scalar) else ""
@@ -347,14 +348,16 @@ class RequirementsLoader:
                 layouts = [_ANY, *LAYOUTS]
                 help = did_you_mean(layout, layouts, f"the layouts are {', '.join([f'`{name}`' for name in layouts])}")
                 self._sink.error(codes.REQUIRED_LAYOUT, f"there is no layout `{word}`", node.span, help=help)
-            elif word.endswith(_REFUSED):
+            elif word != _ANY:
                 tensor = self._tensor(key)
                 condition = expression_of(OutputOperation.has_layout, ValueKind.boolean, tensor.value, text=layout)
-                wanted = f" is not {_LAYOUT_WORDS[layout]}, and has to be"
-                self._require(tensor, condition, *tensor.shown, wanted)
-            elif word != _ANY:
-                self._check_copied(key, node)
-                copied.append((key.value, layout))
+                message = (*tensor.shown, f" is not {_LAYOUT_WORDS[layout]}, and has to be")
+                refusal = Requirement(condition, message, tensor.given, tensor.each)
+                if word.endswith(_REFUSED):
+                    self._checks.append(refusal)
+                else:
+                    self._check_copied(key, node)
+                    copied.append(CopiedArgument(key.value, layout, refusal))
         return tuple(copied)
 
     def _check_copied(self, key: Scalar, node: Node) -> None:
@@ -502,3 +505,20 @@ def read_requirements(field: str, builder: EntryBuilder) -> Requirements | None:
             ),
         )
     return requirements
+
+
+def share_requirements(functions: list[UnlinkedFunction]) -> None:
+    """Give in-place overloads the requirements of functional ones: without an out overload, nothing links the two."""
+    required = {
+        (function.name.base, function.name.overload): function.library_fields.requirements
+        for function in functions
+        if function.kind is SchemaKind.functional
+    }
+    for function in functions:
+        shared = required.get((function.name.base, function.name.overload))
+        if function.kind is SchemaKind.inplace and function.library_fields.requirements is None and shared is not None:
+            annotated = frozenset([argument.name for argument in function.arguments.all if argument.annotation])
+            names = frozenset([argument.name for argument in function.arguments.all])
+            if shared.arguments() <= names:
+                fields = function.library_fields
+                function.library_fields = fields._replace(requirements=shared.refusing(annotated))

@@ -49,7 +49,7 @@ def copied_arguments(function: NativeFunction) -> dict[str, str]:
     requirements = function.requirements
     if requirements is None or function.is_synthesized:
         return {}
-    return dict(requirements.copied)
+    return {argument.name: argument.layout for argument in requirements.copied}
 
 
 def operator_name(function: NativeFunction) -> str:
@@ -117,7 +117,7 @@ def _checked_arguments(function: NativeFunction) -> list[str]:
     """Arguments that conditions and messages read, in the order of the schema."""
     requirements = function.requirements
     assert requirements is not None
-    read = frozenset[str]().union(*[requirement.arguments() for requirement in requirements.checks])
+    read = requirements.arguments()
     return [argument.name for argument in function.arguments.all if argument.name in read]
 
 

@@ -70,11 +70,7 @@ def write(emitters: Iterable[AnyEmitter], job: Job, files: FileManager) -> None:
     for emitter in emitters:
         template, layout = os.path.basename(emitter.template or ""), emitter.layout
         if isinstance(layout, OneFile):
-            slots = partial(slots_of, emitter, job)
-            if layout.path == template:
-                files.write(template, slots)
-            else:
-                files.write_with_template(layout.path, template, slots)
+            files.write_with_template(layout.path, template, partial(slots_of, emitter, job))
         else:
             assert isinstance(layout, Sharded)
             _write_shards(emitter, layout, job, files)

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace opwright {
 
@@ -110,14 +111,22 @@ inline InLayout last_contiguous(const at::Tensor& tensor) {
   return {tensor, Concrete::last_contiguous(tensor), at::MemoryFormat::Contiguous};
 }
 
-// The same for an optional tensor.
-#define OPWRIGHT_OPTIONAL_LAYOUT(layout)                                                         \
-  inline std::optional<at::Tensor> layout(const std::optional<at::Tensor>& tensor) {             \
-    return has(tensor) ? std::optional<at::Tensor>(::opwright::layout(*tensor)) : std::optional<at::Tensor>(); \
+// The same for an optional tensor, and for each tensor of a list.
+#define OPWRIGHT_LAYOUTS(layout) \
+  inline std::optional<at::Tensor> layout(const std::optional<at::Tensor>& tensor) { \
+    const bool is_given = has(tensor); \
+    return is_given ? std::optional<at::Tensor>(::opwright::layout(*tensor)) : std::optional<at::Tensor>(); \
+  } \
+  inline std::vector<at::Tensor> layout(at::TensorList tensors) { \
+    std::vector<at::Tensor> copies; \
+    for (const at::Tensor& tensor : tensors) { \
+      copies.push_back(static_cast<const at::Tensor&>(::opwright::layout(tensor))); \
+    } \
+    return copies; \
   }
-OPWRIGHT_OPTIONAL_LAYOUT(contiguous)
-OPWRIGHT_OPTIONAL_LAYOUT(channels_last)
-OPWRIGHT_OPTIONAL_LAYOUT(last_contiguous)
-#undef OPWRIGHT_OPTIONAL_LAYOUT
+OPWRIGHT_LAYOUTS(contiguous)
+OPWRIGHT_LAYOUTS(channels_last)
+OPWRIGHT_LAYOUTS(last_contiguous)
+#undef OPWRIGHT_LAYOUTS
 
 } // namespace opwright

@@ -354,15 +354,22 @@ inline torch::stable::Tensor channels_last(const torch::stable::Tensor& tensor) 
   return Concrete::channels_last(tensor) ? tensor : torch::stable::contiguous(tensor, format);
 }
 
-// The same for an optional tensor.
-#define OPWRIGHT_OPTIONAL_LAYOUT(layout)                                                                           \
-  inline std::optional<torch::stable::Tensor> layout(const std::optional<torch::stable::Tensor>& tensor) {         \
-    const bool is_given = tensor.has_value() && tensor->defined();                                                 \
-    return is_given ? std::optional<torch::stable::Tensor>(::opwright::layout(*tensor)) : tensor; \
+// The same for an optional tensor, and for each tensor of a list.
+#define OPWRIGHT_LAYOUTS(layout) \
+  inline std::optional<torch::stable::Tensor> layout(const std::optional<torch::stable::Tensor>& tensor) { \
+    const bool is_given = tensor.has_value() && tensor->defined(); \
+    return is_given ? std::optional<torch::stable::Tensor>(::opwright::layout(*tensor)) : std::optional<torch::stable::Tensor>(); \
+  } \
+  inline std::vector<torch::stable::Tensor> layout(torch::headeronly::HeaderOnlyArrayRef<torch::stable::Tensor> tensors) { \
+    std::vector<torch::stable::Tensor> copies; \
+    for (const torch::stable::Tensor& tensor : tensors) { \
+      copies.push_back(static_cast<const torch::stable::Tensor&>(::opwright::layout(tensor))); \
+    } \
+    return copies; \
   }
-OPWRIGHT_OPTIONAL_LAYOUT(contiguous)
-OPWRIGHT_OPTIONAL_LAYOUT(channels_last)
-OPWRIGHT_OPTIONAL_LAYOUT(last_contiguous)
-#undef OPWRIGHT_OPTIONAL_LAYOUT
+OPWRIGHT_LAYOUTS(contiguous)
+OPWRIGHT_LAYOUTS(channels_last)
+OPWRIGHT_LAYOUTS(last_contiguous)
+#undef OPWRIGHT_LAYOUTS
 
 } // namespace opwright
