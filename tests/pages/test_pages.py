@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli.main import main
 from tests.compile.compiler import compiler_program
 from tests.pages.page import Page
 
@@ -69,6 +70,19 @@ def test_the_page_on_dumps_can_be_followed(tmp_path: Path) -> None:
 def test_backend_files_of_vendors_are_right(tmp_path: Path) -> None:
     """The backend files of the page have no faults; their kernels exist in no file."""
     assert Page(DOCS / "vendor-replay.md", tmp_path).run() > 0
+
+
+def test_the_tutorial_is_in_the_canonical_layout(tmp_path: Path) -> None:
+    """Its library files are as `opwright format` writes them, but for the one with mistakes."""
+    blocks = [block for block in Page(DOCS / "tutorial.md", tmp_path).blocks() if block.title == "acme.yaml"]
+    names = []
+    for number, block in enumerate(blocks):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / block.title).write_text(block.text)
+        names.append(str(folder / block.title))
+    assert len(names) >= 3
+    assert [name for name in names if main(["format", "--check", name]) != 0] == []
 
 
 PAGE = """

@@ -45,6 +45,15 @@ def test_no_placeholder_is_left(kind: str, name: str) -> None:
             assert yaml.safe_load(text)
 
 
+@pytest.mark.parametrize("kind", ["library", "backend", "kernel"])
+def test_projects_are_in_the_canonical_layout(kind: str, tmp_path: Path) -> None:
+    """`opwright check` and `opwright format --check`, which the workflow of a project runs, find nothing in it."""
+    assert main(["new", kind, "acme", str(tmp_path)]) == 0
+    files = [str(path) for path in sorted(tmp_path.glob("*.yaml"))]
+    assert main(["check", *files]) == 0
+    assert main(["format", "--check", *files]) == 0
+
+
 def test_library_of_the_project_has_no_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code can be generated from the library file of the project, without warnings."""
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,7 @@ import sys
 import tarfile
 from email import message_from_string
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -381,6 +382,22 @@ def test_errors_of_the_compiler_end_the_build(project: Project, word: str, error
     told = done.stderr[done.stderr.index("error: the first error of the C++ compiler:") :]
     assert error in told
     assert error in done.stdout + done.stderr.replace(told, "")
+
+
+def test_the_header_of_a_name_is_named(tmp_path: Path) -> None:
+    """Where the headers of a function and a class are not included, the lines that the error adds make it compile."""
+    folder = Path(find_spec("torch").origin or "").parent / "include"  # type: ignore[union-attr]
+    source = tmp_path / "kernels.cpp"
+    text = "at::Tensor fresh() { at::TensorIterator iterator; return at::empty({2}, at::kFloat); }\n"
+    source.write_text(f"#include <ATen/core/Tensor.h>\n{text}")
+    call = ["c++", "-std=c++20", "-fsyntax-only", "-DAT_PER_OPERATOR_HEADERS", f"-I{folder}", str(source)]
+    added = []
+    while (failed := subprocess.run(call, capture_output=True, text=True, check=False)).returncode:
+        told = re.search(r"Add `(#include <.*?>)`\.$", first_error(failed.stderr) or "")
+        assert told is not None, failed.stderr
+        added.append(told[1])
+        source.write_text("\n".join(["#include <ATen/core/Tensor.h>", *added, text]))
+    assert "#include <ATen/ops/empty.h>" in added
 
 
 def test_openmp_of_the_compiler_alone(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from threading import Thread
 from types import ModuleType
 from typing import Final, NamedTuple
@@ -28,6 +29,11 @@ _ERROR: Final = re.compile(
 
 #: A symbol of the libraries of OpenMP, of GCC and of Clang, that a linker lacks.
 _OPENMP: Final = re.compile(r"undefined (?:reference|symbol).*\b(?:GOMP_|omp_|__kmpc_)\w+")
+#: What GCC, Clang or MSVC say of a name of PyTorch whose header is not included.
+_UNKNOWN_NAME: Final = re.compile(
+    r"['‘](\w+)['’] is not a member of ['‘](?:at|c10)['’]|no member named '(\w+)' in namespace '(?:at|c10)'"
+    r"|'(\w+)': is not a member of '(?:at|c10)'"
+)
 _OPENMP_HELP: Final = """
 
 The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `extra_compile_args`."""
@@ -36,7 +42,8 @@ The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `ex
 def first_error(text: str) -> str | None:
     """The first error in the output of a compiler or a linker, None if there is none that is known.
 
-    One about OpenMP says what is missing, since flags for the compiler do not reach the linker.
+    One about OpenMP says what is missing, since flags for the compiler do not reach the linker. One about a name of
+    PyTorch says which header to include: sources see the headers of single operators, and not `ATen/ATen.h`.
 
     >>> first_error("note\\nk.cpp:2:3: error: 'x' was not declared\\n    2 | x;\\n      | ^\\nk.cpp:9:1: error: more")
     "k.cpp:2:3: error: 'x' was not declared\\n    2 | x;\\n      | ^"
@@ -51,7 +58,19 @@ def first_error(text: str) -> str | None:
     if match is None:
         return None
     is_openmp = _OPENMP.search(match[0]) is not None
-    return match[0] + (_OPENMP_HELP if is_openmp else "")
+    unknown = _UNKNOWN_NAME.search(match[0])
+    header = "" if unknown is None else _header_of(unknown[unknown.lastindex or 0])
+    return match[0] + (_OPENMP_HELP if is_openmp else "") + (f"\n\nAdd `#include <{header}>`." if header else "")
+
+
+def _header_of(name: str) -> str:
+    """The header of PyTorch that is named after a function or class of `at` or `c10`; empty if there is none."""
+    package = find_spec("torch")
+    folders = [] if package is None else package.submodule_search_locations or []
+    for header in (f"ATen/ops/{name}.h", f"ATen/{name}.h", f"c10/util/{name}.h", f"c10/core/{name}.h"):
+        if any(os.path.isfile(os.path.join(folder, "include", header)) for folder in folders):
+            return header
+    return ""
 
 
 @contextmanager
