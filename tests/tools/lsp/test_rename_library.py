@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from opwright.cli.main import main
 from opwright.release.inputs import from_installed
 from opwright.source.edits import apply_edits
 from opwright.tools.lsp.project import Project
@@ -106,6 +108,25 @@ def test_sizes(library: _Library) -> None:
     """An argument in the sizes of declared outputs changes in each of them."""
     text, _ = library.rename("int height", "height", "rows")
     assert text == _LIBRARY.replace("height", "rows")
+
+
+def test_operator_that_saves_results(tmp_path: Path) -> None:
+    """The entry and its derivative have the new name, although two operators are made of the entry."""
+    library = _Library(tmp_path)
+    entry = "segment(Tensor self, Tensor index, SymInt size) -> (Tensor mean, Tensor count)"
+    texts = (
+        f"namespace: acme\nderivatives: derivatives.yaml\noperators:\n- func: {entry}\n  dispatch: {{CPU: segment}}\n"
+        "  outputs: {mean: '[size]', count: '[size]'}\n  saved: count\n",
+        f"- name: {entry}\n  self: (grad / count).index_select(0, index)\n  index: non_differentiable\n",
+    )
+    library.library.write_text(texts[0])
+    library.derivatives.write_text(texts[1])
+    renamed = library.rename("Tensor index", "index", "item")
+    assert renamed == tuple(re.sub(r"\bindex\b", "item", text) for text in texts)
+    checked = {"acme.yaml": renamed[0], "derivatives.yaml": renamed[1]}
+    for name, text in checked.items():
+        (tmp_path / name).write_text(text)
+    assert main(["check", *[str(tmp_path / name) for name in checked]]) == 0
 
 
 @pytest.mark.parametrize(

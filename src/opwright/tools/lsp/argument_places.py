@@ -137,7 +137,9 @@ _FINDERS: Final[dict[str, Callable[[Node, str], Iterator[Span]]]] = {
     "samples": _samples,
 }
 #: Fields with names of other things, which may be those of arguments, too.
-_WITHOUT_ARGUMENTS: Final = frozenset([*[field.name for field in ENTRY_FIELDS], "doc", "autocast", "batch_rule"])
+_WITHOUT_ARGUMENTS: Final = frozenset(
+    [*[field.name for field in ENTRY_FIELDS], "doc", "autocast", "batch_rule", "saved"]
+)
 
 
 def derivative_places(entry: Mapping, name: str, others: frozenset[str]) -> Iterator[Span]:

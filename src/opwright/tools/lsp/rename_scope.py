@@ -137,7 +137,12 @@ class RenameScope(NamedTuple):
 
     def entries(self, group: tuple[NativeFunction, ...]) -> Iterator[PlacedEntry]:
         """The entries of functions."""
-        lines = {function.entry.line for function in group if not function.is_synthesized}
+        # The entry of an operator that saves results makes two operators, of which callers name the synthesized one.
+        lines = {
+            function.entry.line
+            for function in group
+            if not function.is_synthesized or function.library_fields.returned_from is not None
+        }
         file = self.files[0]
         for entry in _entry_nodes(file, lambda start, _: file.line_and_column(start)[0] in lines):
             if entry.place(entry.node.span).line in lines:
