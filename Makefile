@@ -195,10 +195,11 @@ vendor-replay: $(REFERENCE)
 # Operator libraries of others, from the package index: imported, checked, generated, and compared. What their metadata
 # needs is installed beside. Or the kernels of a collection for the Hugging Face Hub, which the package index has not:
 #   git clone https://github.com/huggingface/kernels-community && make field-replay HUB=kernels-community
+# TREES is a folder with trees of repositories, by their names.
 FIELD := $(CURDIR)/.cache/field-tools
 field-replay: $(REFERENCE)
-	$(if $(HUB),,$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm)
-	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)') $(if $(HUB),--hub '$(HUB)')
+	$(if $(HUB)$(TREES),,$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm)
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay $(if $(ONLY),--only '$(ONLY)') $(if $(HUB),--hub '$(HUB)') $(if $(TREES),--trees '$(TREES)')
 
 # Kernels of others, from the package index: moved to the stable headers, compiled, and compared; half an hour.
 port-replay: $(REFERENCE)

@@ -3,7 +3,8 @@
 It downloads them from the package index, writes a library file from each with `opwright import`, checks it, and
 compares what its generated code registers with what the sources register. Nothing of theirs is run, but for the
 metadata that pip asks for, and FBGEMM: its distributions have no C++ sources, so a process imports it. With a folder of
-kernels for the Hugging Face Hub, it does this with their bindings instead.
+kernels for the Hugging Face Hub, it does this with their bindings instead, and with one of trees of repositories it
+counts operators by the classes of their differences.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from typing import Final, NamedTuple
 from zipfile import ZipFile
 
 from opwright.cli.main import main as opwright
-from opwright.libraries.importing.run import ImportRequest, read_operators
+from opwright.libraries.importing.run import ImportRequest, check_import, read_operators, write_import
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
+from opwright.source.diagnostic import Diagnostics
 from tests.conformance.report import table
 
 COLUMNS: Final = ("library", "schemas", "taken", "imported", "equal", "by hand", "lines before", "lines after")
@@ -73,6 +75,17 @@ LIBRARIES: Final = (
         "FBGEMM (CPU)", "fbgemm-gpu-cpu==1.8.0", (), is_wheel=True, modules=("fbgemm_gpu", "fbgemm_gpu.sparse_ops")
     ),
 )
+
+
+#: The sources of repositories, by the names of the folders with their trees.
+TREES: Final = {
+    "NNPOps": ("src/pytorch",),
+    "pyg-lib": ("pyg_lib/csrc",),
+    "metatensor": ("metatensor-torch/src/register.cpp",),
+    "comfy-kitchen": ("comfy_kitchen",),
+    "NATTEN": ("csrc", "src/natten"),
+}
+TREE_COLUMNS: Final = ("library", "definitions", "read", "alike", "lost", "added", "not read")
 
 
 class Replayed(NamedTuple):
@@ -154,6 +167,21 @@ def replay(library: Library, top: Path, out: Path) -> Replayed:
     )
 
 
+def classed(name: str, top: Path, out: Path) -> list[str]:
+    """The numbers of a tree: operators by the classes of `--check`, and what was not read or cannot be in a file."""
+    request = ImportRequest(
+        tuple([str(top / source) for source in TREES[name]]), (), {}, str(out / "tree.yaml"), str(out / "formulas.yaml")
+    )
+    write_import(request, force=True)
+    checked = check_import(request, "auto", Diagnostics())
+    kinds = {
+        kind: {row.operator for row in checked.comparison.differences if row.kind == kind} for kind in ("lost", "added")
+    }
+    read, unread = len(checked.read.imported.operators), len({*checked.read.imported.refused, *checked.unread})
+    numbers = read + unread, read, checked.comparison.equal, len(kinds["lost"]), len(kinds["added"]), unread
+    return [name, *map(str, numbers)]
+
+
 def _hub_numbers(replayed: Replayed, folder: Path) -> tuple[int, ...]:
     files = [path for path in folder.glob("torch-ext/torch_binding.*") if path.suffix in (".cpp", ".h")]
     lines = sum(len(path.read_text().splitlines()) for path in files)
@@ -174,7 +202,13 @@ def main() -> int:
     parser.add_argument("--only", default="", help="libraries whose name has this text, such as `vllm`")
     parser.add_argument("--cache", type=Path, default=Path(".cache/field"), help="the folder of the downloads")
     parser.add_argument("--hub", type=Path, help="a folder with kernels for the Hub, such as kernels-community")
+    parser.add_argument("--trees", type=Path, help=f"a folder with trees of repositories: {', '.join(TREES)}")
     chosen = parser.parse_args()
+    if chosen.trees is not None:
+        with tempfile.TemporaryDirectory() as out:
+            found = [classed(name, chosen.trees / name, Path(out)) for name in TREES if (chosen.trees / name).is_dir()]
+        print("\n".join(table(TREE_COLUMNS, found)))
+        return 0 if found else 1
     rows, messages, differs = [], [], False
     with tempfile.TemporaryDirectory() as out:
         for library in LIBRARIES if chosen.hub is None else hub_libraries(chosen.hub):

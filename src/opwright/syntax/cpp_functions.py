@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -122,6 +123,12 @@ _NAME: Final = lazy_pattern(r"(?:::\s)?\w+(?:\s::\s\w+)*")
 #: Words of fundamental types, which no parameter is called.
 _FUNDAMENTAL: Final = frozenset(("bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned"))
 _CLASSES: Final = frozenset(("class", "struct", "union", "enum"))
+_CHECKS: Final = ("TORCH_CHECK", "STD_TORCH_CHECK")
+#: Calls that change no argument.
+_ASKING: Final = frozenset((
+    "size", "sizes", "stride", "strides", "dim", "numel", "scalar_type", "dtype", "device", "options", "get_device",
+    "is_cuda", "is_cpu", "is_contiguous", "checkAllSameType", "checkAllSameGPU", "device_guard", "guard",
+))  # fmt: skip
 #: The body of a function that only calls an operator through the dispatcher.
 _DISPATCHED: Final = lazy_pattern(
     r'(?:C10_LOG_API_USAGE_ONCE\("[^"]*"\);)?'
@@ -150,7 +157,7 @@ class CppFunction(NamedTuple):
     `names` are those of the parameters, empty for one without a name. Only its own file can name one that `is_hidden`:
     it is static, or in an anonymous namespace. `forwards_to` is the function to which it only hands its parameters, as
     the source names it; empty if it does more. `dispatches` is the operator that it finds in the dispatcher, if it only
-    calls that with its parameters.
+    calls that with its parameters. `checks` are the conditions that it checks before it does anything else.
     """
 
     name: str
@@ -161,6 +168,7 @@ class CppFunction(NamedTuple):
     forwards_to: str = ""
     names: tuple[str, ...] = ()
     dispatches: str = ""
+    checks: tuple[str, ...] = ()
 
 
 def statements(source: CppSource) -> Iterator[Statement]:
@@ -240,7 +248,35 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
         forwarded_to(statement.body, parameters),
         names,
         _dispatched_operator(statement.body, names),
+        tuple(_first_checks(statement, names)),
     )
+
+
+def _first_checks(function: Statement, names: Sequence[str]) -> Iterator[str]:
+    """The conditions of `TORCH_CHECK` that hold behind the beginning of a body, which changes no parameter there."""
+    body, index = function.body, 0
+    while index + 1 < len(body):
+        end = index
+        while end < len(body) and body[end].text not in (";", "if", "for", "while", "return"):
+            end = closing_index(body, end) + 1 if body[end].text in ("(", "{", "[") else end + 1
+        statement = body[index:end]
+        if end >= len(body) or body[end].text != ";" or body[index].conditions != function.head[0].conditions:
+            return
+        is_check = len(statement) > 2 and statement[0].text in _CHECKS and statement[1].text == "("
+        if is_check:
+            yield text_of(next(iter(arguments(statement, 1)), ()))
+        elif not _only_asks([token.text for token in statement], names):
+            return
+        index = end + 1
+
+
+def _only_asks(texts: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a statement changes none of the named parameters: it declares something, or asks for facts."""
+    pairs = [*itertools.pairwise(texts)]
+    called = {text for text, sign in pairs if sign == "("}
+    changed = {text for text, sign in pairs if sign == "="}
+    is_known = called <= _ASKING and changed.isdisjoint(names) and all(text.isidentifier() for text in changed)
+    return is_known and "&" not in texts and ("+", "+") not in pairs and ("-", "-") not in pairs
 
 
 def _dispatched_operator(body: Sequence[Token], names: Sequence[str]) -> str:

@@ -107,6 +107,10 @@ class KernelNames:
             return row._replace(kernel="::".join([*levels, name.removeprefix("::")]))
         if function.is_hidden:
             function = self._forwarded(function.forwards_to, function.parameters, scope, path) or function
+        same = [other for other in self.functions[function.name] if other.parameters == function.parameters]
+        defined = next((other for other in same if other.checks and (other.path == path or not other.is_hidden)), None)
+        if defined is not None:
+            row = row._replace(names=defined.names, checks=defined.checks)
         if self._is_overloaded(function, path):
             told = f"`{function.name}`, of which the sources have several: name one function for this operator"
             return row._replace(by_hand=shorten(text_of(kernel)), notes=(told,))

@@ -36,6 +36,10 @@ class LibraryHead(NamedTuple):
 _NONE: Final = " "
 
 
+#: Stands before what an entry with declared signatures cannot have.
+_CHECKED: Final = "the kernels check this; with generated signatures of kernels, the entry can have these fields:"
+
+
 class _Section(NamedTuple):
     """What entries share: a condition, and the keys of kernels that have the names of their operators."""
 
@@ -165,6 +169,9 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
             [f"{kernel.key}: {_kernel(kernel.name, kernel.condition, place)}" for kernel in operator.kernels]
         )
         lines.append(f"  dispatch: {keys}" if keys else f"  dispatch: {{{shown}}}")
+    if operator.requirements:
+        lines.append(f"  # {_CHECKED}")
+        lines += [f"  # {line}" for line in operator.requirements]
     return lines
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
+from opwright.libraries.importing.drafted_requirements import drafted_requirements
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.libraries.importing.stable_types import type_notes
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
@@ -36,7 +37,10 @@ class ImportedKernel(NamedTuple):
 
 
 class ImportedOperator(NamedTuple):
-    """An operator. If it is `by_hand`, all of its kernels stay; if not, those that no entry can name still may."""
+    """An operator. If it is `by_hand`, all of its kernels stay; if not, those that no entry can name still may.
+
+    `requirements` are the lines of fields for what its kernels check.
+    """
 
     namespace: str
     schema: FunctionSchema
@@ -48,6 +52,7 @@ class ImportedOperator(NamedTuple):
     notes: tuple[tuple[SourcePlace, str], ...]
     outputs: str = ""
     alias_analysis: str = ""
+    requirements: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -208,6 +213,7 @@ class _Operator:
             is_by_hand,
             tuple(notes),
             alias_analysis=first.alias_analysis,
+            requirements=tuple(drafted_requirements(parsed, statements)),
         )
 
 

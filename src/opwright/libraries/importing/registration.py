@@ -32,7 +32,8 @@ class RegistrationStatement(NamedTuple):
     All `conditions` of the preprocessor hold at the place. `notes` say what is uncertain. A kernel that `records`
     gradients applies the class of autograd of this name. `python_module` is what `set_python_module` says before a
     definition, and `registrar` the function of `torch.library` that defines the operator, if it registers more than
-    the statement says. `alias_analysis` is that of a definition, empty for what its schema says.
+    the statement says. `alias_analysis` is that of a definition, empty for what its schema says. `names` are those of
+    the kernel's parameters, and `checks` the conditions that it checks before anything else, with these names.
     """
 
     namespace: str
@@ -53,6 +54,8 @@ class RegistrationStatement(NamedTuple):
     python_module: str = ""
     registrar: str = ""
     alias_analysis: str = ""
+    names: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 def no_registrations(
