@@ -58,8 +58,23 @@ export function nameAt(line: string, character: number): string {
   return "";
 }
 
+/** Whether a YAML file is one of those that the server reads; others start nothing. */
+export function isOperatorFile(path: string, text: string): boolean {
+  const name = path.split(/[\\/]/).pop() ?? "";
+  const isNamed = ["native_functions.yaml", "derivatives.yaml", "deprecated.yaml", "tags.yaml"].includes(name);
+  const isLibrary = /^(namespace|backend)\s*:/m.test(text) && /^(operators|supported|autograd|cpp_namespace|derivatives)\s*:/m.test(text);
+  return isNamed || isLibrary || /^\s*-\s+func\s*:/m.test(text);
+}
+
+/** Where the program may be if no setting names it, best first: beside the chosen interpreter, in `.venv`. */
+export function likelyPrograms(folder: string | undefined, interpreter: string | undefined, isWindows: boolean): string[] {
+  const [bin, name] = isWindows ? ["Scripts", "opwright.exe"] : ["bin", "opwright"];
+  const beside = interpreter === undefined ? [] : [interpreter.replace(/[^\\/]*$/, name)];
+  return folder === undefined ? beside : [...beside, `${folder}/.venv/${bin}/${name}`];
+}
+
 /** What to tell a user whose program does not start. */
 export function startFailure(command: Command, reason: string): string {
-  const advice = "Install it with `pip install 'opwright[lsp]'`, or name it in the setting `opwright.command`.";
+  const advice = "Install it with pip and the extra `lsp`, beside the project's Python or in its `.venv`, or name it in the setting `opwright.command`.";
   return `Opwright's server (\`${[command.program, ...command.args].join(" ")}\`) does not start: ${reason}. ${advice}`;
 }

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Settings, explainCommand, inWorkspace, nameAt, serverCommand, startFailure } from "../src/settings";
+import {
+  type Settings,
+  explainCommand,
+  inWorkspace,
+  isOperatorFile,
+  likelyPrograms,
+  nameAt,
+  serverCommand,
+  startFailure,
+} from "../src/settings";
 
 const DEFAULTS: Settings = { command: ["opwright"], torch: "auto", sourcePath: "", plugins: [], allowPaths: [] };
 
@@ -37,6 +46,23 @@ test("codes are explained without a PyTorch, operators with it", () => {
   assert.deepEqual(explainCommand(DEFAULTS, undefined, "add.Tensor").args, args);
 });
 
+test("the server starts for operator files alone", () => {
+  assert.ok(isOperatorFile("/p/derivatives.yaml", ""));
+  assert.ok(isOperatorFile("C:\\p\\tags.yaml", ""));
+  assert.ok(isOperatorFile("/p/acme.yaml", "namespace: acme\noperators:\n"));
+  assert.ok(isOperatorFile("/p/npu.yaml", "backend: PrivateUse1\ncpp_namespace: npu\nsupported:\n- add.out\n"));
+  assert.ok(isOperatorFile("/p/part.yaml", "- func: f(Tensor x) -> Tensor\n"));
+  assert.ok(!isOperatorFile("/p/.github/workflows/test.yml", "name: test\non:\n  push:\njobs: {}\n"));
+  assert.ok(!isOperatorFile("/p/deployment.yaml", "kind: Deployment\nmetadata:\n  namespace: acme\n"));
+});
+
+test("the program is looked for beside the interpreter, then in .venv", () => {
+  const found = ["/env/bin/opwright", "/project/.venv/bin/opwright"];
+  assert.deepEqual(likelyPrograms("/project", "/env/bin/python3", false), found);
+  assert.deepEqual(likelyPrograms(undefined, "C:\\env\\Scripts\\python.exe", true), ["C:\\env\\Scripts\\opwright.exe"]);
+  assert.deepEqual(likelyPrograms(undefined, undefined, false), []);
+});
+
 test("without a folder, a setting that names it stays", () => {
   assert.equal(inWorkspace("${workspaceFolder}/bin", undefined), "${workspaceFolder}/bin");
 });
@@ -50,5 +76,5 @@ test("the name at the cursor has its overload, and no punctuation", () => {
 
 test("a server that does not start is named with what to do", () => {
   const text = startFailure({ program: "opwright", args: ["lsp"] }, "spawn opwright ENOENT");
-  assert.match(text, /`opwright lsp`.*ENOENT.*pip install 'opwright\[lsp\]'.*`opwright\.command`/);
+  assert.match(text, /`opwright lsp`.*ENOENT.*extra `lsp`.*`opwright\.command`/);
 });
