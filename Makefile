@@ -27,7 +27,7 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Tests start in the order of tests/conftest.py.
 PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof cuda clean venv
+.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -396,6 +396,12 @@ core-proof: core $(REFERENCE)
 	$(CORE_PROOF)/bin/python build/core/opwright-core/prove.py --core build/core/opwright-core.zip \
 	    --python $(CURDIR)/$(VENV)/bin/python \
 	    $(or $(TREE),$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'))
+
+# PyTorch's own tests with its generator and with the core in its place, some of each file: docs/core.md. The tests are those
+# of TREE, or of Debian; ONLY=tools runs those of one folder, and EACH=1000 all of each file.
+core-upstream: $(REFERENCE)
+	$(VENV)/bin/python -m tests.upstream.torchgen $(if $(TREE),--tree '$(TREE)') $(if $(ONLY),--only '$(ONLY)') \
+	    --each $(or $(EACH),5)
 
 clean:
 	rm -rf build .cache

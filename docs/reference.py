@@ -49,6 +49,7 @@ from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS
+from opwright.dialects.library.references import REFERENCE_FIELDS
 from opwright.dialects.library.sections import COMMON_FIELDS, SECTION_FIELDS
 from opwright.dialects.names import LIBRARY_POLICIES
 from opwright.dialects.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
@@ -387,6 +388,7 @@ _LIBRARY_FIELDS: Final = {
     "section": SECTION_FIELDS,
     "implementation": IMPLEMENTATION_FIELDS,
     "output": OUTPUT_FIELDS,
+    "reference": REFERENCE_FIELDS,
 }
 
 

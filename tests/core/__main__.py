@@ -34,6 +34,7 @@ _RUNNER: Final = '''\
 
 from __future__ import annotations
 
+import os
 import sys
 from runpy import run_module
 
@@ -43,6 +44,8 @@ if len(sys.argv) < 2 or sys.argv[1] not in PROGRAMS:
     print("usage: PROGRAM [FLAGS], where PROGRAM is one of:", *PROGRAMS, file=sys.stderr)
     raise SystemExit(2)
 del sys.argv[0]
+# As with `python -m`, the generator of the tree in which the program runs is the one whose inputs backends take.
+sys.path.insert(0, os.getcwd())
 run_module(f"opwright.torchgen.{{sys.argv[0]}}", run_name="__main__", alter_sys=True)
 '''
 

@@ -47,6 +47,8 @@ _PACKAGE: Final = "opwright"
 _CLASSES: Final = "opwright.torchgen.interface."
 #: A module of PyTorch's generator that is one of its inputs, and stays.
 _SHIM_TABLES: Final = "torchgen.aoti.fallback_ops"
+#: Data that tools alone read.
+_DATA_OF_TOOLS: Final = "hand_registrations-"
 #: The tables whose words are read by rows.
 _TABLES: Final = frozenset(("opwright.dialects.table", "opwright.emit.registry"))
 
@@ -99,6 +101,7 @@ class Closure:
             folder = path.parent
             if path.is_file() and path.suffix != ".pyc" and _is_data(folder) and folder.parent in packages:
                 found.add(path)
+        found = {path for path in found if not path.name.startswith(_DATA_OF_TOOLS)}
         return sorted(found)
 
     def way_to(self, name: str) -> list[str]:

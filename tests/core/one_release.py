@@ -39,8 +39,6 @@ def files_for(files: dict[str, bytes], version: Version) -> dict[str, bytes]:
     for path, content in files.items():
         text = content.decode() if path.startswith(_RELEASE) else ""
         name = path.removeprefix(f"{_RELEASE}data/").removesuffix(".txt")
-        if name.startswith("hand_registrations-") and Version(*version[:2]).series not in name:
-            continue
         if path == f"{_RELEASE}rules.py":
             text = _RULES.format(series=version.series) + "".join(_rows_of(version))
         elif path == f"{_RELEASE}version.py" or path.startswith(f"{_RELEASE}operator_names/"):

@@ -18,8 +18,10 @@ import yaml
 
 from opwright.cli.main import COMMANDS
 from opwright.release.local import from_installed, installed_generator
+from tests.conformance.inputs import source_tree
 from tests.core.__main__ import contents, write_folder, write_zip
 from tests.core.closure import SOURCE, Closure, imports_of, module_paths
+from tests.core.installation import write_site
 from tests.test_layering import WINGS
 from tests.torchgen_interface.symbols import symbols
 
@@ -135,14 +137,8 @@ def test_torch_runs_on_the_core(tmp_path: Path) -> None:
     The inputs of the folder stay: `packaged`, and the table of shims.
     """
     site = tmp_path / "site"
-    write_folder(contents(core()), site)
+    write_site(site, core())
     original = Path(installed_generator() or "")
-    for path in original.parent.iterdir():
-        if path.name.startswith(("torch-", "functorch")) or path.name == "torch":
-            (site / path.name).symlink_to(path)
-    shutil.copy(original / "aoti" / "fallback_ops.py", site / "torchgen" / "aoti")
-    ignored = shutil.ignore_patterns("*.py", "__pycache__")
-    shutil.copytree(original / "packaged", site / "torchgen" / "packaged", ignore=ignored, dirs_exist_ok=True)
 
     def run(*words: str) -> str:
         environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"}
@@ -153,7 +149,7 @@ def test_torch_runs_on_the_core(tmp_path: Path) -> None:
 
     program = Path(__file__).parents[1] / "torchgen_interface" / "torch_program.py"
     code = f"import runpy, opwright, torchgen; runpy.run_path({str(program)!r}); print(opwright.__file__)"
-    assert run("-c", code, "aot_eager").splitlines()[-1] == str(site / "opwright" / "__init__.py")
+    assert run("-c", code, "aot_eager", "inductor").splitlines()[-1] == str(site / "opwright" / "__init__.py")
     code = (
         "from torchgen.aoti import fallback_ops; print(fallback_ops.__name__, len(fallback_ops.inductor_fallback_ops))"
     )
@@ -181,6 +177,25 @@ def test_programs_run(archive: Path, tmp_path: Path) -> None:
     written = [path.read_bytes() for path in sorted(tmp_path.glob("o*/*.py"))]
     assert len(written) == 2
     assert written[0] == written[1]
+
+
+def test_backends_take_operators_of_the_tree(archive: Path, tmp_path: Path) -> None:
+    """Programs for backends read the tree at whose top they run, also where the core replaces its generator."""
+    tree = tmp_path / "tree"
+    write_folder(contents(core()), tree)
+    for name in ("aten", "tools", "version.txt"):
+        (tree / name).symlink_to(source_tree() / name)
+    (tmp_path / "a.yaml").write_text("backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- relu\n")
+    words = ["--source-yaml", "../a.yaml", "--output-dir", "../out", "--depfile", "../out.d"]
+    environment = {**os.environ, "OPWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    for program in ([str(archive), "gen_backend_stubs"], ["-m", "torchgen.gen_backend_stubs"]):
+        (tmp_path / "out").mkdir()
+        subprocess.run([sys.executable, *program, *words], cwd=tree, env=environment, check=True)
+        read = (tmp_path / "out.d").read_text().split()
+        assert [path for path in read if path.endswith("/native_functions.yaml")] == [
+            f"{tree}/aten/src/ATen/native/native_functions.yaml"
+        ]
+        shutil.rmtree(tmp_path / "out")
 
 
 def test_upgraders_without_pytorch(archive: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli.main import main as cli
 from opwright.torchgen import gen
 from tests.conformance.inputs import ROOT, source_tree
 
@@ -67,3 +68,20 @@ def test_no_input_has_a_default(name: str, sandbox: Path, tmp_path: Path, capsys
     finally:
         kept.rename(sandbox / name)
     assert Path(name).name in capsys.readouterr().err
+
+
+def test_a_missing_input_hides_no_mistakes(sandbox: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run tells of a missing table and, at once, of what is wrong in the derivatives."""
+    table, derivatives = sandbox / MISSED[1], sandbox / "tools/autograd/derivatives.yaml"
+    kept = [path.rename(f"{path}.kept") for path in (table, derivatives)]
+    derivatives.write_text(kept[1].read_text() + "\n- name: no_such_operator(Tensor self) -> Tensor\n  self: grad\n")
+    try:
+        words = ["--source-path", str(sandbox / "aten/src/ATen"), "--out", str(tmp_path / "out")]
+        assert cli(["generate", *words, "--release", "2.13.0"]) == 1
+    finally:
+        derivatives.unlink()
+        table_kept, derivatives_kept = kept
+        table_kept.rename(table)
+        derivatives_kept.rename(derivatives)
+    said = capsys.readouterr().err
+    assert ("error[E0514]" in said, "no_such_operator" in said) == (True, True)

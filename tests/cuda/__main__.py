@@ -15,6 +15,8 @@ from pathlib import Path
 
 import torch
 
+from opwright.libraries.extension.project import write_project
+
 HOME = Path(__file__).parents[2] / ".cache" / "cuda"
 PACKAGES = ("nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-nvvm", "nvidia-cuda-runtime", "nvidia-cuda-cccl")
 #: What the build of PyTorch for CUDA has beside the headers of the one without.
@@ -63,21 +65,29 @@ def missing_symbols(library: Path) -> list[str]:
 
 
 def main() -> int:
-    """Build the project for each ABI, import it, and call its operators with tensors of the CPU."""
+    """Build the project for each ABI, and a new one; import them, and call their operators with tensors of the CPU."""
     home = cuda_home()
     for abi in ("native", "stable"):
-        begun = time.monotonic()
-        folder = HOME / abi
-        settings = {"ABI": abi, "CUDA_HOME": str(home), "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "2"}
-        environment = {**os.environ, **settings, "LD_LIBRARY_PATH": str(home / "lib")}
-        build = [sys.executable, "build.py", "build", "--build-lib", str(folder / "lib")]
-        subprocess.run([*build, "--build-temp", str(folder / "temp")], cwd=PROJECT, env=environment, check=True)
-        missing = folder / "missing.so"
-        write_library(missing, missing_symbols(folder / "lib" / "acme_cuda" / "_C.so"))
-        check = [sys.executable, "check.py", str(folder / "lib")]
-        subprocess.run(check, cwd=PROJECT, env={**environment, "LD_PRELOAD": str(missing)}, check=True)
-        print(f"{abi}: built in {time.monotonic() - begun:.0f} s, imported, and equal on the CPU")
+        build(home, PROJECT, HOME / abi, abi, [sys.executable, "check.py", str(HOME / abi / "lib")])
+    new = HOME / "new"
+    write_project("library", "acme_cuda", str(new), force=True, cuda=True)
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_operators.py"]
+    build(home, new, HOME / "new-built", "new", tests)
     return 0
+
+
+def build(home: Path, project: Path, folder: Path, name: str, check: list[str]) -> None:
+    """Build a project below a folder, and run a command with what is built."""
+    begun = time.monotonic()
+    settings = {"ABI": name, "CUDA_HOME": str(home), "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "2"}
+    environment = {**os.environ, **settings, "LD_LIBRARY_PATH": str(home / "lib")}
+    setup = [sys.executable, str(PROJECT.with_name("with_cuda.py")), "build", "--build-lib", str(folder / "lib")]
+    subprocess.run([*setup, "--build-temp", str(folder / "temp")], cwd=project, env=environment, check=True)
+    missing = folder / "missing.so"
+    write_library(missing, missing_symbols(folder / "lib" / "acme_cuda" / "_C.so"))
+    environment |= {"LD_PRELOAD": str(missing), "PYTHONPATH": str(folder / "lib")}
+    subprocess.run(check, cwd=project, env=environment, check=True)
+    print(f"{name}: built in {time.monotonic() - begun:.0f} s, imported, and equal on the CPU")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
   opwright new library acme_ops                 an operator library, in this folder
   opwright new library acme_ops projects/acme   in another folder, which is made if there is none
+  opwright new library acme_ops --cuda          with kernels for CUDA, and for the CPU
   opwright new backend acme projects/acme       a backend: a device in the memory of the host, with its kernels
   opwright new kernel acme-ops projects/acme    operators for the Hugging Face Hub, which kernel-builder builds
 
@@ -18,7 +19,7 @@ from typing import Final
 from opwright.cli import console
 from opwright.libraries.extension.project import write_project
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.terminal import tell
+from opwright.source.terminal import say, tell
 
 #: The commands that build and test projects that pip does not build.
 _COMMANDS: Final = {
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", choices=kinds, help="`library`, `backend`, or `kernel`")
     parser.add_argument("name", metavar="NAME", help="the name of the library or of the device")
     parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (default: this one)")
+    parser.add_argument("--cuda", action="store_true", help="kernels for CUDA too, in a library")
     parser.add_argument("--force", action="store_true", help="replace files that the folder has")
 
 
@@ -39,7 +41,11 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the project, and print its files and the next commands."""
     del sink
 
-    for path in write_project(arguments.kind, arguments.name, arguments.folder, force=arguments.force):
+    kind, force, cuda = arguments.kind, arguments.force, arguments.cuda
+    if cuda and kind != "library":
+        say(f"opwright new: error: `--cuda` is for a library, not for a {kind}\n")
+        return console.USAGE
+    for path in write_project(kind, arguments.name, arguments.folder, force=force, cuda=cuda):
         tell(os.path.normpath(path))
     tell("", "Build it and test it:", "")
     if arguments.folder != ".":

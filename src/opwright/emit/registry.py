@@ -310,7 +310,10 @@ _ROWS: Final = (
         emitters=(
             *map(".library.{}".format, ("headers", "sources", "operator_tests", "c_shims", "stable")),
             *map(".library.python.{}".format, ("module", "loader", "fakes", "overlaps", "overloads", "gradients")),
-            *map(".library.python.{}".format, ("autocasts", "batch_rules", "sharding", "implementations", "kernels")),
+            *map(
+                ".library.python.{}".format,
+                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references"),
+            ),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.dialects.library.loader",),

@@ -82,6 +82,18 @@ class Autocast(NamedTuple):
     by_argument: tuple[tuple[str, str], ...] = ()
 
 
+class Reference(NamedTuple):
+    """A Python function of PyTorch's operators that computes what an operator does, as the text `module:function`.
+
+    `tolerances` say how far the results of kernels may be from its results, for some dtypes. It computes on devices
+    without a kernel if `is_fallback` is true.
+    """
+
+    path: str
+    tolerances: tuple[tuple[str, float], ...] = ()
+    is_fallback: bool = True
+
+
 class LibraryFields(NamedTuple):
     """Fields that PyTorch's entries lack: those of an operator library, and those that plug-ins declare.
 
@@ -94,7 +106,8 @@ class LibraryFields(NamedTuple):
     `returned` are the places of its results. The kernel of an operator that `allows_overlap` gets written arguments
     that share memory with others, and one that `serves_inplace` a result that is its argument `self`. `requirements`
     are what the operator needs of its arguments, see `NativeFunction.requirements`. `alias_analysis` is what
-    TorchScript assumes of it in place of what the schema says: `conservative`, `pure_function`, or empty.
+    TorchScript assumes of it in place of what the schema says: `conservative`, `pure_function`, or empty. `reference`
+    is a function of PyTorch's operators that computes the same.
     """
 
     doc: str = ""
@@ -115,6 +128,7 @@ class LibraryFields(NamedTuple):
     serves_inplace: bool = False
     requirements: Requirements | None = None
     alias_analysis: str = ""
+    reference: Reference | None = None
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.

@@ -158,9 +158,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
         request.selection,
         derivatives=Lazy(partial(_load_derivatives, request, context)),
         deprecated=Lazy(partial(_load_deprecated, request, context)),
-        native_aot=_load_native_aot(request, context) or (),
-        shim_tables=_load_shim_tables(request, context) if SHIM_TABLES.name in dialects else None,
-        registration_text=_load_registration_text(request, rules, sink),
+        native_aot=_attempt(partial(_load_native_aot, request, context), sink) or (),
+        shim_tables=_attempt(partial(_load_shim_tables, request, context), sink),
+        registration_text=_attempt(partial(_load_registration_text, request, rules), sink),
         own_stubs=_load_own_stubs(request, sink),
         more_inputs=_load_more(request, context),
         libraries=_load_libraries(request, rules, sink) + own_libraries if backends else (),
@@ -170,20 +170,25 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     )
 
 
-def _load_native_aot(request: Request, context: LoadContext) -> tuple[NativeAotKernel, ...] | None:
+def _load_native_aot(request: Request, context: LoadContext) -> Sequence[NativeAotKernel]:
     """The kernels compiled ahead of time, which the families that load the operators of one file alone do not show."""
     if context.operators.is_partial and not has_local_units(request.families):
-        return None
+        return ()
     kernels = NATIVE_AOT.load_inputs(context)
     shows = any(".aten.native_aot" in FAMILIES[name].emitters for name in request.families)
     if kernels is None and shows and context.rules.native_aot_stubs:
         context.inputs.check_native_aot()
-    return kernels
+    return kernels or ()
 
 
 def _load_shim_tables(request: Request, context: LoadContext) -> ShimTables | None:
-    """The operators with a C shim; None for those of a release that the user names for a folder of their own."""
+    """The operators with a C shim.
+
+    None for runs that make no shims, and for those of a release that the user names for a folder of their own.
+    """
     inputs = context.inputs
+    if SHIM_TABLES.name not in dialects_of(request.families):
+        return None
     if inputs.root is None and request.release and SHIM_TABLES.inputs[0] not in inputs.names():
         return None
     return SHIM_TABLES.load_inputs(context)
@@ -219,12 +224,8 @@ def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...
     path = request.options.lazy.shape_header
     if path is None:
         return backends
-    try:
-        header = context.read_file(path)
-    except Fault as fault:
-        context.sink.add(fault.diagnostic)
-        return backends
-    return tuple([backend.with_shape_header(header) for backend in backends])
+    header = _attempt(partial(context.read_file, path), context.sink)
+    return backends if header is None else tuple([backend.with_shape_header(header) for backend in backends])
 
 
 def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
@@ -345,15 +346,16 @@ def check_release(request: Request, rules: Rules) -> None:
         )
 
 
-def _attempt(load_part: Callable[[], object], sink: Diagnostics) -> None:
-    """Load a part of the job; its faults go to the sink."""
+def _attempt(load_part: Callable[[], Loaded], sink: Diagnostics) -> Loaded | None:
+    """Load a part of the job. Its faults go to the sink, so that those of other parts are told too."""
     try:
-        load_part()
+        return load_part()
     except Fault as fault:
         sink.add(fault.diagnostic)
     except FaultsFound:
         # Its diagnostics are in the sink already, because the part was loaded with it.
         pass
+    return None
 
 
 def _gather_faults(load_part: Callable[[LoadContext], Loaded], context: LoadContext) -> Loaded:
@@ -400,15 +402,11 @@ def _load_deprecated(request: Request, context: LoadContext) -> Sequence[Depreca
     return _gather_faults(DEPRECATED.load_inputs, context._replace(functions=functions)) or ()
 
 
-def _load_registration_text(request: Request, rules: Rules, sink: Diagnostics) -> UnitTemplate | None:
+def _load_registration_text(request: Request, rules: Rules) -> UnitTemplate | None:
     """Template of the text of a unit in `Register{Key}.cpp`; None for runs without these files."""
     if REGISTRATIONS not in family_inputs(request.families):
         return None
-    try:
-        return UnitTemplate(request.inputs.read_text(REGISTRATIONS), launcher(request), template_kind(rules))
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-        return None
+    return UnitTemplate(request.inputs.read_text(REGISTRATIONS), launcher(request), template_kind(rules))
 
 
 def launcher(request: Request) -> str:

@@ -34,10 +34,12 @@ def test_files_of_a_project(
     assert 'name = "acme-ops"' in (tmp_path / "acme" / "pyproject.toml").read_text()
 
 
-@pytest.mark.parametrize(("kind", "name"), [("library", "acme_ops"), ("backend", "npu")])
-def test_no_placeholder_is_left(kind: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name", "cuda"), [("library", "acme_ops", False), ("library", "acme_ops", True), ("backend", "npu", False)]
+)
+def test_no_placeholder_is_left(kind: str, name: str, cuda: bool) -> None:
     """Every name that a file of the project asks for is filled in, and its Python and YAML can be read."""
-    for path, text in project_files(kind, project_names(kind, name)):
+    for path, text in project_files(kind, project_names(kind, name), cuda=cuda):
         assert not re.search(r"@\w+@", path + text)
         if path.endswith(".py"):
             ast.parse(text)
@@ -54,10 +56,26 @@ def test_projects_are_in_the_canonical_layout(kind: str, tmp_path: Path) -> None
     assert main(["format", "--check", *files]) == 0
 
 
-def test_library_of_the_project_has_no_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_libraries_with_cuda_have_its_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `--cuda`, one file is more, and the entry names its kernel; other projects do not take the option."""
+    plain, cuda = [
+        dict(project_files("library", project_names("library", "acme"), cuda=cuda)) for cuda in (False, True)
+    ]
+    assert cuda.keys() - plain.keys() == {os.path.join("csrc", "kernels_cuda.cu")}
+    assert not any("cuda" in text.lower() for text in plain.values())
+    assert "CUDA: {kernel: soft_clip_out_cuda, if: defined(WITH_CUDA)}" in cuda["operators.yaml"]
+    assert main(["new", "backend", "npu", str(tmp_path / "npu"), "--cuda"]) == 2
+    assert "`--cuda` is for a library, not for a backend" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("options", [(), ("--cuda",)])
+def test_library_of_the_project_has_no_mistakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
     """Code can be generated from the library file of the project, without warnings."""
     monkeypatch.chdir(tmp_path)
-    assert main(["new", "library", "acme_ops"]) == 0
+    assert main(["new", "library", "acme_ops", *options]) == 0
     assert main(["generate", "--library", "operators.yaml", "--torch", "auto", "--out", "build", "--strict"]) == 0
 
 

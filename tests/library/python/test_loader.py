@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -63,6 +64,51 @@ def test_releases(
     else:
         load(folder)
         assert paths == [folder / "python" / "loaded" / "_C.so"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "cuda", "sentence"),
+    [
+        (
+            "libc10_cuda.so",
+            None,
+            "2.13.0 without CUDA is installed: install one for the same CUDA, or build `loaded` ag",
+        ),
+        (
+            "libcudart.so.13",
+            "12.8",
+            "2.13.0 for CUDA 12.8 is installed: install one for the same CUDA, or build `loaded",
+        ),
+    ],
+)
+def test_libraries_of_cuda(
+    torch: ModuleType,
+    generate_library: GenerateLibrary,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: str,
+    cuda: str | None,
+    sentence: str,
+) -> None:
+    """Where PyTorch has no CUDA, or another one, one sentence says so; other mistakes of the system stay."""
+    folder, message = generate_library(NATIVE + ENTRY), f"{missing}: cannot open shared object file"
+    monkeypatch.setattr(torch.ops, "load_library", failing(lambda: message))
+    monkeypatch.setattr(torch, "__version__", "2.13.0")
+    monkeypatch.setattr(torch.version, "cuda", cuda)
+    with pytest.raises(ImportError) as raised:
+        load(folder)
+    assert str(raised.value).startswith(f"`loaded` was built for a PyTorch with CUDA, and PyTorch {sentence}")
+    message = "libblas.so: cannot open shared object file"
+    with pytest.raises(OSError, match="libblas"):
+        load(folder)
+
+
+def failing(message: Callable[[], str]) -> Callable[[object], None]:
+    """A function that loads nothing."""
+
+    def load_library(path: object) -> None:
+        raise OSError(message())
+
+    return load_library
 
 
 @pytest.mark.thorough

@@ -103,6 +103,25 @@ std::tuple<Tensor, Tensor> rms_norm_backward(
   return {x_grad, weight_grad};
 }
 
+std::tuple<Tensor, std::vector<Tensor>> both_of(const Tensor& x, Tensors others, double scale) {
+  Tensor scaled = make(x, sizes_of(x));
+  for (int64_t place = 0; place < x.numel(); ++place) {
+    data<double>(scaled)[place] = data<double>(x)[place] * scale;
+  }
+  std::vector<Tensor> rest;
+  for (const Tensor& other : others) {
+    rest.push_back(make(other, sizes_of(other)));
+    for (int64_t place = 0; place < other.numel(); ++place) {
+      data<double>(rest.back())[place] = data<double>(other)[place] * data<double>(other)[place];
+    }
+  }
+  return {scaled, rest};
+}
+
+Tensor elsewhere(const Tensor& x) {
+  return x;
+}
+
 Tensor pool(
     const Tensor& image, int64_t height, const OptionalTensor& bias, const OptionalTensor& scale,
     std::optional<int64_t> width) {

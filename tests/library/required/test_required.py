@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import random
 import warnings
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.library.conftest import operators_of_abi
+from tests.library.required import reference as functions
 from tests.library.required.distributed import wrong_results
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def calls(torch: ModuleType) -> dict[str, Callable[[], list[Value]]]:
         "triple_": lambda: [ones(2, 3)],
         "shift_into": lambda: [ones(2, 3), ones(2, 3), torch.tensor(1.0)],
         "shift_into.functional": lambda: [ones(2, 3), torch.tensor(1.0)],
+        "plain_norm": lambda: [ones(2, 3, 4), ones(4), 1e-6],
+        "elsewhere": lambda: [ones(2, 3)],
         "twice": lambda: [ones(2, 3, 4), ones(4)],
     }
 
@@ -161,18 +165,13 @@ def test_messages_say_what_is_and_what_has_to_be(torch: ModuleType, operators: M
         assert str(raised.value) == f"{name.removeprefix('torch.ops.')}::rms_norm: {message}"
 
 
-def reference(torch: ModuleType, x: Value, weight: Value) -> Value:
-    """The same as `rms_norm`, of PyTorch's operators."""
-    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * weight
-
-
 def test_kernels_get_the_layout_that_they_need(torch: ModuleType, operators: ModuleType) -> None:
     """Transposed, sliced and expanded arguments are copied; results and gradients are those of PyTorch's operators."""
     made = torch.rand(5, 4, 3, dtype=torch.float64) + 1
     for x in (made.transpose(0, 2), made[::2, 1:3], made[:, :1].expand(5, 4, 3), made[:0]):
         weight = (torch.rand(2 * x.shape[-1], dtype=torch.float64) + 1)[::2].requires_grad_()
         x = x.detach().requires_grad_()
-        expected, result = reference(torch, x, weight), operators.rms_norm(x, weight)
+        expected, result = functions.rms_norm(x, weight, 1e-6), operators.rms_norm(x, weight)
         torch.testing.assert_close(result, expected)
         assert result.is_contiguous()
         direction = torch.rand_like(expected)
@@ -263,3 +262,117 @@ def test_gradients_of_samples_follow_from_vmap(torch: ModuleType, operators: Mod
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="There is a performance drop")
         torch.testing.assert_close(torch.vmap(gradient, (0, None))(x, weight), rows)
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "plain_norm"])
+def test_references_give_derivatives_without_formulas(torch: ModuleType, operators: ModuleType, name: str) -> None:
+    """An operator with a formula of first order, and one without any, have derivatives of every order and mode."""
+    autograd, func, operator = torch.autograd, torch.func, getattr(operators, name)
+    x, weight = torch.rand(2, 3, dtype=torch.float64) + 1, torch.rand(3, dtype=torch.float64)
+    inputs = x.clone().requires_grad_(), weight.clone().requires_grad_()
+
+    def run(x: Value, weight: Value) -> Value:
+        return operator(x, weight)
+
+    def expected(x: Value, weight: Value) -> Value:
+        return functions.rms_norm(x, weight, 1e-6)
+
+    assert autograd.gradcheck(run, inputs, check_forward_ad=True, check_batched_grad=True)
+    assert autograd.gradgradcheck(run, inputs, check_fwd_over_rev=True)
+    tangents = torch.ones_like(x), torch.ones_like(weight)
+    torch.testing.assert_close(
+        func.jvp(run, (x, weight), tangents), func.jvp(expected, (x, weight), tangents), rtol=1e-12, atol=1e-12
+    )
+    for transform in (func.jacrev, func.jacfwd, func.hessian):
+        for argument in (0, 1):
+            result, wanted = (transform(function, argument)(x, weight) for function in (run, expected))
+            torch.testing.assert_close(result, wanted, rtol=1e-12, atol=1e-12)
+    # The kernel computes the results of calls without tangents.
+    with importlib.import_module("torch.profiler").profile() as profile:
+        run(*inputs)
+    assert not {"aten::rsqrt", "aten::mean"} & {event.name for event in profile.events()}
+
+
+def test_references_differentiate_lists(torch: ModuleType, operators: ModuleType) -> None:
+    """Items of lists of arguments and of results have gradients, and names of arguments their defaults."""
+    autograd, tensors = torch.autograd, [torch.rand(2, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+
+    def run(x: Value, *others: Value) -> Value:
+        scaled, rest = operators.both_of(x, others, scale=3)
+        return (scaled, *rest, operators.both_of(x, [])[0])
+
+    assert autograd.gradcheck(run, tensors, check_forward_ad=True)
+    assert autograd.gradgradcheck(run, tensors)
+    assert operators.both_of(tensors[0], [])[0].equal(tensors[0] * 2)
+
+
+def test_references_compute_where_there_is_no_kernel(torch: ModuleType, operators: ModuleType) -> None:
+    """The first call says so; results have the declared strides and memory of their own."""
+    x = torch.rand(3, 4, dtype=torch.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        operators.elsewhere(x)
+        warnings.simplefilter("error")
+        for value in (x, x.t()):
+            result = operators.elsewhere(value)
+            assert result.equal(value)
+            assert result.is_contiguous()
+            assert result.data_ptr() != x.data_ptr()
+    assert torch.autograd.gradgradcheck(operators.elsewhere, x.requires_grad_())
+    with pytest.raises(NotImplementedError):
+        operators.both_of(x.to("meta"), [])
+    message = "does not take its arguments: missing a required argument: 'weight'"
+    with pytest.warns(UserWarning, match="misnamed has no kernel for cpu"), pytest.raises(TypeError, match=message):
+        operators.misnamed(x)
+
+
+def test_references_are_decompositions(torch: ModuleType, operators: ModuleType) -> None:
+    """An exported program has them in place of the operators, with the same results."""
+
+    class Program(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Value, weight: Value) -> Value:
+            return operators.rms_norm(x, weight) + operators.elsewhere(x)
+
+    x, weight = torch.rand(3, 4, dtype=torch.float64), torch.rand(4, dtype=torch.float64)
+    package = importlib.import_module(f"{str(operators.__name__).removeprefix('torch.ops.')}._ops")
+    exported = torch.export.export(Program(), (x, weight))
+    program = exported.run_decompositions(package.decompositions())
+    called = {str(node.target) for node in program.graph.nodes if node.op == "call_function"}
+    assert called
+    assert all(target.startswith("aten.") for target in called), called
+    expected = functions.rms_norm(x, weight, 1e-6) + x
+    torch.testing.assert_close(program.module()(x, weight), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_generated_tests_compare_with_references(
+    torch: ModuleType, operators: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They pass for a kernel that computes what the function does, in each dtype, and fail for one that does not."""
+    name = str(operators.__name__).removeprefix("torch.ops.")
+    references = importlib.import_module(f"{name}._reference")
+    file = Path(references.__file__ or "").parents[2] / "tests" / f"test_{name}.py"
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    generated = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generated)
+    tested = generated.OPERATORS["plain_norm"]
+    assert list(tested.dtypes) == ["float32", "float64"]
+    for sample in tested.samples:
+        generated.test_reference("plain_norm", sample)
+        generated.test_gradients("plain_norm", sample)
+    wrong = dict.fromkeys(references.decompositions(), lambda x, weight: functions.rms_norm(x, weight, 1e-3))
+    monkeypatch.setattr(references, "decompositions", lambda: wrong)
+    with pytest.raises(AssertionError):
+        generated.test_reference("plain_norm", tested.samples[0])
+
+
+def test_compiled_calls_have_the_gradients_of_references(torch: ModuleType, operators: ModuleType) -> None:
+    """A traced program computes the gradients of the function, for sizes that it does not know."""
+    torch._dynamo.reset()
+    x, weight = torch.rand(3, 4, dtype=torch.float64) + 1, torch.rand(4, dtype=torch.float64)
+    inputs = x.requires_grad_(), weight.requires_grad_()
+    compiled = torch.compile(operators.plain_norm, backend="aot_eager", fullgraph=True, dynamic=True)
+    gradients = torch.autograd.grad(compiled(*inputs).square().sum(), inputs)
+    expected = torch.autograd.grad(functions.rms_norm(*inputs, 1e-6).square().sum(), inputs)
+    torch.testing.assert_close(gradients, expected, rtol=1e-12, atol=1e-12)

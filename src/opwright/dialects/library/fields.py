@@ -9,10 +9,12 @@ from typing import Final
 from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
+from opwright.dialects.library.dims import DIMS
 from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
-from opwright.dialects.library.requirements import DIMS, DTYPES_FIELD, LAYOUT, REQUIRES, read_requirements
+from opwright.dialects.library.references import REFERENCE, REFERENCE_FIELDS, read_reference
+from opwright.dialects.library.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, read_requirements
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
@@ -274,6 +276,18 @@ ROWS: Final = (
         "text or list of texts",
         {"anyOf": [TEXT, {"type": "object"}, list_of_schema({"anyOf": [TEXT, {"type": "object"}]})]},
         "Conditions on the arguments, see [conditions of calls](#conditions-of-calls).",
+    ),
+    EntryField(
+        Field(
+            REFERENCE,
+            "text or mapping",
+            {"anyOf": [TEXT, mapping_schema(REFERENCE_FIELDS)]},
+            "A Python function of PyTorch's operators that computes the same, such as `acme.reference:rms_norm`: see "
+            "[reference](#reference).",
+        ),
+        read_reference,
+        "reference",
+        "it computes what the Python function {} does",
     ),
     EntryField(
         Field(

@@ -112,7 +112,10 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
     if guard:
         message = "the preprocessor knows nothing of Python functions"
         builder.fault(codes.IMPLEMENTATION, message, node.span, help="remove `if`")
-    return _Item(node, "", _read_python(function, builder), "", text, number, function.value)
+    if not is_python_function(function.value):
+        message = f"`{function.value}` names no Python function"
+        builder.fault(codes.IMPLEMENTATION, message, function.span, help="write it like `acme.kernels:softmax`")
+    return _Item(node, "", function.value.rpartition(":")[2], "", text, number, function.value)
 
 
 def _function(node: Mapping) -> Scalar | None:
@@ -122,12 +125,13 @@ def _function(node: Mapping) -> Scalar | None:
     return text if isinstance(text, Scalar) and text.kind == "str" else None
 
 
-def _read_python(scalar: Scalar, builder: EntryBuilder) -> str:
-    """Name of a Python function."""
-    if not _FUNCTION.fullmatch(scalar.value) or any(map(keyword.iskeyword, re.split(r"[.:]", scalar.value))):
-        message = f"`{scalar.value}` names no Python function"
-        builder.fault(codes.IMPLEMENTATION, message, scalar.span, help="write it like `acme.kernels:softmax`")
-    return scalar.value.rpartition(":")[2]
+def is_python_function(path: str) -> bool:
+    """Whether a text is a module and a function in it.
+
+    >>> is_python_function("acme.kernels:softmax"), is_python_function("acme.kernels.softmax")
+    (True, False)
+    """
+    return bool(_FUNCTION.fullmatch(path)) and not any(map(keyword.iskeyword, re.split(r"[.:]", path)))
 
 
 def _read_guard(node: Node, builder: EntryBuilder) -> str | None:

@@ -19,6 +19,7 @@ from opwright.emit.autograd.kernels import (
     kernel_text,
     name_in_messages,
     named_head,
+    recording_operator,
     registration,
     returned_value,
 )
@@ -30,6 +31,7 @@ from opwright.emit.autograd.wrapper_call import (
     unpack_all,
 )
 from opwright.emit.autograd.wrapper_forward import (
+    any_tangent,
     flag_statements,
     original_statements,
     refusal,
@@ -271,7 +273,7 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
         lines += _complex_statements(wrapper, context)
     if wrapper.forward is Forward.FORMULAS:
         lines += tangent_statements(wrapper, context)
-    elif wrapper.forward is Forward.REFUSED:
+    elif wrapper.forward is Forward.REFUSED and not recording_operator(function):
         lines.append(refusal(wrapper))
     if wrapper.records:
         lines += _saved_outputs(wrapper, context)
@@ -281,6 +283,18 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
     return lines
+
+
+def _reference_statements(wrapper: Wrapper) -> list[str]:
+    """Statement that computes inputs with tangents, for which there is no formula, by the reference."""
+    function = wrapper.function
+    name, _, overload = recording_operator(function).partition(".")
+    if wrapper.forward is not Forward.REFUSED or not name:
+        return []
+    schema = f"{function.library.operators}::{function.name.unambiguous}::schema"
+    passed = ", ".join([argument.name for argument in function.arguments.all])
+    names = f'"{function.namespace}::{name}", "{overload}"'
+    return [f"if {any_tangent(wrapper)} {{\n  return recording_operator<{schema}>({names}).call({passed});\n}}"]
 
 
 def _is_reshaped(function: NativeFunction, context: FragmentContext) -> bool:
@@ -298,7 +312,7 @@ def definition(wrapper: Wrapper, context: FragmentContext) -> str:
 
 def body(wrapper: Wrapper, unpacked: UnpackedArguments, context: FragmentContext) -> str:
     """Statements of a wrapper, indented, which unpacks its parameters as told."""
-    before = list(unpacked.statements)
+    before = [*_reference_statements(wrapper), *unpacked.statements]
     if wrapper.records:
         before += _before_statements(wrapper, context)
     after = _after_statements(wrapper, context)
@@ -329,6 +343,8 @@ def boxed_kernel(differentiable_function: DifferentiableFunction) -> str:
     serves operators whose tensors a kernel of their own could not take one by one.
     """
     function = differentiable_function.function
+    if recording_operator(function) and not differentiable_function.infos:
+        return "torch::CppFunction::makeFromBoxedFunction<&record_by_reference>()"
     if differentiable_function.infos or (function.library is PYTORCH and _is_special(function)):
         return ""
     is_taken = all(is_unpacked(argument.type) for argument in function.arguments.all)

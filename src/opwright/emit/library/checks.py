@@ -26,6 +26,7 @@ from opwright.emit.library.passing_checks import check_alias_sets, check_passing
 from opwright.emit.library.python.autocasts import PYTHON_POLICIES
 from opwright.emit.library.python.batch_rules import rule_refusal
 from opwright.emit.library.python.fakes import has_fake
+from opwright.emit.library.python.references import is_served
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
@@ -371,13 +372,13 @@ def check_shapes(job: Job, sink: Diagnostics) -> None:
 
 
 def _lacks_fake(function: NativeFunction) -> bool:
-    return not (has_fake(function) or function.has_composite_kernel or META in function.kernels)
+    return not (has_fake(function) or is_served(function) or function.has_composite_kernel or META in function.kernels)
 
 
 def _lacks_shapes(function: NativeFunction) -> bool:
     if function.is_synthesized or function.in_structured_group or function.has_composite_kernel:
         return False
-    if META in function.kernels or has_meta_kernel(function) or function.declared_outputs:
+    if META in function.kernels or has_meta_kernel(function) or function.declared_outputs or is_served(function):
         return False
     # PyTorch knows what such operators return.
     if "out" in function.tags or (function.arguments.writes and not function.schema.returns):

@@ -9,6 +9,7 @@ from typing import Final
 from opwright.dialects.library.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
 from opwright.emit.library.requirements import message_parts, operator_name
 from opwright.model.declared_outputs import (
+    DTYPE_CLASSES,
     TORCH_DTYPES,
     OutputExpression,
     OutputOperation,
@@ -33,6 +34,9 @@ _CHOICES: Final = (
 _NUMBERS: Final = {"int": "2", "SymInt": "2", "float": "0.5", "bool": "False"}
 
 _DOUBLE: Final = 7
+
+#: The dtypes in which kernels are compared with references: half, float, double, bfloat16.
+_COMPARED: Final = (5, 6, _DOUBLE, 15)
 
 #: How many elements a tensor of a sample has at most: tests compute gradients of each.
 _MOST_ELEMENTS: Final = 10_000
@@ -154,6 +158,20 @@ def takes_doubles(name: str, requirements: Requirements | None) -> bool:
     """Whether a tensor may have double precision, in which gradients are compared."""
     codes = None if requirements is None else allowed_dtypes(name, requirements)
     return codes is None or _DOUBLE in codes
+
+
+def floating_dtypes(function: NativeFunction) -> tuple[str, ...]:
+    """Dtypes that all tensors of floating-point numbers may have; none if the entry does not say which."""
+    requirements = function.requirements
+    codes = [
+        allowed
+        for argument in function.arguments.all
+        if requirements is not None and argument.type.is_tensor_like
+        for allowed in [allowed_dtypes(argument.name, requirements)]
+        if allowed is not None and not set(DTYPE_CLASSES["floating"]).isdisjoint(allowed)
+    ]
+    common = set(_COMPARED).intersection(*codes) if codes else ()
+    return tuple([TORCH_DTYPES[name] for name in dtype_names(tuple(sorted(common)))])
 
 
 def refusals(function: NativeFunction) -> tuple[str, ...]:

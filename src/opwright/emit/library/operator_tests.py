@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from json import dumps
 
+from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.emit.library.build_namespace import operators_expression
-from opwright.emit.library.drawn_samples import drawn_samples, refusals, takes_doubles
+from opwright.emit.library.drawn_samples import drawn_samples, floating_dtypes, refusals, takes_doubles
 from opwright.emit.library.python.calls import calls_of
 from opwright.emit.library.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
@@ -22,6 +23,7 @@ class OperatorTest(NamedTuple):
     """What is tested of an operator: its samples, the overloads that do the same, and its derivatives.
 
     `gradients` are the arguments with a derivative, all of which have a formula for forward mode if `forward` is true.
+    `again` is true if the derivatives have derivatives.
     """
 
     function: NativeFunction
@@ -29,6 +31,7 @@ class OperatorTest(NamedTuple):
     out: NativeFunction | None
     gradients: tuple[str, ...]
     forward: bool
+    again: bool = False
 
 
 class LibraryTests(NamedTuple):
@@ -74,13 +77,18 @@ def _test(
     derivatives: DifferentiableFunction | None,
 ) -> OperatorTest:
     info = derivatives.infos.get(DEFAULT_KEY) if derivatives is not None else None
+    if recording_operator(function) and (derivatives is None or not derivatives.infos):
+        tensors = tuple([argument.name for argument in function.arguments.all if argument.type.is_tensor_like])
+        can_be_checked = all(takes_doubles(name, function.requirements) for name in tensors)
+        return OperatorTest(function, inplace, out, tensors if can_be_checked else (), True, True)
     if derivatives is None or info is None or not info.has_derivatives or function.schema.kind is SchemaKind.inplace:
         return OperatorTest(function, inplace, out, (), False)
     gradients = tuple([argument.name for argument in info.differentiable_arguments])
     if not all(takes_doubles(name, function.requirements) for name in gradients):
         return OperatorTest(function, inplace, out, (), False)
     tangents = {name for formula in derivatives.forward.get(DEFAULT_KEY, ()) for name in formula.tangents}
-    return OperatorTest(function, inplace, out, gradients, tangents.issuperset(gradients))
+    is_forward = tangents.issuperset(gradients) or bool(recording_operator(function) and not tangents)
+    return OperatorTest(function, inplace, out, gradients, is_forward)
 
 
 def _inplace(function: NativeFunction, overloads: Sequence[NativeFunction]) -> NativeFunction | None:
@@ -119,11 +127,17 @@ def _row(test: OperatorTest) -> str:
         fields += [f'out="{test.out.name}"', f"outputs={dumps(outputs)}"]
     if has_checks(function) and not function.arguments.writes:
         fields.append(f"refusals={dumps(refusals(function))}")
+    reference = function.library_fields.reference
+    if reference is not None:
+        fields.append(f"reference={dumps(reference.path)}")
+        fields.append(f"dtypes={dumps(floating_dtypes(function))}")
+        fields.append(f"tolerances={dumps(dict(reference.tolerances))}")
     if test.gradients:
         fields.append(f"gradients={dumps(test.gradients)}")
     flags = {
         "conditional": bool(function.library_fields.condition),
         "forward": test.forward,
+        "again": test.again,
         # Compiled code can return tensors and lists of them.
         "compared": all(result.type.is_tensor_like for result in function.schema.returns),
         "mapped": _is_mapped(function),

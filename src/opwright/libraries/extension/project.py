@@ -135,17 +135,31 @@ KINDS: Final[Mapping[str, Callable[[str], dict[str, str]]]] = {
 
 
 _SUFFIX: Final = ".in"
+#: What lines, and names of files, begin with that are in the projects with kernels for one device alone.
+_DEVICE_MARK: Final = re.compile(r"@(cuda|cpu)@ ?")
 
 
-def project_files(kind: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Files of a project of a kind, by their paths in it, with their texts."""
+def project_files(kind: str, names: Mapping[str, str], *, cuda: bool = False) -> Iterator[tuple[str, str]]:
+    """Files of a project of a kind, by their paths in it, with their texts. With `cuda`, it has kernels for CUDA."""
+    device = "cuda" if cuda else "cpu"
     top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "projects", kind)
     names = {**names, "torch": torch_series()}
     for folder, _, files in sorted(os.walk(top)):
         for file in sorted(files):
-            path = os.path.join(folder, file)
-            inner = os.path.relpath(path, top).removesuffix(_SUFFIX)
-            yield _fill(inner, names), _fill(SourceFile.read(path).text, names)
+            if not (name := _for_device(file, device)):
+                continue
+            inner = os.path.relpath(os.path.join(folder, name), top).removesuffix(_SUFFIX)
+            text = SourceFile.read(os.path.join(folder, file)).text
+            lines = [_for_device(line, device) for line in text.splitlines(keepends=True)]
+            yield _fill(inner, names), _fill("".join(lines), names)
+
+
+def _for_device(line: str, device: str) -> str:
+    """A line without its mark; empty if it is for another device."""
+    mark = _DEVICE_MARK.match(line)
+    if mark is None:
+        return line
+    return line[mark.end() :] if mark[1] == device else ""
 
 
 def _fill(text: str, names: Mapping[str, str]) -> str:
@@ -154,14 +168,15 @@ def _fill(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def write_project(kind: str, name: str, folder: str, *, force: bool) -> list[str]:
+def write_project(kind: str, name: str, folder: str, *, force: bool, cuda: bool = False) -> list[str]:
     """Write the files of a project of a kind into an empty folder, and give their paths.
 
-    With `force`, the folder may have files, and those with the same paths are replaced. All files are written beside
+    With `cuda`, a library has kernels for CUDA too, in a PyTorch that has it. With `force`, the folder may have files,
+    and those with the same paths are replaced. All files are written beside
     first, so that a run that fails leaves nothing. Raises Fault for a name that the project cannot have (E1207), for a
     folder with other files, or with links where files go (E1208), and for errors of the system (E0605 to E0608).
     """
-    files = {path: text.encode() for path, text in project_files(kind, project_names(kind, name))}
+    files = {path: text.encode() for path, text in project_files(kind, project_names(kind, name), cuda=cuda)}
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise Fault.at(codes.FOLDER_IN_USE, f"`{folder}` is not a folder")
     # This also removes what a killed run left.

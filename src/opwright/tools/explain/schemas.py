@@ -8,7 +8,7 @@ from typing import Final
 from opwright.dialects.library.fields import ROWS as LIBRARY_ROWS
 from opwright.dialects.native_functions.fields import ROWS
 from opwright.emit.dispatch.records import shown_name
-from opwright.model.library import NO_LIBRARY_FIELDS, Autocast
+from opwright.model.library import NO_LIBRARY_FIELDS, Autocast, Reference
 from opwright.model.native_function import NO_FIELDS, NativeFunction, Precomputed
 from opwright.schema.function import Argument, SchemaKind
 from opwright.tools.explain.records import (
@@ -130,6 +130,8 @@ def _words(value: object) -> str:
             of_devices = [f"{policy} on {name}" for name, policy in value.by_device]
             of_arguments = [f"{policy} for `{name}`" for name, policy in value.by_argument]
             return ", ".join([*filter(None, [value.everywhere]), *of_devices, *of_arguments])
+        case Reference():
+            return value.path
         case tuple():
             return ", ".join(map(str, value))
         case frozenset():

@@ -70,7 +70,11 @@ def write(emitters: Iterable[AnyEmitter], job: Job, files: FileManager) -> None:
     for emitter in emitters:
         template, layout = os.path.basename(emitter.template or ""), emitter.layout
         if isinstance(layout, OneFile):
-            files.write_with_template(layout.path, template, partial(slots_of, emitter, job))
+            slots = partial(slots_of, emitter, job)
+            if layout.path == template:
+                files.write(template, slots)
+            else:
+                files.write_with_template(layout.path, template, slots)
         else:
             assert isinstance(layout, Sharded)
             _write_shards(emitter, layout, job, files)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.python.output_text import HELPERS, allocation, check_statements
+from opwright.emit.library.python.output_text import HELPERS, KIND, allocation, check_statements
 from opwright.emit.library.python.registrations import functions_emitter, parameters_of
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
@@ -39,19 +39,20 @@ _OPENING = '''\
 import torch as _torch
 import torch._prims_common as _common
 
-_KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND
-
-
 '''
 
 
 def _fakes(function: NativeFunction) -> tuple[str]:
-    """Registration of one function's fake. PyTorch leaves out arguments that have their default value."""
+    """Registration of one function's fake."""
+    head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
+    return (f"{head}\n{fake_function(function, f'_fake_{function.name.unambiguous}')}",)
+
+
+def fake_function(function: NativeFunction, name: str) -> str:
+    """Function that checks a call and makes results. PyTorch leaves out arguments that have their default value."""
     parameters, lines = parameters_of(function)
     lines += [f"    {statement}\n" for statement in check_statements(function)]
-    head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
-    name = f"_fake_{function.name.unambiguous}"
-    return (f"{head}\ndef {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n",)
+    return f"def {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n"
 
 
 def _results(function: NativeFunction) -> str:
@@ -67,4 +68,4 @@ def _results(function: NativeFunction) -> str:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of the module."""
-    return [functions_emitter("fakes", _OPENING + HELPERS, functions_with_fakes, _fakes)]
+    return [functions_emitter("fakes", f"{_OPENING}{KIND}\n\n\n{HELPERS}", functions_with_fakes, _fakes)]

@@ -45,6 +45,7 @@ def _module(binary: _Binary, context: FragmentContext) -> Slots:
         remedy = f"install `torch=={number}.*`, or build `{package}` again"
     return {
         "namespace": binary.namespace,
+        "package": package,
         "is_other": f"release {'<' if binary.is_for_later_ones else '!='} {tuple(binary.release)}",
         "mistake": f"{needs}, and PyTorch {{torch.__version__}} is installed: {remedy}",
     }

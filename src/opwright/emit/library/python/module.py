@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Final
 
@@ -18,6 +18,7 @@ from opwright.emit.library.python.implementations import IMPLEMENTATION, has_imp
 from opwright.emit.library.python.kernels import functions_with_python_kernels
 from opwright.emit.library.python.overlaps import functions_with_overlap_checks
 from opwright.emit.library.python.overloads import functions_of_other_forms
+from opwright.emit.library.python.references import DECOMPOSITIONS, functions_with_references
 from opwright.emit.library.python.sharding import functions_with_sharding
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
@@ -59,6 +60,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
             "_overloads": functions_of_other_forms(library),
             "_fakes": functions_with_fakes(library),
             "_overlap": functions_with_overlap_checks(library),
+            "_reference": functions_with_references(library),
             "_autograd": registered_gradients(library),
             "_autocast": functions_with_autocast(library),
             "_vmap": functions_with_rules(library),
@@ -117,15 +119,17 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
         if function.result:
             taken.add(function.result)
             results.append(function.result)
-    forces = package.has_implementations and IMPLEMENTATION not in taken
+    others = {IMPLEMENTATION: "_implementations"} if package.has_implementations else {}
+    others |= {DECOMPOSITIONS: "_reference"} if "_reference" in package.registering else {}
+    others = {name: module_name for name, module_name in others.items() if name not in taken}
     public = sorted([name for name in (*functions, *results) if not name.startswith("_")])
-    public += [IMPLEMENTATION] if forces else []
+    public += others
     listed = "".join([f'    "{name}",\n' for name in public])
     namespace = f"{names.namespace} = {module.torch}.ops.{package.namespace}"
     # Type checkers find no such name in that module.
     scripting = f'{names.is_scripting} = {module.of("getattr")}({module.torch}.jit, "is_scripting")'
     builtins = _builtins(dict(zip(functions, operators, strict=True)), package.namespace, names)
-    imports = "\n".join([*module.opening(), *_imports(package, forces)])
+    imports = "\n".join([*module.opening(), *_imports(package, others)])
     doc = docstring_text(package.doc.strip()) or f"The operators of `{package.namespace}` as typed functions."
     opening = _OPENING.format(namespace=package.namespace, doc=doc)
     head = f"{opening}{imports}\n\n__all__ = [\n{listed}]\n\n{namespace}\n{scripting}\n"
@@ -153,10 +157,10 @@ def _builtins(operators: dict[str, str], namespace: str, names: FunctionNames) -
     )
 
 
-def _imports(package: LibraryPackage, forces: bool) -> list[str]:
-    """Imports of the modules that register something, and of the context manager that forces a kernel."""
+def _imports(package: LibraryPackage, others: Mapping[str, str]) -> list[str]:
+    """Imports of the modules that register something, and of other functions from theirs."""
     lines = [f"from . import {module} as {module}" for module in package.registering]
-    lines += [f"from ._implementations import {IMPLEMENTATION} as {IMPLEMENTATION}"] if forces else []
+    lines += [f"from .{module} import {name} as {name}" for name, module in others.items()]
     return ["", *lines] if lines else []
 
 

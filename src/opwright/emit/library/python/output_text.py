@@ -19,6 +19,9 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import index_name, item_name
 from opwright.syntax.python import variable_name
 
+#: How dtypes promote, for the functions. The module imports `torch._prims_common` as `_common`.
+KIND: Final = "_KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND"
+
 #: The functions that the text calls. They take what the arguments of a traced call are: tensors, symbols, numbers.
 HELPERS: Final = '''\
 def _sizes(shape):

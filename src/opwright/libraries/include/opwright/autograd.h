@@ -311,6 +311,39 @@ inline void record_not_implemented(
   }
 }
 
+// The operator that records a call of another one with the gradients and tangents of its reference. The Python package of
+// a library defines it.
+inline c10::OperatorHandle recording_operator(const char* name, const char* overload) {
+  const auto op = c10::Dispatcher::singleton().findSchema({name, overload});
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      op.has_value(), name, " is not defined, so there are no gradients: import the Python package of the library");
+  return *op;
+}
+
+template <class Schema>
+c10::TypedOperatorHandle<Schema> recording_operator(const char* name, const char* overload) {
+  return recording_operator(name, overload).typed<Schema>();
+}
+
+// The kernel of an operator without derivatives that has a reference.
+inline void record_by_reference(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  torch::autograd::variable_list inputs;
+  for (const c10::IValue& argument : torch::jit::last(*stack, op.schema().arguments().size())) {
+    append_tensors(inputs, argument);
+  }
+  const bool has_tangent = std::any_of(
+      inputs.begin(), inputs.end(), [](const at::Tensor& tensor) { return torch::autograd::isFwGradDefined(tensor); });
+  if (has_tangent || torch::autograd::compute_requires_grad(at::TensorList(inputs))) {
+    const std::string& name = op.schema().name();
+    const std::size_t base = name.find("::") + 2;
+    const std::string recording = name.substr(0, base) + "_" + name.substr(base) + "_reference";
+    recording_operator(recording.c_str(), op.schema().overload_name().c_str()).callBoxed(stack);
+    return;
+  }
+  at::AutoDispatchBelowAutograd guard;
+  op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+}
+
 // Forgets the node that accumulates gradients of a tensor, because the tensor's sizes changed.
 inline void reset_grad_accumulator(const at::Tensor& tensor) {
   if (auto* const meta = torch::autograd::impl::get_autograd_meta(tensor)) {
@@ -355,8 +388,10 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using opwright::autograd::not_implemented;                                 \
   using opwright::autograd::not_implemented_list;                            \
   using opwright::autograd::check_no_views;                                  \
+  using opwright::autograd::record_by_reference;                             \
   using opwright::autograd::record_not_implemented;                          \
   using opwright::autograd::record_writes;                                   \
+  using opwright::autograd::recording_operator;                              \
   using opwright::autograd::reset_grad_accumulator;                          \
   using opwright::autograd::unpack;                                          \
   using opwright::autograd::unpack_list;                                     \

@@ -1,16 +1,14 @@
-"""What `setup.py` of a library with CUDA is, for a PyTorch that may be built without CUDA."""
+"""Runs the `setup.py` of the working folder as with a PyTorch for CUDA, also if PyTorch is built without CUDA."""
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 
 import torch
-from setuptools import setup
 from torch.utils import cpp_extension
-
-from opwright.setuptools import operator_library
 
 CUDA_HOME = os.environ["CUDA_HOME"]
 
@@ -29,13 +27,4 @@ if torch.version.cuda is None:
 
     cpp_extension.BuildExtension.build_extensions = build_extensions
 
-ABI = os.environ["ABI"]
-setup(
-    name="acme-cuda",
-    packages=["acme_cuda"],
-    **operator_library(
-        "acme_cuda",
-        yaml=f"{ABI}.yaml",
-        sources=[f"csrc/{ABI}.cpp", f"csrc/{ABI}_cuda.cu"],
-    ),
-)
+runpy.run_path("setup.py", run_name="__main__")
