@@ -7,6 +7,7 @@ It runs in a process of PyTorch's tests. `OUTCOMES` names the file that gets a l
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import math
 import os
@@ -60,6 +61,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         outcome = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
         path, _, name = report.nodeid.partition("::")
         _write(path, name, outcome)
+
+
+def pytest_runtest_logfinish() -> None:
+    """Free what a test left: PyTorch keeps signatures of operators by their names until their libraries are gone."""
+    gc.collect()
 
 
 def _write(path: str, name: str, outcome: str) -> None:
