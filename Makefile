@@ -127,6 +127,11 @@ docs: $(REFERENCE)
 man: $(REFERENCE)
 	$(VENV)/bin/python -m docs.man build/man
 
+# What first readers type, and the minutes of each; needs the network.
+.PHONY: readers
+readers: $(REFERENCE)
+	$(VENV)/bin/python -m tests.readers
+
 # The documentation as a site, in build/site: static files, made without network once the generator is installed. It has
 # the operators of the installed PyTorch, or those of a version: SITE_TORCH=2.15.0 reads them from the package index.
 # SITE_SINCE='2.9.0 2.12.1' shows how each operator changed from release to release.
@@ -154,7 +159,7 @@ site-versions:
 # Its generator has an environment of its own; what its pages load in the browser comes from npm.
 $(SITE)/.installed:
 	$(PYTHON) -m venv $(SITE)
-	$(SITE)/bin/python -m pip --disable-pip-version-check install --quiet $(PIP_FLAGS) 'zensical~=0.0.73'
+	$(SITE)/bin/python -m pip --disable-pip-version-check install --quiet $(PIP_FLAGS) 'zensical==0.0.73'
 	npm install --silent --no-save --ignore-scripts --no-audit --no-fund --prefix $(SITE) \
 	    pyodide@314.0.7 web-tree-sitter@0.27.2 tree-sitter-cpp@0.23.4
 	@touch $@

@@ -3,7 +3,7 @@
   opwright generate --library acme.yaml --out build         a library, for the installed PyTorch
   opwright generate --backend npu.yaml --out build          a backend, likewise
   opwright generate --torch 2.13.0 --out build/pytorch      PyTorch's own, which needs no installed PyTorch
-  opwright generate --source-path aten/src/ATen --out build those of a source tree
+  opwright generate --source-path aten/src/ATen --out build  those of a source tree
 
 Files below --out have the layout of PyTorch's build. Opwright does not touch a file whose bytes stay the same."""
 

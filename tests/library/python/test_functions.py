@@ -96,3 +96,19 @@ def test_docstrings_say_what_the_file_says(package: Path) -> None:
     ]
     assert shown["pick"][:2] == ["Picks rows.", "Picks one row."]
     assert shown["scale_"][0] == "In-place form of `scale`."
+
+
+def test_backward_functions_are_not_public(tmp_path: Path) -> None:
+    """What formulas call to differentiate another operator is no name of `from library import *`; others are."""
+    library = HERE.parent / "trained" / "trained.yaml"
+    assert main(["generate", "--library", str(library), "--out", str(tmp_path)]) == 0
+    tree = ast.parse((tmp_path / "python" / "trained" / "_ops.py").read_text(encoding="utf-8"))
+    (listed,) = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert {"squash", "squash_backward"} <= defined
+    assert "squash" in listed
+    assert not [name for name in listed if name.endswith("_backward")]

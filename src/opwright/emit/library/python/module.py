@@ -122,7 +122,9 @@ def _module(package: LibraryPackage, context: FragmentContext) -> Slots:
     others = {IMPLEMENTATION: "_implementations"} if package.has_implementations else {}
     others |= {DECOMPOSITIONS: "_reference"} if "_reference" in package.registering else {}
     others = {name: module_name for name, module_name in others.items() if name not in taken}
-    public = sorted([name for name in (*functions, *results) if not name.startswith("_")])
+    # What formulas call to differentiate another operator is there for them.
+    backward = {f"{name}_backward" for name in functions}
+    public = sorted([name for name in (*functions, *results) if not name.startswith("_") and name not in backward])
     public += others
     listed = "".join([f'    "{name}",\n' for name in public])
     namespace = f"{names.namespace} = {module.torch}.ops.{package.namespace}"
