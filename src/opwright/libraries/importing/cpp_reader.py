@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
+from opwright.dialects.names import CAST_BACK
 from opwright.libraries.importing.argument_uses import (
     DefinedFunctions,
+)
+from opwright.libraries.importing.autocast_kernels import (
+    CastingFunction,
+    ReadPolicy,
+    casting_functions,
+    named_function,
+    read_policy,
 )
 from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
 from opwright.libraries.importing.cpp_arguments import (
@@ -119,6 +128,21 @@ class _Block(NamedTuple):
     python_module: str = ""
 
 
+class _PolicyKernel(NamedTuple):
+    """A registration of a kernel that does what a policy says: with the policy, and what names the kernel."""
+
+    row: RegistrationStatement
+    policy: ReadPolicy
+    tokens: Sequence[Token]
+    scope: tuple[str, ...]
+    function: CastingFunction
+
+    @property
+    def casts_back(self) -> bool:
+        """Whether the kernel casts results too."""
+        return self.policy.policy == CAST_BACK
+
+
 def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
     """Those of C++ files that may register something, or have a macro that does."""
     chosen = [file for file in files if any(word in file.text for word in _WORDS)]
@@ -167,6 +191,13 @@ class _Reader:
         self._staying: list[tuple[SourcePlace, str]] = []
         self._unknown: dict[str, str] = {}
         self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
+        #: Functions that cast for autocast, and the kernels among them that do what a policy says.
+        self._casting = {
+            (source.path, function.name): function for source in sources for function in casting_functions(source)
+        }
+        self._policy_kernels: list[_PolicyKernel] = []
+        #: How often registrations name functions.
+        self._uses: Counter[str] = Counter()
         self._modules = ModuleReader(self._names, defined, self._macros, options, self._unread, self._wholes)
 
     def read(self) -> CppRegistrations:
@@ -176,6 +207,7 @@ class _Reader:
         defined = {f"{row.namespace}::{row.name}" for row in read if row.schema and row.namespace not in with_kernels}
         applied = [*self._applied_classes(defined)]
         recording = self._recording_functions(applied)
+        read = [*self._with_policies(read, recording)]
         read = [row._replace(records=recording.get(row.kernel, "")) for row in read]
         return CppRegistrations(
             read,
@@ -192,6 +224,54 @@ class _Reader:
             self._staying,
             self._modules.modules,
         )
+
+    def _policy_kernel(
+        self, row: RegistrationStatement, kernel: Sequence[Token], scope: tuple[str, ...]
+    ) -> _PolicyKernel | None:
+        """A kernel for autocast that does what a policy says: it only calls the operator with casted tensors."""
+        name, given = named_function(kernel)
+        function = self._casting.get((row.place.path, name))
+        if function is None or len(row.keys) != 1 or not row.keys[0].startswith("Autocast") or row.conditions:
+            return None
+        policy = read_policy(function, given, row.keys[0])
+        whole = self._names.whole_name(policy.callee) if policy is not None else None
+        called = self._names.find(whole, scope, row.place.path) if whole else None
+        if policy is None or called is None:
+            return None
+        operator = f"{row.namespace}::{row.name}"
+        is_operator = any(
+            other.dispatches == operator and len(other.parameters) == policy.parameters
+            for other in self._names.functions[called.name]
+        )
+        row = row._replace(policy=policy.policy)
+        return _PolicyKernel(row, policy, kernel, scope, function) if is_operator else None
+
+    def _with_policies(
+        self, read: Iterable[RegistrationStatement], recording: Collection[str]
+    ) -> Iterator[RegistrationStatement]:
+        """Registrations with policies of autocast in the place of kernels.
+
+        A policy casts back results with real numbers alone: that results have these, a class of autograd shows.
+        """
+        read = list(read)
+        graded = {
+            (row.namespace, row.name)
+            for row in read
+            if row.keys and row.keys[0].startswith("Autograd") and row.kernel in recording
+        }
+        kernels = {kernel.row: kernel for kernel in self._policy_kernels}
+        staying = {
+            row for row, kernel in kernels.items() if kernel.casts_back and (row.namespace, row.name) not in graded
+        }
+        for row in read:
+            if row in staying:
+                kernel = kernels[row]
+                row = self._names.with_kernel(row._replace(policy=""), [*row.keys], kernel.tokens, kernel.scope)
+            yield row
+        for function in {id(kernel.function): kernel.function for kernel in kernels.values()}.values():
+            users = [kernel.row for kernel in kernels.values() if kernel.function is function]
+            if staying.isdisjoint(users) and self._uses[function.name] == len(users):
+                self._add_whole(function.statement, [row.place for row in users])
 
     def _applied_classes(self, operators: Collection[str]) -> Iterator[tuple[AppliedClass, AutogradClass]]:
         """The functions that apply a class of autograd; a name means the class of its own file first.
@@ -399,7 +479,14 @@ class _Reader:
                 kernels.append(part)
         if kernels:
             keys, kernel = dispatch_parts(kernels[0], keys)
-            row = self._names.with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block.scope)
+            own_keys = tuple([KEY_ALIASES.get(key, key) for key in keys])
+            policy = self._policy_kernel(row._replace(keys=own_keys), kernel, block.scope)
+            self._uses[named_function(kernel)[0]] += 1
+            if policy is not None:
+                self._policy_kernels.append(policy)
+                row = policy.row
+            else:
+                row = self._names.with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block.scope)
         if call.method == "def" and not row.schema:
             yield self._with_inferred_schema(row)
         else:

@@ -18,7 +18,9 @@ from opwright.syntax.cpp_source import CPP_HEADERS, CppSource, read_cpp
 from opwright.syntax.cpp_tokens import Token, text_of
 
 #: Older names of dispatch keys.
-KEY_ALIASES: Final = {"CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name}
+KEY_ALIASES: Final = {
+    "CatchAll": COMPOSITE_IMPLICIT.name, "Math": COMPOSITE_IMPLICIT.name, "Autocast": "AutocastCUDA",
+}  # fmt: skip
 #: Declarations of one name that are remembered.
 MOST_OVERLOADS: Final = 200
 _WORD: Final = re.compile(r"\w+")

@@ -157,6 +157,8 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
         lines.append(f"  alias_analysis: {operator.alias_analysis}")
     if operator.outputs:
         lines.append(f"  outputs: {operator.outputs}")
+    if operator.autocast:
+        lines.append(f"  autocast: {{{', '.join([f'{device}: {policy}' for device, policy in operator.autocast])}}}")
     keys = _plain_keys(operator, place)
     if operator.by_hand:
         lines.append("  manual_kernel_registration: True")

@@ -39,7 +39,7 @@ class ImportedKernel(NamedTuple):
 class ImportedOperator(NamedTuple):
     """An operator. If it is `by_hand`, all of its kernels stay; if not, those that no entry can name still may.
 
-    `requirements` are the lines of fields for what its kernels check.
+    `requirements` are the lines of fields for what its kernels check, and `autocast` are policies by device.
     """
 
     namespace: str
@@ -53,6 +53,7 @@ class ImportedOperator(NamedTuple):
     outputs: str = ""
     alias_analysis: str = ""
     requirements: tuple[str, ...] = ()
+    autocast: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -166,8 +167,9 @@ class _Operator:
         }
         kernels: dict[str, list[RegistrationStatement]] = {}
         for row in statements:
-            for key in row.keys:
+            for key in row.keys if not row.policy else ():
                 kernels.setdefault(key, []).append(row)
+        policies = {row.keys[0].removeprefix("Autocast"): row.policy for row in statements if row.policy}
         by_hand.update(row for rows in kernels.values() if len({row.kernel for row in rows}) > 1 for row in rows)
         named = [row for row in statements if row.keys and row not in by_hand]
         is_by_hand = bool(by_hand) and not (
@@ -214,6 +216,7 @@ class _Operator:
             tuple(notes),
             alias_analysis=first.alias_analysis,
             requirements=tuple(drafted_requirements(parsed, statements)),
+            autocast=() if is_by_hand else tuple(policies.items()),
         )
 
 
