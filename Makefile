@@ -27,7 +27,7 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Tests start in the order of tests/conftest.py.
 PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda clean venv
+.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -219,6 +219,11 @@ port-fuzz: $(REFERENCE)
 # index (400 MB) and imported; without a GPU, and with headers of the PyTorch that is installed. Two minutes.
 cuda: $(REFERENCE)
 	$(VENV)/bin/python -m tests.cuda
+
+# A library with CUDA, natively and for the stable interface: values, gradients, compilers and what calls cost, as far as
+# a CPU can; three minutes. With a GPU, `PYTHONPATH=src python -m tests.gpu` does the rest with the PyTorch that is there.
+gpu: $(REFERENCE)
+	$(VENV)/bin/python -m tests.gpu --device cpu --seconds 1500
 
 # One binary of a library with the stable interface under several releases, whose wheels come from the package index.
 # They are builds with CUDA for x86-64 Linux, in which stubs stand for CUDA's libraries; 4 GB, some minutes for each.

@@ -18,18 +18,18 @@ import stable_norms  # type: ignore[import-not-found] # noqa: F401
 import torch
 
 DEVICE: Final = os.environ.get("DEVICE", "cuda")
-ROUNDS, CALLS = (60, 400) if DEVICE == "cuda" else (15, 100)
+ROUNDS, CALLS = (60, 400) if DEVICE == "cuda" else (30, 200)
 BY_HAND: Final = torch.ops.norms_by_hand
-SAVED: Final = tuple[torch.Tensor, torch.Tensor]
+Results = tuple[torch.Tensor, torch.Tensor]
 
 
-@torch.library.custom_op("norms_custom::rms_norm", mutates_args=())
+@torch.library.custom_op("norms_custom::rms_norm", mutates_args=())  # type: ignore[untyped-decorator]
 def custom(x: torch.Tensor, w: torch.Tensor, eps: float = 1e-6) -> tuple[torch.Tensor, torch.Tensor]:
     """The operator as Python registers it."""
     return BY_HAND.rms_norm_fwd(x, w, eps)  # type: ignore[no-any-return]
 
 
-def save(ctx: Any, inputs: tuple[torch.Tensor, torch.Tensor, float], output: SAVED) -> None:  # noqa: ANN401
+def save(ctx: Any, inputs: tuple[torch.Tensor, torch.Tensor, float], output: Results) -> None:  # noqa: ANN401
     """Keep what the gradients need."""
     ctx.save_for_backward(*inputs[:2], output[1])
 

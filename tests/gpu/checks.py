@@ -172,7 +172,8 @@ def captured(ops: ModuleType) -> None:
         graph.replay()
         close(y.detach(), reference(x.detach(), w.detach()))
         wanted = torch.autograd.grad(ops.rms_norm(x, w), (x, w), g)
-        close(dx, wanted[0]), close(dw, wanted[1])
+        close(dx, wanted[0])
+        close(dw, wanted[1])
 
 
 @cuda_only
@@ -198,7 +199,8 @@ def on_another_stream(ops: ModuleType) -> None:
     close(total, reference(new, w.detach()))
     xd, wd = new.double().requires_grad_(), w.detach().double().requires_grad_()
     wanted = torch.autograd.grad(reference(xd, wd).sum(), (xd, wd))
-    close(dx, wanted[0]), close(dw, wanted[1])
+    close(dx, wanted[0])
+    close(dw, wanted[1])
 
 
 @cuda_only
@@ -284,7 +286,7 @@ def exported(ops: ModuleType) -> None:
     )
 
 
-class Model(torch.nn.Module):
+class Model(torch.nn.Module):  # type: ignore[misc]
     """A module that calls the operator between others."""
 
     def __init__(self, ops: ModuleType) -> None:
@@ -305,7 +307,7 @@ def aot_inductor(ops: ModuleType) -> None:
     if ops.__name__ == "norms":
         c_shims = importlib.import_module("norms._aoti").c_shims
 
-        ctypes.CDLL(os.path.join(os.path.dirname(ops.__file__), "_C.so"), mode=ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(os.path.join(os.path.dirname(str(ops.__file__)), "_C.so"), mode=ctypes.RTLD_GLOBAL)
         settings = {"aot_inductor.custom_ops_to_c_shims": c_shims()}
     with tempfile.TemporaryDirectory() as folder, torch._inductor.config.patch(settings):
         path = torch._inductor.aoti_compile_and_package(program, package_path=os.path.join(folder, "m.pt2"))

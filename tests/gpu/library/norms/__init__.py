@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from norms._load import load_library
+from norms._load import load_library  # type: ignore[import-not-found]
 
 load_library()
 
-from norms._ops import *  # noqa: E402, F403
+from norms._ops import *  # type: ignore[import-not-found] # noqa: E402, F403
