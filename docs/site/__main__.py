@@ -22,6 +22,8 @@ from packaging.version import Version
 from docs.site.operators import operator_files
 from docs.site.pages import ROOT, site_pages
 from docs.site.playground import write_playground
+from opwright.source.code_pages import all_codes
+from opwright.source.codes import RANGES
 
 _HERE: Final = Path(__file__).resolve().parent
 #: Folders of files that pages show or link to as they are.
@@ -81,6 +83,18 @@ def settings(pages: Iterable[str]) -> str:
     template = (_HERE / "zensical.toml").read_text(encoding="utf-8")
 
     def listed(match: re.Match[str]) -> str:
+        if match[1] == "diagnostics":
+            # A page has its neighbours beside it: those of the same subject.
+            subjects = {
+                subject: [f"diagnostics/{code.code}.md" for code in all_codes() if code.code[1:3] == start]
+                for start, subject in RANGES.items()
+            }
+            groups = [
+                f"{{ {json.dumps((subject[0].upper() + subject[1:]).replace('`', ''))} = {json.dumps(pages)} }}"
+                for subject, pages in subjects.items()
+                if pages
+            ]
+            return ", ".join([json.dumps("diagnostics/index.md"), *groups])
         found = [page for page in pages if page.startswith(f"{match[1]}/") and page.endswith(".md")]
         index = f"{match[1]}/index.md"
         named = [json.dumps(index)] if index in found else []

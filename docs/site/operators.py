@@ -60,10 +60,27 @@ def operator_files(torch: str, since: Sequence[str] = ()) -> dict[str, str]:
         files[f"assets/operators/{number}.json"] = json.dumps(texts, ensure_ascii=False)
         index += [(function.name.text, str(function.schema), number) for function in members]
     files["assets/operators/index.json"] = json.dumps(index, ensure_ascii=False)
+    files |= _name_pages(functions)
     for page in ("operators.md", "playground.md"):
         text = (_HERE / page).read_text(encoding="utf-8").replace("${count}", f"{len(functions):,}")
         files[page] = text.replace("${series}", job.rules.version.series)
     return files
+
+
+def _name_pages(functions: Sequence[NativeFunction]) -> dict[str, str]:
+    """Pages with a heading for each overload, by first letters: the search of the site knows headings, not files."""
+    letters = sorted({function.name.text.lstrip("_")[0].lower() for function in functions})
+    pages = {}
+    for letter in letters:
+        lines = ["---", "hide: [toc]", "---", "", f"# Operators with {letter.upper()}", ""]
+        for function in functions:
+            name = function.name.text
+            if name.lstrip("_")[0].lower() == letter:
+                # The page of operators reads the name behind `#`, which is no anchor.
+                link = f'<a href="../#{name}">What <code>opwright explain</code> says of it</a>'
+                lines += [f"## `{name}`", "", f"`{function.schema}`", "", link, ""]
+        pages[f"operators/{letter}.md"] = "\n".join(lines)
+    return pages
 
 
 def operation_name(function: NativeFunction) -> str:

@@ -105,7 +105,7 @@ def test_markdown_is_read() -> None:
     """No paragraph shows marks of lists, fences or links, which Python's Markdown reads otherwise than GitHub's."""
     unread = []
     for path in sorted(SITE.rglob("index.html")):
-        text = re.sub(r"(?s)<(pre|code|script)\b.*?</\1>", "", path.read_text(encoding="utf-8"))
+        text = re.sub(r"(?s)<(pre|code|script|strong)\b.*?</\1>", "", path.read_text(encoding="utf-8"))
         paragraphs = [re.sub(r"<[^>]*>", "", found) for found in re.findall(r"(?s)<p>(.*?)</p>", text)]
         unread += [(path.parent.name, found) for found in paragraphs if UNREAD.search(found)]
         unread += [(path.parent.name, found) for found in re.findall(r'<ol start="\d{3}.*', text)]
@@ -114,7 +114,7 @@ def test_markdown_is_read() -> None:
 
 def test_search_finds_a_diagnostic(page: Any) -> None:
     """The keyboard alone leads from any page to the page of a code."""
-    page.goto("versioning/", wait_until="networkidle")
+    page.goto("releases/", wait_until="networkidle")
     page.keyboard.press("Control+k")
     # The dialog of the search is in a shadow tree.
     page.wait_for_function("document.activeElement.shadowRoot?.activeElement?.tagName === 'INPUT'")
@@ -123,6 +123,43 @@ def test_search_finds_a_diagnostic(page: Any) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/diagnostics/E0310/**")
     assert "unknown dispatch key" in page.inner_text("h1")
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ("install", "installation/"),
+        ("getting started", ""),
+        ("add.Tensor", "operators/a/"),
+        ("upsample_bicubic2d.out", "operators/u/"),
+    ],
+)
+def test_search_finds_what_beginners_ask(page: Any, words: str, path: str) -> None:
+    """The first result for a question of a beginner, and for the exact name of an operator, is its page."""
+    page.goto("releases/", wait_until="networkidle")
+    page.keyboard.press("Control+k")
+    page.wait_for_function("document.activeElement.shadowRoot?.activeElement?.tagName === 'INPUT'")
+    page.keyboard.type(words)
+    page.wait_for_timeout(1500)
+    page.keyboard.press("Enter")
+    page.wait_for_function("!location.pathname.endsWith('/releases/')")
+    assert page.url.split("#")[0].split("?")[0].endswith(f"/{path}")
+
+
+def test_a_diagnostic_has_neighbours(page: Any) -> None:
+    """The page of a code leads to the next one and the one before, and stands in the list at the left."""
+    page.goto("diagnostics/E0310/")
+    links = page.eval_on_selector_all(".md-footer a", "links => links.map(link => link.getAttribute('href'))")
+    assert [link for link in links if "E0311" in link]
+    assert page.locator(".md-nav--primary a[href*='E0311']").count()
+
+
+def test_code_fits_a_window(page: Any) -> None:
+    """At 1280 pixels, no block of the tutorial is cut off at the side."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("tutorial/")
+    wide = "blocks => blocks.filter(block => block.scrollWidth > block.clientWidth + 1).map(block => block.textContent)"
+    assert page.eval_on_selector_all(".md-typeset pre > code", wide) == []
 
 
 def test_operators(page: Any) -> None:
