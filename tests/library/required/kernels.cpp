@@ -95,6 +95,11 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   return result;
 }
 
+Tensor plain_norm(const Tensor& x, const Tensor& weight, double eps) {
+  CHECK(reinterpret_cast<std::uintptr_t>(data<void>(x)) % 16 == 0, "the kernel got another address");
+  return rms_norm(x, weight, eps);
+}
+
 std::tuple<Tensor, Tensor> rms_norm_backward(
     const Tensor& grad, const Tensor& x, const Tensor& weight, double eps) {
   Tensor x_grad = make(x, sizes_of(x)), weight_grad = make(weight, sizes_of(weight));

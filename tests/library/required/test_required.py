@@ -190,6 +190,16 @@ def test_arguments_that_are_written_are_not_copied(torch: ModuleType, operators:
     torch.testing.assert_close(made, expected)
 
 
+def test_kernels_get_addresses_that_they_need(torch: ModuleType, operators: ModuleType) -> None:
+    """A tensor that begins between two multiples of 16 bytes is copied for a kernel that reads vectors."""
+    made, weight = torch.rand(13) + 1, torch.rand(4)
+    for start in range(4):
+        for x in (made[start : start + 8].view(2, 4), made[start : start + 8].view(4, 2).t()):
+            torch.testing.assert_close(operators.plain_norm(x, weight), functions.rms_norm(x, weight, 1e-6))
+    with pytest.raises(RuntimeError, match="`p` is not contiguous at an address that is a multiple of 16"):
+        operators.plus(made[1:], made[:1])
+
+
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_calls_know_the_strides(torch: ModuleType, operators: ModuleType, backend: str, dynamic: bool) -> None:

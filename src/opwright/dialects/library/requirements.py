@@ -49,7 +49,7 @@ REQUIRES: Final = "requires"
 FIELDS: Final = (DIMS, DTYPES_FIELD, LAYOUT, REQUIRES)
 
 #: The layouts; a mark after one refuses other layouts instead of copying.
-LAYOUTS: Final = ("contiguous", "channels_last", "last_contiguous")
+LAYOUTS: Final = ("contiguous", "channels_last", "last_contiguous", "aligned")
 _REFUSED: Final = "!"
 _ANY: Final = "any"
 
@@ -442,6 +442,7 @@ _LAYOUT_WORDS: Final = {
     "contiguous": "contiguous",
     "channels_last": "contiguous in the memory format channels_last",
     "last_contiguous": "contiguous in its last dimension",
+    "aligned": "contiguous at an address that is a multiple of 16",
 }
 
 

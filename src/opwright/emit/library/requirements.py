@@ -140,7 +140,7 @@ def _statement(operator: str, requirement: Requirement) -> str:
         string_literal(part) if isinstance(part, str) else f"::opwright::shown({_PRINTER.text(part)})"
         for part in message_parts(operator, requirement)
     ]
-    text = f"if (!({condition_text(requirement.condition)})) ::opwright::refuse({{{', '.join(parts)}}});"
+    text = f"OPWRIGHT_REQUIRE(({condition_text(requirement.condition)}), {', '.join(parts)});"
     if requirement.each:
         item, index = item_name(requirement.each), index_name(requirement.each)
         tensors = requirement.each

@@ -119,7 +119,7 @@ def _broadcasts_together(*sides):
 def _has_layout(tensor, layout):
     if layout == "last_contiguous":
         return tensor.dim() == 0 or bool(tensor.stride(-1) == 1) or bool(tensor.shape[-1] == 1)
-    if layout == "contiguous":
+    if layout in ("contiguous", "aligned"):
         return tensor.is_contiguous()
     format = _torch.channels_last_3d if tensor.dim() == 5 else _torch.channels_last
     return tensor.is_contiguous(memory_format=format)

@@ -307,6 +307,16 @@ struct Shapes {
     return tensor.is_contiguous();
   }
 
+  // Traces know no addresses.
+  static bool aligned(const at::Tensor& tensor) {
+    if constexpr (is_symbolic) {
+      return tensor.is_contiguous();
+    } else {
+      return tensor.is_contiguous() &&
+          (tensor.is_meta() || reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % 16 == 0);
+    }
+  }
+
   static bool channels_last(const at::Tensor& tensor) {
     return tensor.is_contiguous(tensor.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast);
   }

@@ -5,6 +5,18 @@
 #include <cstdio>
 #include <string>
 
+// Refuses a call that does not fulfil a condition, with the parts of a message. What makes the message is a function of
+// its own: in the way of calls that are taken, its code costs as much as half of the check.
+#if defined(__GNUC__) || defined(__clang__)
+#define OPWRIGHT_REQUIRE(condition, ...)                                             \
+  if (__builtin_expect(!(condition), 0)) [&]() __attribute__((noinline, cold)) {     \
+    ::opwright::refuse({__VA_ARGS__});                                               \
+  }()
+#else
+#define OPWRIGHT_REQUIRE(condition, ...) \
+  if (!(condition)) ::opwright::refuse({__VA_ARGS__})
+#endif
+
 namespace opwright {
 
 // Whether the dtype with this code is one of those whose bits are set.

@@ -111,6 +111,12 @@ inline InLayout last_contiguous(const at::Tensor& tensor) {
   return {tensor, Concrete::last_contiguous(tensor), at::MemoryFormat::Contiguous};
 }
 
+inline InLayout aligned(const at::Tensor& tensor) {
+  const bool is_traced = tensor.key_set().has(c10::DispatchKey::Python);
+  const bool has_layout = is_traced ? tensor.is_contiguous() : Concrete::aligned(tensor);
+  return {tensor, has_layout, at::MemoryFormat::Contiguous};
+}
+
 // The same for an optional tensor, and for each tensor of a list.
 #define OPWRIGHT_LAYOUTS(layout) \
   inline std::optional<at::Tensor> layout(const std::optional<at::Tensor>& tensor) { \
@@ -127,6 +133,7 @@ inline InLayout last_contiguous(const at::Tensor& tensor) {
 OPWRIGHT_LAYOUTS(contiguous)
 OPWRIGHT_LAYOUTS(channels_last)
 OPWRIGHT_LAYOUTS(last_contiguous)
+OPWRIGHT_LAYOUTS(aligned)
 #undef OPWRIGHT_LAYOUTS
 
 } // namespace opwright

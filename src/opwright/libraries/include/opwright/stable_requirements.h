@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace opwright {
@@ -98,6 +99,12 @@ class TensorFacts {
     bool is_contiguous = false;
     TORCH_ERROR_CODE_CHECK(aoti_torch_is_contiguous(handle_, &is_contiguous));
     return is_contiguous;
+  }
+
+  const void* address() const {
+    void* address = nullptr;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_data_ptr(handle_, &address));
+    return address;
   }
 
   const std::int64_t* strides() const {
@@ -292,6 +299,10 @@ struct Concrete {
     return tensor.is_contiguous();
   }
 
+  static bool aligned(const TensorFacts& tensor) {
+    return tensor.is_contiguous() && reinterpret_cast<std::uintptr_t>(tensor.address()) % 16 == 0;
+  }
+
   static bool channels_last(const TensorFacts& tensor) {
     const std::int64_t* const strides = tensor.strides();
     const std::int64_t dims = tensor.dim();
@@ -339,26 +350,58 @@ struct Concrete {
   }
 };
 
-// An argument in a layout: itself, if it has it, else a copy.
-inline torch::stable::Tensor contiguous(const torch::stable::Tensor& tensor) {
-  return tensor.is_contiguous() ? tensor : torch::stable::contiguous(tensor);
+// An argument in a layout: itself, if it has it, else a copy. Another reference to the tensor would take longer than the
+// question whether it has the layout.
+template <class Value>
+class InLayout {
+ public:
+  explicit InLayout(const Value& value) : value_(&value) {}
+  InLayout(const Value& value, Value copy) : value_(&value), copy_(std::move(copy)) {}
+
+  operator const Value&() const {
+    return copy_.has_value() ? *copy_ : *value_;
+  }
+
+ private:
+  const Value* value_;
+  std::optional<Value> copy_;
+};
+
+inline InLayout<torch::stable::Tensor> in_layout(
+    const torch::stable::Tensor& tensor, bool has_layout,
+    torch::headeronly::MemoryFormat format = torch::headeronly::MemoryFormat::Contiguous) {
+  using Layout = InLayout<torch::stable::Tensor>;
+  return has_layout ? Layout(tensor) : Layout(tensor, torch::stable::contiguous(tensor, format));
 }
 
-inline torch::stable::Tensor last_contiguous(const torch::stable::Tensor& tensor) {
-  return Concrete::last_contiguous(tensor) ? tensor : torch::stable::contiguous(tensor);
+inline InLayout<torch::stable::Tensor> contiguous(const torch::stable::Tensor& tensor) {
+  return in_layout(tensor, tensor.is_contiguous());
 }
 
-inline torch::stable::Tensor channels_last(const torch::stable::Tensor& tensor) {
+inline InLayout<torch::stable::Tensor> last_contiguous(const torch::stable::Tensor& tensor) {
+  return in_layout(tensor, Concrete::last_contiguous(tensor));
+}
+
+inline InLayout<torch::stable::Tensor> channels_last(const torch::stable::Tensor& tensor) {
   using torch::headeronly::MemoryFormat;
   const auto format = tensor.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
-  return Concrete::channels_last(tensor) ? tensor : torch::stable::contiguous(tensor, format);
+  return in_layout(tensor, Concrete::channels_last(tensor), format);
+}
+
+inline InLayout<torch::stable::Tensor> aligned(const torch::stable::Tensor& tensor) {
+  using Layout = InLayout<torch::stable::Tensor>;
+  if (!tensor.is_contiguous()) {
+    return Layout(tensor, torch::stable::contiguous(tensor));
+  }
+  return Concrete::aligned(tensor) ? Layout(tensor) : Layout(tensor, torch::stable::clone(tensor));
 }
 
 // The same for an optional tensor, and for each tensor of a list.
 #define OPWRIGHT_LAYOUTS(layout) \
-  inline std::optional<torch::stable::Tensor> layout(const std::optional<torch::stable::Tensor>& tensor) { \
+  inline InLayout<std::optional<torch::stable::Tensor>> layout(const std::optional<torch::stable::Tensor>& tensor) { \
+    using Layout = InLayout<std::optional<torch::stable::Tensor>>; \
     const bool is_given = tensor.has_value() && tensor->defined(); \
-    return is_given ? std::optional<torch::stable::Tensor>(::opwright::layout(*tensor)) : std::optional<torch::stable::Tensor>(); \
+    return is_given ? Layout(tensor, ::opwright::layout(*tensor)) : Layout(tensor, std::nullopt); \
   } \
   inline std::vector<torch::stable::Tensor> layout(torch::headeronly::HeaderOnlyArrayRef<torch::stable::Tensor> tensors) { \
     std::vector<torch::stable::Tensor> copies; \
@@ -370,6 +413,7 @@ inline torch::stable::Tensor channels_last(const torch::stable::Tensor& tensor) 
 OPWRIGHT_LAYOUTS(contiguous)
 OPWRIGHT_LAYOUTS(channels_last)
 OPWRIGHT_LAYOUTS(last_contiguous)
+OPWRIGHT_LAYOUTS(aligned)
 #undef OPWRIGHT_LAYOUTS
 
 } // namespace opwright
