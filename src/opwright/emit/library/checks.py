@@ -193,7 +193,7 @@ def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Dia
     for key in function.kernels:
         # The stable API has no names for the dtypes of quantized tensors, and raises an error when asked for one.
         if key.name.startswith("Quantized"):
-            message = f"a kernel for `{key.name}` cannot read its tensors through the stable C++ API"
+            message = f"`abi: stable` has no quantized kernels: one for `{key.name}` cannot read its tensors"
             help = "write `abi: native`, or take the integers as a tensor of their own"
             sink.error(STABLE_FIELD, message, word_span(function, key.name), help=help)
     _check_release(function, oldest, sink)
