@@ -10,6 +10,7 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 from hypothesis import settings
@@ -116,3 +117,16 @@ def reference_inputs() -> Path:
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).parent / "packaged" / "ATen"
+
+
+@pytest.fixture(scope="session")
+def pytorch_tree() -> Path:
+    """A source tree of PyTorch: the one that `OPWRIGHT_PYTORCH_TREE` names, or Debian's, for tests of the network."""
+    from tests.upstream.sources import source_tree
+    from tests.upstream.torchgen import PYTORCH
+
+    given = os.environ.get("OPWRIGHT_PYTORCH_TREE")
+    try:
+        return source_tree(PYTORCH, Path(__file__).parents[1] / ".cache" / "upstream", Path(given) if given else None)
+    except (SystemExit, CalledProcessError) as error:
+        pytest.skip(f"Debian's sources are not there: {error}")

@@ -36,6 +36,9 @@ ATEN_JOBS: dict[str, Command] = {
     "static-cpu": (*PER_OPERATOR, "--static-dispatch-backend", "CPU"),
     "aggregated": (),
     "shims": (*PER_OPERATOR, "--update-aoti-c-shim", "--generate", "headers", "sources"),
+    # What a build asks for at configure time, and a build for phones.
+    "lists": (*PER_OPERATOR, "--dry-run", "--output-dependencies", "generated.cmake"),
+    "backends": (*PER_OPERATOR, "--backend_whitelist", "CPU", "QuantizedCPU", "--generate", "sources"),
 }
 WITHOUT_AOT = "no-native-aot"
 

@@ -17,8 +17,6 @@ from tests.conformance.inputs import ROOT, source_tree
 from tests.core.__main__ import contents, write_folder
 from tests.core.closure import Closure
 from tests.core.test_core import core
-from tests.upstream.sources import source_tree as debian_tree
-from tests.upstream.torchgen import PYTORCH
 
 #: What `Codegen.cmake` of a build reads besides the inputs of the generator.
 READ = ("caffe2/core/macros.h.in", "cmake/IncludeSource.cpp.in")
@@ -32,18 +30,8 @@ add_custom_target(all_generated ALL DEPENDS ATEN_CPU_FILES_GEN_TARGET ATEN_CUDA_
 """
 
 
-@pytest.fixture(scope="module")
-def pytorch() -> Path:
-    """A source tree of PyTorch: the user's, or Debian's."""
-    given = os.environ.get("OPWRIGHT_PYTORCH_TREE")
-    try:
-        return debian_tree(PYTORCH, ROOT / ".cache" / "upstream", Path(given) if given else None)
-    except (SystemExit, subprocess.CalledProcessError) as error:
-        pytest.skip(f"Debian's sources are not there: {error}")
-
-
 @pytest.fixture
-def tree(pytorch: Path, tmp_path: Path) -> Path:
+def tree(pytorch_tree: Path, tmp_path: Path) -> Path:
     """The inputs of the installed PyTorch as a tree, with the build files of another tree, patched, and the core."""
     top = tmp_path / "pytorch"
     shutil.copytree(source_tree(), top, symlinks=True)
@@ -51,7 +39,7 @@ def tree(pytorch: Path, tmp_path: Path) -> Path:
     (patch,) = re.findall(r"(?s)\n```diff\n(diff --git .*?)```\n", (ROOT / "docs/core.md").read_text("utf-8"))
     for name in [*READ, *re.findall(r"(?m)^\+\+\+ b/(.+)$", patch)]:
         (top / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(pytorch / name, top / name)
+        shutil.copy(pytorch_tree / name, top / name)
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
     command = ["git", "apply", "--verbose", "-"]
     done = subprocess.run(command, cwd=top, env=environment, input=patch, capture_output=True, text=True, check=False)

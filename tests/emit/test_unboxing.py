@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ from opwright.model.selection import SelectedOperator, Selection
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from tests.conformance.release_inputs import RELEASES, release_folder, rules
 from tests.emit.emitting import job_of, paths_of, slots_of
 
 PROGRAM = Path(__file__).with_name("reference_unboxing.py")
@@ -133,3 +136,28 @@ def test_conversions_are_the_reference_s(reference_inputs: Path, reference: str)
     functions, tags = (SourceFile.read(str(native / name)) for name in ("native_functions.yaml", "tags.yaml"))
     catalog = load_catalog(functions, tags, Diagnostics())
     assert "\n".join(map(_converted, catalog)) == reference.rstrip("\n")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("release", [release for release in RELEASES if rules(release).pytorch_files])
+def test_files_are_those_of_the_program(release: str, pytorch_tree: Path, tmp_path: Path) -> None:
+    """The program of a source tree on the generator of a release writes the same files, their list included.
+
+    Wheels have no program, and the inputs and the generator of a release decide what it writes.
+    """
+    folder, program = release_folder(release), tmp_path / "tools" / "jit" / "gen_unboxing.py"
+    (tmp_path / "torchgen").symlink_to(folder / "torchgen")
+    program.parent.mkdir(parents=True)
+    shutil.copy(pytorch_tree / "tools/jit/gen_unboxing.py", program)
+    inputs = str(folder / "torchgen" / "packaged" / "ATen")
+    written = []
+    for words in ([str(program)], ["-m", "opwright.torchgen.gen_unboxing"]):
+        (tmp_path / "out").mkdir()
+        command = [sys.executable, *words, "--source-path", inputs, "--install_dir", "out"]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OPWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+        command += ["--output-dependencies", "out/unboxing.cmake"]
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+        written.append({path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()})
+        shutil.rmtree(tmp_path / "out")
+    assert len(written[0]) > 5
+    assert written[0] == written[1]
