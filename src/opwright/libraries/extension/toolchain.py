@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
+from opwright.syntax.cpp import include_line
 
 #: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; a symbol that a linker lacks; or
 #: what NVCC and its assembler refuse as a whole.
@@ -60,7 +61,7 @@ def first_error(text: str) -> str | None:
     is_openmp = _OPENMP.search(match[0]) is not None
     unknown = _UNKNOWN_NAME.search(match[0])
     header = "" if unknown is None else _header_of(unknown[unknown.lastindex or 0])
-    return match[0] + (_OPENMP_HELP if is_openmp else "") + (f"\n\nAdd `#include <{header}>`." if header else "")
+    return match[0] + (_OPENMP_HELP if is_openmp else "") + (f"\n\nAdd `{include_line(header)}`." if header else "")
 
 
 def _header_of(name: str) -> str:
