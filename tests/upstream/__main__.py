@@ -174,7 +174,9 @@ def compared_calls(library: Library, builds: Iterable[Built]) -> list[tuple[str,
 
     Both processes run a call in turn, so that what else the machine does slows both.
     """
-    command = [sys.executable, str(_CALLS), library.module]
+    # Its folder has modules with names of PyTorch's, and stays out of the path.
+    start = "import runpy, sys; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    command = [sys.executable, "-c", start, str(_CALLS), library.module]
     processes = [
         subprocess.Popen(command, env=built.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for built in builds
