@@ -407,8 +407,8 @@ core-proof: core $(REFERENCE)
 	    --python $(CURDIR)/$(VENV)/bin/python \
 	    $(or $(TREE),$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'))
 
-# PyTorch's own tests with its generator and with the core in its place, some of each file: docs/core.md. The tests are those
-# of TREE, or of Debian; ONLY=tools runs those of one folder, and EACH=1000 all of each file.
+# PyTorch's own tests with its generator and with the core in its place: all of `tools/test`, and five of each other file,
+# or EACH=1000: docs/core.md. They are those of TREE, or of Debian; ONLY=tools runs those of one folder.
 core-upstream: $(REFERENCE)
 	$(VENV)/bin/python -m tests.upstream.torchgen $(if $(TREE),--tree '$(TREE)') $(if $(ONLY),--only '$(ONLY)') \
 	    --each $(or $(EACH),5)
