@@ -14,30 +14,31 @@ from tests.library.conftest import operators_of_abi
 OWN = Path(__file__).parent
 
 #: What the audit says of each operator that is not honest: the overload, and the argument or the result.
-FOUND = {
-    "strides_transposed": "result 0 has the strides",
-    "strides_of_argument": "result 0 has the strides",
-    "dtype_wider": "the dtype of result 0 is torch.float64, and torch.float32 in traces",
-    "dtype_declared": "the dtype of result 0 is torch.float32, and torch.float64 in traces",
-    "shape_longer": "the shape of result 0 is",
-    "shape_swapped": "the shape of result 0 is",
-    "shape_of_second": "the shape of result `second` is",
-    "rank_higher": "the shape of result 0 is",
-    "writes_first": "writes to `x`, and its schema does not say so",
-    "writes_second": "writes to `weight`, and its schema does not say so",
-    "writes_item": "writes to `tensors[1]`, and its schema does not say so",
-    "writes_optional": "writes to `bias`, and its schema does not say so",
-    "writes_outside": "writes to memory of `out` outside of its elements",
-    "alias_of_argument": "result 0 shares memory with `x`, and its schema does not say so",
-    "alias_of_part": "result 0 shares memory with `x`, and its schema does not say so",
-    "alias_of_results": "result `second` shares memory with result `first`, and its schema does not say so",
-    "unwritten_result": "result 0 depends on memory that nothing wrote",
-    "unwritten_tensor": "result 0 depends on memory that nothing wrote",
-    "unwritten_heap": "result 0 depends on memory that nothing wrote",
-    "counts_threads": "result 0 depends on the number or the order of threads",
-    "counts_calls": "result 0 differs from call to call",
-    "adds_to_out": "`out` depends on what it had before",
-}
+_FOUND = """
+strides_transposed: result 0 has the strides
+strides_of_argument: result 0 has the strides
+dtype_wider: the dtype of result 0 is torch.float64, and torch.float32 in traces
+dtype_declared: the dtype of result 0 is torch.float32, and torch.float64 in traces
+shape_longer: the shape of result 0 is
+shape_swapped: the shape of result 0 is
+shape_of_second: the shape of result `second` is
+rank_higher: the shape of result 0 is
+writes_first: writes to `x`, and its schema does not say so
+writes_second: writes to `weight`, and its schema does not say so
+writes_item: writes to `tensors[1]`, and its schema does not say so
+writes_optional: writes to `bias`, and its schema does not say so
+writes_outside: writes to memory of `out` outside of its elements
+alias_of_argument: result 0 shares memory with `x`, and its schema does not say so
+alias_of_part: result 0 shares memory with `x`, and its schema does not say so
+alias_of_results: result `second` shares memory with result `first`, and its schema does not say so
+unwritten_result: result 0 depends on memory that nothing wrote
+unwritten_tensor: result 0 depends on memory that nothing wrote
+unwritten_heap: result 0 depends on memory that nothing wrote
+counts_threads: result 0 depends on the number or the order of threads
+counts_calls: result 0 differs from call to call
+adds_to_out: `out` depends on what it had before
+"""
+FOUND = dict(line.split(": ", 1) for line in _FOUND.split("\n") if line)
 
 
 @pytest.mark.parametrize("abi", ["native", pytest.param("stable", marks=pytest.mark.thorough)])
