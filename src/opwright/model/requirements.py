@@ -88,6 +88,11 @@ class TensorDims(NamedTuple):
         """Place of the item that stands for any number of dimensions; None if each item is one."""
         return next((place for place, item in enumerate(self.items) if item.kind in _OPEN), None)
 
+    @property
+    def has_pack(self) -> bool:
+        """Whether an item stands for any number of dimensions whose elements are computed alone."""
+        return _pack(self) is not None
+
     def places(self) -> tuple[int, ...]:
         """Dimension of each item; those after the one that stands for any number are counted from the end.
 
@@ -114,19 +119,22 @@ class Requirements(NamedTuple):
     """What an operator needs of its arguments.
 
     `checks` are the conditions, in their order. `dims` are the patterns of the arguments, and `results` those of the
-    results; None where an entry does not say one.
+    results; None where an entry does not say one. Results are linear in the arguments `linear` taken together. The
+    results with the names `sums` are sums over the elements that the operator computes alone otherwise.
     """
 
     checks: tuple[Requirement, ...] = ()
     copied: tuple[CopiedArgument, ...] = ()
     dims: tuple[tuple[str, TensorDims], ...] = ()
     results: tuple[TensorDims | None, ...] = ()
+    linear: tuple[str, ...] = ()
+    sums: tuple[bool, ...] = ()
 
     def without(self, arguments: frozenset[str]) -> Requirements:
         """Those of an overload that makes some of the arguments itself."""
         checks = tuple([check for check in self.checks if arguments.isdisjoint(check.arguments())])
         dims = tuple([(name, dims) for name, dims in self.dims if name not in arguments])
-        return Requirements(checks, (), dims, self.results)
+        return self._replace(checks=checks, copied=(), dims=dims)
 
     def arguments(self) -> frozenset[str]:
         """Names of the arguments that the conditions read."""
@@ -141,15 +149,19 @@ class Requirements(NamedTuple):
     def loops(self) -> LoopDims | None:
         """Where the dimensions are whose elements the operator computes one by one; None if a result has none of them.
 
-        All results have them, under one name. The dimensions of other names belong to what is computed.
+        All results have them, under one name, or are sums over them. The dimensions of other names belong to what is
+        computed.
         """
-        packs = [_pack(dims) for dims in self.results if dims is not None]
-        names = {pack.text for pack in packs if pack is not None}
-        if len(packs) < len(self.results) or None in packs or len(names) != 1:
+        packs = {pack.text for dims in self.results if dims is not None and (pack := _pack(dims)) is not None}
+        packs |= {pack.text for _, dims in self.dims if any(self.sums) and (pack := _pack(dims)) is not None}
+        if len(packs) != 1:
             return None
-        arguments = {name: place for name, dims in self.dims if (place := _loop_place(dims, names)) is not None}
-        results = tuple([_loop_place(dims, names) or NO_LOOPS for dims in self.results if dims is not None])
-        return LoopDims(arguments, results) if arguments else None
+        arguments = {name: place for name, dims in self.dims if (place := _loop_place(dims, packs)) is not None}
+        sums = self.sums or (False,) * len(self.results)
+        results = [None if dims is None else _loop_place(dims, packs) for dims in self.results]
+        if not arguments or any((place is None) != is_sum for place, is_sum in zip(results, sums, strict=True)):
+            return None
+        return LoopDims(arguments, tuple(results))
 
 
 class LoopPlace(NamedTuple):
@@ -160,14 +172,11 @@ class LoopPlace(NamedTuple):
     broadcasts: bool
 
 
-NO_LOOPS: Final = LoopPlace(0, 0, False)
-
-
 class LoopDims(NamedTuple):
-    """Where the dimensions are in the arguments that have them, by name, and in each result."""
+    """Where the dimensions are in the arguments that have them, by name, and in each result; None for a sum."""
 
     arguments: dict[str, LoopPlace]
-    results: tuple[LoopPlace, ...]
+    results: tuple[LoopPlace | None, ...]
 
 
 def _pack(dims: TensorDims) -> DimItem | None:

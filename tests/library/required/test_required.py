@@ -15,7 +15,7 @@ import pytest
 
 from tests.library.conftest import operators_of_abi
 from tests.library.required import reference as functions
-from tests.library.required.distributed import wrong_results
+from tests.library.required.distributed import placements_of_results, wrong_results
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -196,8 +196,6 @@ def test_kernels_get_addresses_that_they_need(torch: ModuleType, operators: Modu
     for start in range(4):
         for x in (made[start : start + 8].view(2, 4), made[start : start + 8].view(4, 2).t()):
             torch.testing.assert_close(operators.plain_norm(x, weight), functions.rms_norm(x, weight, 1e-6))
-    with pytest.raises(RuntimeError, match="`p` is not contiguous at an address that is a multiple of 16"):
-        operators.plus(made[1:], made[:1])
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.thorough)])
@@ -235,7 +233,36 @@ def test_distributed_tensors_have_rules(torch: ModuleType, operators: ModuleType
     """Results and gradients for all placements on a mesh of two by two are those of one device."""
     arguments = torch.rand(4, 6, 8, dtype=torch.float64) + 1, torch.rand(8, dtype=torch.float64)
     count, wrong = wrong_results(torch, lambda x, weight: operators.rms_norm(x, weight), arguments)
-    assert (count, wrong) == (64, [])
+    assert (count, wrong) == (225, [])
+    backward = operators.rms_norm_backward
+
+    def run(grad: Value, x: Value, weight: Value) -> Value:
+        x_grad, weight_grad = backward(grad, x, weight, 1e-6)
+        return x_grad * weight_grad
+
+    x = torch.rand(4, 8, dtype=torch.float64)
+    count, wrong = wrong_results(torch, run, (x + 2, x + 1, arguments[1]), 60)
+    assert (count, wrong) == (60, [])
+
+
+def test_sums_wait_in_distributed_tensors(torch: ModuleType, operators: ModuleType) -> None:
+    """An operator computes sums over parts, and parts of sums, where its entry says that it can, and not elsewhere."""
+    tensors = importlib.import_module("torch.distributed.tensor")
+    results = placements_of_results(
+        lambda *values: operators.rms_norm_backward(*values, 1e-6),
+        (torch.rand(4, 8), torch.rand(4, 8), torch.rand(8)),
+        {
+            "sharded": (tensors.Shard(0), tensors.Shard(0), tensors.Replicate()),
+            "sum": (tensors.Partial(), tensors.Replicate(), tensors.Replicate()),
+            "sum of x": (tensors.Replicate(), tensors.Partial(), tensors.Replicate()),
+        },
+    )
+    assert results == {
+        "sharded": [tensors.Shard(0), tensors.Partial()],
+        "sum": [tensors.Partial(), tensors.Partial()],
+        # The sum is computed first, of which each device needs a part.
+        "sum of x": [tensors.Shard(0), tensors.Partial()],
+    }
 
 
 def test_vmap_adds_its_dimension_to_those_of_a_pattern(torch: ModuleType, operators: ModuleType) -> None:

@@ -14,7 +14,14 @@ from opwright.dialects.library.head import HEAD_FIELDS
 from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
 from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.dialects.library.references import REFERENCE, REFERENCE_FIELDS, read_reference
-from opwright.dialects.library.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, read_requirements
+from opwright.dialects.library.requirements import (
+    DTYPES_FIELD,
+    LAYOUT,
+    LINEAR,
+    REDUCTION,
+    REQUIRES,
+    read_requirements,
+)
 from opwright.dialects.library.samples import check_sample
 from opwright.dialects.library.saved import SAVED, read_saved
 from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
@@ -276,6 +283,19 @@ ROWS: Final = (
         "text or list of texts",
         {"anyOf": [TEXT, {"type": "object"}, list_of_schema({"anyOf": [TEXT, {"type": "object"}]})]},
         "Conditions on the arguments, see [conditions of calls](#conditions-of-calls).",
+    ),
+    _requirement_field(
+        LINEAR,
+        "text or list of texts",
+        TEXTS,
+        "Arguments in which, taken together, the results are linear: see [distributed tensors](#batches-and-distributed"
+        "-tensors).",
+    ),
+    _requirement_field(
+        REDUCTION,
+        "text or list of texts",
+        TEXTS,
+        "Results that are sums over the dimensions `*b`, see [distributed tensors](#batches-and-distributed-tensors).",
     ),
     EntryField(
         Field(

@@ -39,14 +39,16 @@ from opwright.model.requirements import CopiedArgument, DimItem, DimKind, Requir
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
-from opwright.source.expect import check_unique_keys, expect_mapping
+from opwright.source.expect import check_unique_keys, expect_mapping, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 
 #: The fields beside the one with patterns.
 DTYPES_FIELD: Final = "dtypes"
 LAYOUT: Final = "layout"
 REQUIRES: Final = "requires"
-FIELDS: Final = (DIMS, DTYPES_FIELD, LAYOUT, REQUIRES)
+LINEAR: Final = "linear"
+REDUCTION: Final = "reduction"
+FIELDS: Final = (DIMS, DTYPES_FIELD, LAYOUT, REQUIRES, LINEAR, REDUCTION)
 
 #: The layouts; a mark after one refuses other layouts instead of copying.
 LAYOUTS: Final = ("contiguous", "channels_last", "last_contiguous", "aligned")
@@ -93,7 +95,30 @@ class RequirementsLoader:
         self._load_requires(entry.get(REQUIRES))
         patterns = tuple([(tensor.name, tensor.dims) for tensor in self.dims.tensors.values()])
         results = tuple([self.dims.result_patterns.get(name) for name in self._results])
-        return Requirements(tuple(self._checks), copied, patterns, results)
+        linear = tuple(self._names(entry, LINEAR))
+        sums = {name for key in self._names(entry, REDUCTION) if (name := self.dims.result_name(key)) is not None}
+        are_sums = tuple([name in sums for name in self._results]) if sums else ()
+        return Requirements(tuple(self._checks), copied, patterns, results, linear, are_sums)
+
+    def _names(self, entry: Mapping, field: str) -> list[str]:
+        """The arguments, or for sums the results, that a field names."""
+        node = entry.get(field)
+        scalars = [] if node is None else expect_strings(node, f"`{field}`", self._sink) or []
+        names = []
+        for scalar in scalars:
+            result = self.dims.result_name(scalar.value)
+            is_result = scalar.value not in self._arguments and result is not None
+            if not self._is_known(scalar, field):
+                continue
+            if is_result != (field == REDUCTION):
+                message = f"`{field}` is about {'results' if field == REDUCTION else 'arguments'}"
+                self._sink.error(codes.REQUIREMENT_NAME, message, scalar.span)
+            elif is_result and (result not in self.dims.result_patterns or self.dims.result_patterns[result].has_pack):
+                message = f"`{scalar.value}` is a sum over dimensions, so `{DIMS}` says its sizes without them"
+                self._sink.error(codes.CONTRADICTION, message, scalar.span)
+            else:
+                names.append(scalar.value)
+        return names
 
     def _mapping(self, entry: Mapping, field: str) -> list[tuple[Scalar, Node]]:
         """The entries of a field that maps arguments and results, by their names."""

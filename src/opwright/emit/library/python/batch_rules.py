@@ -55,7 +55,9 @@ def batched_loops(function: NativeFunction) -> LoopDims | None:
         return None
     if any(argument.type.is_tensor_like and argument not in arguments.positional for argument in arguments.all):
         return None
-    return mapped_loops(function)
+    loops = mapped_loops(function)
+    # A sum would add what belongs to different elements of the batch.
+    return None if loops is None or None in loops.results else loops
 
 
 def rule_refusal(function: NativeFunction) -> str:
@@ -140,7 +142,7 @@ def _rules(function: NativeFunction) -> tuple[str]:
             for place in [loops.arguments.get(argument.name)]
         ]
         operator, name = operator_expression(function), f"{function.namespace}::{function.name.text}"
-        results = tuple([place.before for place in loops.results])
+        results = tuple([place.before for place in loops.results if place is not None])
         return (f'_add_rule("{name}", {operator}, {places!r}, {results!r})\n',)
     parameters, renaming = parameters_of(function)
     arguments = function.arguments.all

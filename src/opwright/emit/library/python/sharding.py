@@ -58,9 +58,12 @@ import torch as _torch
 _DISTRIBUTED = "torch.distributed.tensor"
 
 
-def _register(operator, arguments, results):
-    """Register the rule of an operator: where the dimensions are of which it computes each element alone."""
-    from torch.distributed.tensor import Replicate, Shard
+def _register(operator, arguments, results, linear):
+    """Register the rule of an operator: where the dimensions are of which it computes each element alone.
+
+    A result without them is a sum over them. Sums of the arguments `linear` give sums of results.
+    """
+    from torch.distributed.tensor import Partial, Replicate, Shard
     from torch.distributed.tensor.experimental import register_sharding
 
     names = [argument.name for argument in operator._schema.arguments]
@@ -83,7 +86,11 @@ def _register(operator, arguments, results):
                 is_split = place >= 0 and not (arguments[name][2] and value.shape[dim] == 1)
                 inputs.append(Shard(dim) if is_split else Replicate())
             if any(placement.is_shard() for placement in inputs):
-                strategies.append(([Shard(before + dimension) for before in results], inputs))
+                outputs = [Partial() if before is None else Shard(before + dimension) for before in results]
+                strategies.append((outputs, inputs))
+        if any(name in linear for name in tensors):
+            inputs = [Partial() if name in linear else Replicate() for name in tensors]
+            strategies.append(([Partial()] * len(operator._schema.returns), inputs))
         return strategies
 
     register_sharding(operator)(placements)
@@ -120,8 +127,10 @@ def _rule(function: NativeFunction) -> tuple[str]:
     loops = mapped_loops(function)
     arguments: dict[str, LoopPlace] = {} if loops is None else loops.arguments
     places = {name: tuple(place) for name, place in arguments.items()}
-    results = () if loops is None else tuple([place.before for place in loops.results])
-    return (f"_rules.append(({operator_expression(function)}, {places!r}, {results!r}))\n",)
+    results = () if loops is None else tuple([None if place is None else place.before for place in loops.results])
+    requirements = function.requirements
+    linear = () if requirements is None else requirements.linear
+    return (f"_rules.append(({operator_expression(function)}, {places!r}, {results!r}, {linear!r}))\n",)
 
 
 _CLOSING: Final = """
