@@ -27,7 +27,7 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Tests start in the order of tests/conftest.py.
 PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml
@@ -320,6 +320,12 @@ hostile: $(REFERENCE)
 written-schemas: COUNT ?= 100000
 written-schemas: $(REFERENCE)
 	$(VENV)/bin/python -m tests.schema.written_texts --count $(COUNT)
+
+# COUNT calls of each operator of libraries with changed arguments, whose kernels are built with AddressSanitizer; the
+# first TRACED of them are traced too. UNCHECKED calls are made without the checks that entries ask for.
+asan: $(REFERENCE)
+	$(VENV)/bin/python -m tests.asan $(if $(COUNT),--count $(COUNT)) $(if $(TRACED),--traced $(TRACED)) \
+	    $(if $(UNCHECKED),--unchecked $(UNCHECKED)) $(if $(ONLY),--only '$(ONLY)')
 
 # The code of every shape of library entry that `opwright check` accepts, read by the C++ compiler: of all pairs of what
 # an entry can say, or of the COUNT rows with most of them; SEED makes other rows.

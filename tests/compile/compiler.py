@@ -35,7 +35,7 @@ def torch_folder() -> Path:
 class Compiler:
     """Compiles below `folder`, with folders of headers that come before PyTorch's own.
 
-    `prefix` is a header that every file begins with; it is compiled once.
+    `prefix` is a header that every file begins with; it is compiled once. `more_flags` are those of a sanitizer.
     """
 
     program: str
@@ -43,6 +43,7 @@ class Compiler:
     includes: Sequence[Path]
     per_operator_headers: bool = True
     prefix: Path | None = None
+    more_flags: Sequence[str] = ()
 
     def flags(self) -> list[str]:
         """Those of PyTorch's extension builder, without optimization, which takes time and changes no result."""
@@ -59,7 +60,7 @@ class Compiler:
         flags = ["-std=c++20", "-O0", "-w", "-fPIC", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"]
         if self.per_operator_headers:
             flags.append("-DAT_PER_OPERATOR_HEADERS")
-        return flags + [f"-I{folder}" for folder in folders]
+        return flags + list(self.more_flags) + [f"-I{folder}" for folder in folders]
 
     def _run(self, *arguments: str | Path) -> None:
         errors = self._errors(*arguments)
@@ -109,7 +110,9 @@ class Compiler:
         """The shared library of compiled files."""
         target = self.folder / f"lib{name}.so"
         libraries = ["-L" + str(torch_folder() / "lib"), "-ltorch", "-ltorch_cpu", "-lc10"]
-        self._run("-shared", *objects, "-o", target, *libraries, "-Wl,--no-undefined")
+        # A sanitizer's functions are those of the process.
+        undefined = () if self.more_flags else ("-Wl,--no-undefined",)
+        self._run("-shared", *self.more_flags, *objects, "-o", target, *libraries, *undefined)
         return target
 
     def headers(self, stem: str) -> list[Path]:

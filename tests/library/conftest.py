@@ -64,16 +64,22 @@ def loaded_operators(
 def operators_of_abi(
     abi: str, own: Path, program: str, torch: ModuleType, folders: pytest.TempPathFactory
 ) -> ModuleType:
-    """The operators of a folder's library with a C++ interface; its kernels are written for both, by a macro."""
+    """The operators of a folder's library with a C++ interface."""
+    folder = source_of_abi(abi, own, folders.mktemp(f"{own.name}_{abi}"))
+    generated = generated_code(folder / "operators.yaml", folders)
+    return loaded_operators(program, torch, generated, folder / "kernels.cpp", folders)
+
+
+def source_of_abi(abi: str, own: Path, folder: Path) -> Path:
+    """Writes a folder's library for a C++ interface; its kernels are written for both, by a macro."""
     name = own.name if abi == "native" else f"{own.name}_stable"
-    folder = folders.mktemp(name)
+    folder.mkdir(parents=True, exist_ok=True)
     for path in (*own.glob("*.yaml"), own / "kernels.cpp"):
         text = path.read_text().replace(f"namespace: {own.name}", f"namespace: {name}\nabi: {abi}")
         text = text.replace(f"namespace {own.name}", f"namespace {name}").replace(f"<{own.name}/", f"<{name}/")
         text = text if abi == "native" else text.replace("// The", "#define STABLE\n// The", 1)
         (folder / path.name).write_text(text)
-    generated = generated_code(folder / "operators.yaml", folders)
-    return loaded_operators(program, torch, generated, folder / "kernels.cpp", folders)
+    return folder
 
 
 @pytest.fixture

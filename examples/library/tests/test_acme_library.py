@@ -312,6 +312,11 @@ def test_autocast() -> None:
             RuntimeError,
             "Expected out tensor to have dtype",
         ),
+        (
+            lambda: acme.gamma(numbers(2), out=torch.empty(2, dtype=torch.int)),
+            RuntimeError,
+            "Expected out tensor to have dtype",
+        ),
         (lambda: acme.soft_clip(torch.ones(2, dtype=torch.int), 1.0), RuntimeError, "`self` has dtype int32, and has to have dtype"),
         (lambda: acme.gamma(torch.empty(2).to_sparse()), NotImplementedError, "'SparseCPU' backend"),
     ],

@@ -26,7 +26,7 @@ from opwright.emit.library.checks import checked_kernels
 from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
-from opwright.emit.library.requirements import check_call, copied_arguments, has_checks
+from opwright.emit.library.requirements import check_call, copied_arguments, has_checks, written_checks
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.hooks import Implementation
@@ -159,6 +159,7 @@ def _checks(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, str]:
     for function in part.functions:
         texts = [overlap_check(function)] if checks_overlap(function) else []
         texts += [check_call(function, key)] if has_checks(function) else []
+        texts += [] if key.is_composite else written_checks(function)
         if texts:
             checks[function] = "\n".join(texts)
     return checks

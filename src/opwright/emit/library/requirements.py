@@ -10,12 +10,13 @@ from typing import Final
 
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.declared_outputs import ExpressionPrinter
+from opwright.emit.library.declared_outputs import ExpressionPrinter, inplace_check, out_resize
 from opwright.emit.library.parts import LibraryPart, Section
-from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind
+from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind, depends_on_values
 from opwright.model.dispatch_key import META, DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import Requirement, index_name, item_name
+from opwright.schema.function import SchemaKind
 from opwright.syntax.cpp import string_literal
 
 #: The functions for each C++ interface.
@@ -52,6 +53,21 @@ def copied_arguments(function: NativeFunction) -> dict[str, str]:
     return {argument.name: argument.layout for argument in requirements.copied}
 
 
+def written_checks(function: NativeFunction) -> list[str]:
+    """Statements that check and resize out arguments, and check an argument that is written in place, as traces do.
+
+    Overloads without requirements leave it to their kernels, and generated code of structured ones does it.
+    """
+    outputs = function.declared_outputs
+    is_kernel = not function.is_synthesized and function.library_fields.returned_from is None
+    if function.requirements is None or not is_kernel or function.in_structured_group or depends_on_values(outputs):
+        return []
+    if function.kind is SchemaKind.inplace:
+        return [inplace_check(output) for output in outputs]
+    outs = function.arguments.out if function.kind is SchemaKind.out and outputs else ()
+    return [out_resize(output, argument.name) for output, argument in zip(outputs, outs, strict=bool(outs))]
+
+
 def operator_name(function: NativeFunction) -> str:
     """The operator in messages. One that saves results has the name of its entry."""
     written = function.library_fields.written
@@ -61,9 +77,9 @@ def operator_name(function: NativeFunction) -> str:
 def requirements_section(part: LibraryPart, context: FragmentContext) -> Section:
     """The functions that check the calls of a part's operators."""
     functions = [function for function in part.functions if has_checks(function)]
-    copied = any(map(copied_arguments, part.functions))
+    has_more = any(copied_arguments(function) or written_checks(function) for function in part.functions)
     if not functions:
-        return Section((REQUIREMENTS_HEADER,), "\n") if copied else Section()
+        return Section((REQUIREMENTS_HEADER,), "\n") if has_more else Section()
     texts = [check_function(function) for function in functions]
     return Section((REQUIREMENTS_HEADER,), enclose(f"{part.library.api}::opwright_checks", "\n".join(texts)) + "\n")
 

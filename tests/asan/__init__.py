@@ -1,0 +1,1 @@
+"""Calls of operators with changed arguments, whose kernels are built with AddressSanitizer."""
