@@ -55,7 +55,8 @@ def site_pages() -> dict[str, str]:
     """The pages by their paths below the site."""
     pages = {site_path(source): _read(source) for source in _sources() if source not in _FOLDERS}
     # The README is for readers of the repository; the site has a navigation, and a home page that fits into it.
-    pages["index.md"] = normal_markdown((Path(__file__).parent / "home.md").read_text(encoding="utf-8"))
+    home = (Path(__file__).parent / "home.md").read_text(encoding="utf-8")
+    pages["index.md"] = normal_markdown(home.replace("](../api.md)", "](api/index.md)").replace("](../", "]("))
     makers: tuple[Callable[[], Iterator[tuple[str, str]]], ...] = (
         partial(_reference_pages, "docs/command-line.md", "Commands"),
         partial(_reference_pages, "docs/api.md", "The library, name by name"),
