@@ -114,11 +114,30 @@ def lacks():
 def refuses():
     raise RuntimeError("expected sizes" + chr(10) + "and more")
 
+def writes():
+    def op(value):
+        # The device is the CPU, and the second call the one on it.
+        writing.calls = (writing.calls + 1) % 3
+        return value if writing.calls == 2 else value.add_(1)
+    writing = operator("batch_norm", lambda: None)
+    writing.calls, writing.op = 0, op
+    return writing
+
+def takes_no_out():
+    taking = operator("mode", lambda: None)
+    def op(value, out=None):
+        taking.outs += out is not None
+        if taking.outs == 2:
+            lacks()
+        return value
+    taking.outs, taking.op, taking.supports_out = 0, op, True
+    return taking
+
 names = "torch.testing._internal.common_methods_invocations"
 module = types.ModuleType(names)
 module.op_db = [
     operator("sort", lacks), operator("abs", lambda: None), operator("fft", lambda: os._exit(7)),
-    operator("median", lacks), operator("stack", refuses)]
+    operator("median", lacks), operator("stack", refuses), writes(), takes_no_out()]
 sys.modules[names] = module
 """
 
@@ -130,10 +149,11 @@ def test_samples_tell_what_fails(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "acme_device.py").write_text(SAMPLES)
     assert main(["coverage", "--backend", "acme.yaml", "--runtime", "acme_device", "--run-samples"]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "nothing runs for `sort.values`: 2 fail: sort, median",
+        "nothing runs for `sort.values`: 3 fail: sort, median, mode",
         "the process ended with status 7: one fails: fft",
         "RuntimeError: expected sizes: one fails: stack",
-        "5 operators have samples, 4 fail",
+        "arguments have other values after the call than on the CPU: one fails: batch_norm",
+        "7 operators have samples, 6 fail",
     ]
 
 

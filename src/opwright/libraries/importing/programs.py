@@ -215,32 +215,92 @@ def print_samples(start: Sequence[Any], modules: Sequence[str]) -> None:
 
 
 def _failure(torch: _Torch, operator: _Operator, device: str) -> str | None:
-    """The error of the first sample that the CPU takes and the device does not; empty without, None without samples."""
-    tree_map = import_module("torch.utils._pytree").tree_map
+    """What the first samples that the CPU takes do otherwise on the device; empty for nothing, None without samples."""
     dtype = torch.float32 if torch.float32 in operator.dtypes else min(operator.dtypes, key=str, default=None)
     if dtype is None:
         return None
+    compared = _ComparedCalls(torch, operator, device)
+    samples = itertools.islice(operator.sample_inputs("cpu", dtype, requires_grad=False), 2)
+    differences = [compared.difference((sample.input, *sample.args), sample.kwargs) for sample in samples]
+    told = [difference for difference in differences if difference is not None]
+    return next(filter(None, told), "") if told else None
 
-    def moved(value: _Tensor) -> _Tensor:
-        if isinstance(value, torch.Tensor):
-            return value.detach().to(device).requires_grad_(value.requires_grad)
-        return torch.device(device) if value == "cpu" or value == torch.device("cpu") else value
 
-    count = 0
-    for sample in itertools.islice(operator.sample_inputs("cpu", dtype, requires_grad=False), 2):
-        arguments = (sample.input, *sample.args), sample.kwargs
-        copies = tree_map(lambda value: value.clone() if isinstance(value, torch.Tensor) else value, arguments)
+class _ComparedCalls:
+    """Calls of an operator of PyTorch's tests on a device and on the CPU."""
+
+    def __init__(self, torch: _Torch, operator: _Operator, device: str) -> None:
+        self._torch = torch
+        self._trees = import_module("torch.utils._pytree")
+        self._operator = operator
+        self._device = device
+
+    def difference(self, given: Sequence[Any], named: Mapping[str, Any]) -> str | None:
+        """What a call does otherwise on the device: its error, also with `out`, or other arguments after the call.
+
+        It is empty for nothing, and None if the CPU does not take the arguments.
+        """
+        arguments = (tuple(given), dict(named))
+        on_cpu = self._copied(arguments)
         try:
-            operator.op(*copies[0], **copies[1])
+            results = self._call(on_cpu)
         except Exception:
-            continue
-        count += 1
+            return None
         try:
-            on_device = tree_map(moved, arguments)
-            operator.op(*on_device[0], **on_device[1])
+            on_device, again = self._moved(arguments), self._copied(arguments)
+            self._call(on_device)
+            self._call(again)
+            # Operators on random numbers leave other ones each time.
+            if self._are_alike(on_cpu, again) and not self._are_alike(on_cpu, on_device):
+                return "arguments have other values after the call than on the CPU"
+            out = self._taken_out(arguments, results)
+            if out is not None:
+                self._call(self._moved(arguments), out=self._moved(out))
         except Exception as error:
             return f"{type(error).__name__}: {error}"
-    return "" if count else None
+        return ""
+
+    def _call(self, arguments: Any, **more: object) -> Any:  # noqa: ANN401
+        given, named = arguments
+        return self._operator.op(*given, **named, **more)
+
+    def _taken_out(self, arguments: Any, results: Any) -> Any:  # noqa: ANN401
+        """Tensors for results that the form with `out` takes on the CPU; None if there is none."""
+        if not getattr(self._operator, "supports_out", False):
+            return None
+        try:
+            out = self._trees.tree_map(self._torch.empty_like, results)
+            self._call(self._copied(arguments), out=out)
+        except Exception:
+            return None
+        return out
+
+    def _copied(self, values: Any) -> Any:  # noqa: ANN401
+        return self._trees.tree_map(
+            lambda value: value.clone() if isinstance(value, self._torch.Tensor) else value, values
+        )
+
+    def _moved(self, values: Any) -> Any:  # noqa: ANN401
+        return self._trees.tree_map(self._on_device, values)
+
+    def _on_device(self, value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, self._torch.Tensor):
+            return value.detach().to(self._device).requires_grad_(value.requires_grad)
+        return self._torch.device(self._device) if value == "cpu" or value == self._torch.device("cpu") else value
+
+    def _are_alike(self, left: Any, right: Any) -> bool:  # noqa: ANN401
+        """Whether the tensors in two trees have the same values, but for what the precision of float32 explains."""
+        torch = self._torch
+        leaves = zip(self._trees.tree_leaves(left), self._trees.tree_leaves(right), strict=True)
+        pairs = [(one, other.cpu()) for one, other in leaves if isinstance(one, torch.Tensor)]
+        # What compares tensors does not take all dtypes.
+        dense = [pair for pair in pairs if pair[0].layout is torch.strided and not pair[0].is_quantized]
+        wide = [torch.complex128 if one.is_complex() else torch.float64 for one, _ in dense]
+        return all(
+            one.shape == other.shape
+            and torch.allclose(one.to(dtype), other.to(dtype), rtol=1e-3, atol=1e-3, equal_nan=True)
+            for (one, other), dtype in zip(dense, wide, strict=True)
+        )
 
 
 def print_outputs(operators: Sequence[str], modules: Sequence[str]) -> None:
