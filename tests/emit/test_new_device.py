@@ -184,6 +184,8 @@ NAMING_DEVICES = {
     "opwright.torchgen.executorch.model": {"CPU"},
     # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
     "opwright.torchgen.interface.keys": {"CUDA", "MTIA", "Meta", "MkldnnCPU", "XPU"},
+    # An older name of its key for autocast, and functions of PyTorch that name no device, stand for this one.
+    "opwright.libraries.importing.autocast_kernels": {"CUDA"},
     # Functions of Python modules have kernels for these.
     "opwright.libraries.importing.module_reader": {"CPU", "CUDA"},
     # This key tells two releases apart.

@@ -153,8 +153,14 @@ operators:
   dtypes: {x: floating, weight: x}
   layout: {x: contiguous}
   requires: ["eps > 0", "d % 2 == 0"]
+  linear: weight
+  reference: {function: "acme.reference:rms", tolerances: {float32: 0.1}, fallback: false}
   alias_analysis: conservative
   dispatch: {CPU: rms}
+- func: total(Tensor x) -> Tensor
+  dims: {x: "*b d", return: d}
+  reduction: return
+  dispatch: {CPU: total}
 - func: rows_copy(Tensor self, SymInt start) -> Tensor
   tags: view_copy
   dispatch: {CompositeExplicitAutogradNonFunctional: rows_copy_symint}

@@ -143,5 +143,6 @@ def test_folders_as_outputs(source: Path) -> None:
     opwright("generate", "--library", "acme.yaml", *run, cwd=source)
     assert {path.name for path in (source / "gen").iterdir()} == {".opwright", "include", "python", "src", "tests"}
     library = source / "acme.yaml"
-    library.write_text(re.sub(r"(?m)^  samples:.*\n(?:  - .*\n|    .*\n)*", "", library.read_text()))
+    # Of an operator that is made of others, without samples, nothing is tested.
+    library.write_text("namespace: acme\noperators:\n- func: same(Tensor self) -> Tensor\n")
     assert "E0618" in faulty(source, *run)

@@ -98,6 +98,17 @@ def test_docstrings_say_what_the_file_says(package: Path) -> None:
     assert shown["scale_"][0] == "In-place form of `scale`."
 
 
+def test_docstrings_show_sizes(tmp_path: Path) -> None:
+    """What `dims` states of arguments and of results stands beside them, as it is written in the entry."""
+    library = HERE.parent / "required" / "operators.yaml"
+    assert main(["generate", "--library", str(library), "--out", str(tmp_path)]) == 0
+    tree = ast.parse((tmp_path / "python" / "required" / "_ops.py").read_text(encoding="utf-8"))
+    shown = {node.name: ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert "Args:\n    x: Tensor `[*b d]`\n    weight: Tensor `[d]`\n    eps: float" in shown["rms_norm"]
+    assert "Returns:\n    a tensor of size `[*b d]` and dtype `x.dtype`\n" in shown["rms_norm"]
+    assert "image: Tensor `[n c h*w h w]`" in shown["pool"]
+
+
 def test_backward_functions_are_not_public(tmp_path: Path) -> None:
     """What formulas call to differentiate another operator is no name of `from library import *`; others are."""
     library = HERE.parent / "trained" / "trained.yaml"

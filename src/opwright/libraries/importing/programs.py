@@ -292,14 +292,14 @@ class _ComparedCalls:
         """Whether the tensors in two trees have the same values, but for what the precision of float32 explains."""
         torch = self._torch
         leaves = zip(self._trees.tree_leaves(left), self._trees.tree_leaves(right), strict=True)
-        pairs = [(one, other.cpu()) for one, other in leaves if isinstance(one, torch.Tensor)]
+        pairs = [(tensor, other.cpu()) for tensor, other in leaves if isinstance(tensor, torch.Tensor)]
         # What compares tensors does not take all dtypes.
         dense = [pair for pair in pairs if pair[0].layout is torch.strided and not pair[0].is_quantized]
-        wide = [torch.complex128 if one.is_complex() else torch.float64 for one, _ in dense]
+        wide = [torch.complex128 if tensor.is_complex() else torch.float64 for tensor, _ in dense]
         return all(
-            one.shape == other.shape
-            and torch.allclose(one.to(dtype), other.to(dtype), rtol=1e-3, atol=1e-3, equal_nan=True)
-            for (one, other), dtype in zip(dense, wide, strict=True)
+            tensor.shape == other.shape
+            and torch.allclose(tensor.to(dtype), other.to(dtype), rtol=1e-3, atol=1e-3, equal_nan=True)
+            for (tensor, other), dtype in zip(dense, wide, strict=True)
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Collection, Sequence
+from itertools import zip_longest
 from textwrap import dedent
 from typing import Final
 
@@ -40,12 +41,15 @@ def docstring(calls: Sequence[OperatorCall]) -> list[str]:
 
 
 def _described_arguments(overloads: Sequence[NativeFunction]) -> str:
-    """A line for each argument, with the type and the default that it has in the first overload that takes it."""
+    """A line for each argument, with the type, the sizes and the default that it has in the first overload with it."""
     arguments: dict[str, str] = {}
-    for argument in [argument for overload in overloads for argument in overload.arguments.all]:
-        default = f", {argument.default} by default" if argument.default is not None else ""
-        written = ", is written" if argument.is_write else ""
-        arguments.setdefault(argument.name, f"{argument.name}: {argument.type}{default}{written}")
+    for overload in overloads:
+        dims = dict(overload.requirements.dims) if overload.requirements is not None else {}
+        for argument in overload.arguments.all:
+            sizes = f" `[{dims[argument.name].text}]`" if argument.name in dims else ""
+            default = f", {argument.default} by default" if argument.default is not None else ""
+            written = ", is written" if argument.is_write else ""
+            arguments.setdefault(argument.name, f"{argument.name}: {argument.type}{sizes}{default}{written}")
     return "\n".join(arguments.values())
 
 
@@ -54,8 +58,12 @@ def _described_results(overloads: Sequence[NativeFunction]) -> str:
     declaring = [
         described for described in overloads if described.declared_outputs and described.kind is SchemaKind.functional
     ][:1]
-    outputs = [output for overload in declaring for output in overload.declared_outputs]
-    lines = [f"{f'{output.name}: ' if output.name else ''}{described_output(output)}" for output in outputs]
+    lines = []
+    for overload in declaring:
+        results = overload.requirements.results if overload.requirements is not None else ()
+        for output, dims in zip_longest(overload.declared_outputs, results):
+            described = described_output(output, "" if dims is None else f"[{dims.text}]")
+            lines.append(f"{f'{output.name}: ' if output.name else ''}{described}")
     return "\n".join(lines)
 
 

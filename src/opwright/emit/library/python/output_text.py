@@ -185,13 +185,13 @@ _SIZES: Final = re.compile(r"\b_sizes\((\w+)\)")
 _DESCRIBED: Final = {"reduced": "reduce", "joined": "cat", "promoted": "promote"}
 
 
-def described_output(output: DeclaredOutput) -> str:
-    """What documentation says of a result: its size and dtype, as expressions over the arguments."""
+def described_output(output: DeclaredOutput, pattern: str = "") -> str:
+    """What documentation says of a result: its size, as a pattern if there is one, and its dtype, as expressions."""
     size, dtype = [
         _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), _SIZES.sub(r"\1.shape", expression_text(expression)))
         for expression in (output.size, output.dtype)
     ]
-    return f"a tensor of size `{size}` and dtype `{dtype}`"
+    return f"a tensor of size `{pattern or size}` and dtype `{dtype}`"
 
 
 def expression_text(expression: OutputExpression) -> str:
