@@ -17,12 +17,14 @@ _TIME_LIMIT = 600
 
 _FENCE = re.compile(r"(?ms)^```(\w*)([^\n]*)\n(.*?)^```$")
 _TITLE = re.compile(r'title="([^"]+)"')
+_AFTER = re.compile(r'\bafter="([^"]*)"')
 
 
 class Block(NamedTuple):
     """A block of code: its language, the file that it is or belongs to, its text, and its line in the page.
 
-    A block of a language without a title belongs to no file. With `is_added`, the text is appended to the file.
+    A block of a language without a title belongs to no file. With `is_added`, the text is appended to the file, or
+    inserted behind the line `after`.
     """
 
     language: str
@@ -30,6 +32,7 @@ class Block(NamedTuple):
     is_added: bool
     text: str
     line: int
+    after: str = ""
 
 
 class Page(NamedTuple):
@@ -43,9 +46,16 @@ class Page(NamedTuple):
         text = self.path.read_text(encoding="utf-8")
         for match in _FENCE.finditer(text):
             language, info, code = match.groups()
-            title = _TITLE.search(info)
+            title, after = _TITLE.search(info), _AFTER.search(info)
             line = text.count("\n", 0, match.start()) + 1
-            yield Block(language, title.group(1) if title else "", info.endswith(" added"), code, line)
+            yield Block(
+                language,
+                title.group(1) if title else "",
+                info.endswith(" added"),
+                code,
+                line,
+                after[1] if after else "",
+            )
 
     def run(self) -> int:
         """Write each file and run each command. Gives the number of commands. A test fails if one of them does."""
@@ -68,7 +78,9 @@ class Page(NamedTuple):
         path = self.folder / block.title
         path.parent.mkdir(parents=True, exist_ok=True)
         before = path.read_text(encoding="utf-8") + "\n" if block.is_added else ""
-        path.write_text(before + block.text, encoding="utf-8")
+        text = before.removesuffix("\n").replace(f"\n{block.after}\n", f"\n{block.after}\n{block.text}", 1)
+        assert not block.after or text != before, f"{block.title} has no line `{block.after}`"
+        path.write_text(text if block.after else before + block.text, encoding="utf-8")
 
     def _run(self, block: Block, command: str, output: str) -> None:
         programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

@@ -46,6 +46,8 @@ def test_right_operators_pass(folder: Path) -> None:
     """Each operator has the tests of what its schema and its derivatives promise, and passes them."""
     results = outcomes(folder)
     assert set(results.values()) == {"PASSED", "SKIPPED"}
+    # pytest shows a test without samples as skipped.
+    results = {test: result for test, result in results.items() if not test.endswith("[NOTSET]")}
     assert [test for test, result in results.items() if result == "SKIPPED"] == [
         "test_compile[noise-1]",
         "test_vmap[positive-0]",
