@@ -121,17 +121,30 @@ at::Tensor absolute(const at::Tensor& self);
 """
 
 
-def test_hooks_are_around_own_kernels(tmp_path: Path) -> None:
-    """Hooks of the head are around the kernels that they choose, and the header declares these: the code compiles."""
+REQUIRED = """\
+- func: ratio(Tensor x, Tensor weight) -> Tensor
+  dims: {x: "*b d", weight: d, return: "*b d"}
+  dtypes: {x: floating, weight: x}
+  layout: {weight: contiguous}
+"""
+
+
+def test_hooks_and_checks_are_around_own_kernels(tmp_path: Path) -> None:
+    """Hooks of the head are around the kernels that they choose, behind what entries require; the header declares all.
+
+    What is generated compiles.
+    """
     pytest.importorskip("torch")
     program = compiler_program()
     assert program is not None
-    operators = OPERATORS.replace("[abs]", "[abs: {kernel: 'at::native::absolute'}]")
+    operators = OPERATORS.replace("[abs]", "[abs: {kernel: 'at::native::absolute'}]") + REQUIRED
     text = registrations(HOOKED, tmp_path, operators)
     (tmp_path / "acme" / "memory.h").parent.mkdir()
     (tmp_path / "acme" / "memory.h").write_text(MEMORY)
     assert text.count("const acme::Access access;") == 2, "both overloads of the structured operator"
     assert text.count('acme::done("acme::scale", opwright_result);') == 1
+    checked = text.index("opwright_checks::ratio<::opwright::Concrete>(x, weight);")
+    assert checked < text.index('acme::done("acme::ratio", opwright_result);')
     compiler = Compiler(program, tmp_path, [tmp_path, tmp_path / "include", INCLUDE])
     for source in (tmp_path / "src/acme/register_0.cpp", *tmp_path.rglob("RegisterPrivateUse1.cpp")):
         compiler.object(source)
