@@ -119,10 +119,9 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
     for name, key in others:
         callee = callees.get((name, key), "")
         how = f"calls `{callee}`" if callee else "calls no function that an entry names"
-        wanted = imported.kernels[name, key]
-        differences.append(
-            f"`{name}` for {key} {how}, and " + (f"`{wanted}` in the sources" if wanted else "has a policy")
-        )
+        kernel = imported.kernels[name, key]
+        wanted = f"`{kernel}`" if kernel else "has a policy"
+        differences.append(f"`{name}` for {key} {how}, and {wanted} in the sources")
     for key in sorted(imported.fallbacks ^ read.fallbacks.keys()):
         how = "is not generated" if key in imported.fallbacks else "is generated, and not in the sources"
         differences.append(f"the kernel for all operators of {key} {how}")
