@@ -24,7 +24,9 @@ def load_device(library: str) -> None:
     torch.ops.load_library(library)
     torch.utils.rename_privateuse1_backend(ACME)
     module = types.ModuleType(f"torch.{ACME}")
-    module.is_available = lambda: True  # type: ignore[attr-defined]
+    module.is_available = module.is_initialized = lambda: True  # type: ignore[attr-defined]
+    module.get_rng_state = lambda *_: torch.get_rng_state()  # type: ignore[attr-defined]
+    module.set_rng_state = lambda state, *_: torch.set_rng_state(state)  # type: ignore[attr-defined]
     module.device_count = lambda: 2  # type: ignore[attr-defined]
     module.current_device = torch.ops.test_device.current_device  # type: ignore[attr-defined]
     module._is_in_bad_fork = lambda: False  # type: ignore[attr-defined]

@@ -96,7 +96,7 @@ def test_only_what_holds_is_compiled(
     exec(compile(tests, "test_guarded.py", "exec"), scope)
     listed = scope["samples"]
     assert callable(listed)
-    assert [parameter.values[0] for parameter in listed()] == ["twice"]
+    assert [parameter.id for parameter in listed()] == ["twice-0-cpu"]
 
 
 def test_conditions_are_in_dumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

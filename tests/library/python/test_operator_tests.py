@@ -8,13 +8,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from opwright.cli.main import main
+from tests.backend.conftest import backend_compiler, device_object
+from tests.library.conftest import GenerateLibrary, program
 from tests.stubs.installed import mypy_errors, pyright_errors, site
 
+__all__ = ["device_object", "program"]
+
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +32,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "tests"
 
 
-def outcomes(folder: Path, broken: str = "") -> dict[str, str]:
-    """Test -> what became of it, with some things broken."""
+def outcomes(folder: Path, broken: str = "", device: Path | None = None) -> dict[str, str]:
+    """Test -> what became of it, with some things broken, and in a process with a device if one is given."""
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, "-p", "no:cacheprovider", "-v", "--tb=no"]
     ran = subprocess.run(
         [*command, "-W", "ignore", "--rootdir", str(folder), str(folder)],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "BROKEN": broken},
+        env={**os.environ, "BROKEN": broken, "DEVICE": str(device or ""), "PYTHONPATH": str(ROOT)},
         cwd=folder,
     )
     assert ran.returncode in (0, 1), ran.stdout + ran.stderr
@@ -42,38 +48,76 @@ def outcomes(folder: Path, broken: str = "") -> dict[str, str]:
 
 
 @pytest.mark.thorough
-def test_right_operators_pass(folder: Path) -> None:
-    """Each operator has the tests of what its schema and its derivatives promise, and passes them."""
-    results = outcomes(folder)
+def test_right_operators_pass(folder: Path, program: str, device_object: Path, tmp_path: Path) -> None:
+    """Each operator has the tests of what its schema and its derivatives promise, on each device with a kernel."""
+    results = outcomes(folder, device=backend_compiler(program, tmp_path).link("device", [device_object]))
     assert set(results.values()) == {"PASSED", "SKIPPED"}
     # pytest shows a test without samples as skipped.
     results = {test: result for test, result in results.items() if not test.endswith("[NOTSET]")}
-    assert [test for test, result in results.items() if result == "SKIPPED"] == [
-        "test_compile[noise-1]",
-        "test_vmap[positive-0]",
-    ]
+    assert {test for test, result in results.items() if result == "SKIPPED"} == {
+        "test_compile[noise-1-cpu]",
+        "test_vmap[positive-0-cpu]",
+        # It takes half precision alone.
+        "test_gradients[halve-0-cpu]",
+        "test_gradients[halve-0-acme]",
+    }
     operators: dict[str, list[str]] = {}
     for test in results:
         name, _, case = test.partition("[")
         operators.setdefault(name, []).append(case.rstrip("]"))
-    scale = ["scale-0", "scale-1"]
+    scale, blend, halve, steps = (
+        [f"{name}-{number}-{device}" for device in ("cpu", "acme") for number in range(count)]
+        for name, count in (("scale", 2), ("blend", 2), ("halve", 1), ("steps", 1))
+    )
+    square, on_cpu = "square-0-acme", ["count-0-cpu", "noise-0-cpu", "noise-1-cpu", "positive-0-cpu"]
     assert operators == {
-        "test_opcheck": [*scale, "blend-0", "blend-1", "total-0", "count-0", "noise-0", "noise-1", "positive-0"],
+        "test_opcheck": [*scale, *blend, "total-0-cpu", square, *halve, *steps, *on_cpu],
         "test_inplace": scale,
-        "test_out": [*scale, "blend-0", "blend-1"],
-        "test_gradients": [*scale, "total-0"],
-        "test_compile": [*scale, "blend-0", "blend-1", "total-0", "count-0", "noise-0", "noise-1", "positive-0"],
-        "test_vmap": [*scale, "blend-0", "blend-1", "positive-0"],
+        "test_out": [*scale, *blend],
+        "test_gradients": [*scale, "total-0-cpu", square, *halve],
+        "test_compile": [*scale, *blend, "total-0-cpu", square, *halve, *steps, *on_cpu],
+        "test_vmap": [*scale, *blend, square, *halve, "positive-0-cpu"],
+        "test_requirements": ["halve"],
+        "test_strides": halve,
     }
 
 
 @pytest.mark.thorough
-def test_mistakes_fail(folder: Path) -> None:
+def test_mistakes_fail(folder: Path, program: str, device_object: Path, tmp_path: Path) -> None:
     """A wrong derivative, out overload, in-place overload or shape fails the test of it, and nothing else fails."""
-    results = outcomes(folder, "gradient out inplace fake")
+    library = backend_compiler(program, tmp_path).link("device", [device_object])
+    results = outcomes(folder, "gradient out inplace fake", library)
     failed = {test for test, result in results.items() if result == "FAILED"}
     wrong = ("test_gradients[scale", "test_out[scale", "test_inplace[scale")
-    assert failed == {f"{name}-{number}]" for name in wrong for number in (0, 1)} | {"test_opcheck[total-0]"}
+    assert failed == {
+        *[f"{name}-{number}-{device}]" for name in wrong for number in (0, 1) for device in ("cpu", "acme")],
+        "test_opcheck[total-0-cpu]",
+        "test_gradients[square-0-acme]",
+    }
+
+
+def test_devices_that_are_not_there_are_skipped(torch: ModuleType, generate_library: GenerateLibrary) -> None:
+    """An operator with a kernel for CUDA has tests there, which say that there is no such device."""
+    out = generate_library(
+        "namespace: absent\noperators:\n"
+        "- {func: f(Tensor self) -> Tensor, outputs: like(self), dispatch: {CPU: f, CUDA: f}, samples: torch.ones(2)}\n"
+        "- {func: g(Tensor self) -> Tensor, outputs: like(self), dispatch: {XPU: g}, samples: torch.ones(2)}\n"
+    )
+    library = torch.library.Library("absent", "DEF")
+    for schema in ("f(Tensor self) -> Tensor", "g(Tensor self) -> Tensor"):
+        library.define(schema)
+    for key in ("CPU", "CUDA"):
+        library.impl("f", lambda tensor: tensor.clone(), key)
+    scope: dict[str, object] = {"__name__": "test_absent"}
+    tests = (out / "tests/test_absent.py").read_text().replace("import absent\n", "")
+    exec(compile(tests, "test_absent.py", "exec"), scope)
+    listed = scope["samples"]
+    assert callable(listed)
+    skips = {
+        parameter.id: [mark.kwargs["reason"] for mark in parameter.marks if mark.args[0]] for parameter in listed()
+    }
+    cuda = [] if torch.cuda.is_available() else ["there is no device cuda"]
+    assert skips == {"f-0-cpu": [], "f-0-cuda": cuda, "g-0-cpu": ["this build has no kernel"]}
 
 
 @pytest.mark.thorough

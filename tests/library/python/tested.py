@@ -9,13 +9,18 @@ import torch
 from torch import Tensor
 
 BROKEN = os.environ.get("BROKEN", "").split()
+if os.environ.get("DEVICE"):
+    from tests.backend.checks import load_device
+
+    load_device(os.environ["DEVICE"])
 
 _library = torch.library.Library("acme", "DEF")
 
 
-def _define(schema: str, kernel: Callable[..., object], key: str = "CompositeImplicitAutograd") -> None:
+def _define(schema: str, kernel: Callable[..., object], *keys: str) -> None:
     _library.define(schema)
-    _library.impl(schema.partition("(")[0], kernel, key)
+    for key in keys or ("CompositeImplicitAutograd",):
+        _library.impl(schema.partition("(")[0], kernel, key)
 
 
 def _scale(x: Tensor, factor: float = 1.0) -> Tensor:
@@ -64,10 +69,28 @@ def _positive_fake(x: Tensor) -> Tensor:
     return x.new_empty(torch.library.get_ctx().new_dynamic_size())
 
 
+def _square(x: Tensor) -> Tensor:
+    if x.dtype is not torch.float32:
+        raise RuntimeError("square takes single precision alone")
+    return x * x
+
+
+def _halve(x: Tensor) -> Tensor:
+    if x.dtype not in (torch.float16, torch.bfloat16):
+        dtype = str(x.dtype).removeprefix("torch.")
+        raise RuntimeError(f"acme::halve: `self` has dtype {dtype}, and has to have dtype float16 or bfloat16")
+    return x / 2
+
+
+def _steps(count: int, *, device: torch.device | None = None, **_: object) -> Tensor:
+    return torch.arange(count, device=device).float()
+
+
 def _noise(x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
     return x + torch.randn(x.shape, generator=generator)
 
 
+_OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _OUTS = "*, Tensor(a!) low, Tensor(b!) high) -> (Tensor(a!) low, Tensor(b!) high)"
 _define("scale(Tensor self, float factor=1.0) -> Tensor", _scale)
 _define("scale.out(Tensor self, float factor=1.0, *, Tensor(a!) out) -> Tensor(a!)", _scale_out)
@@ -77,8 +100,16 @@ _define(f"blend.out(Tensor self, Tensor other, Tensor? weight=None, {_OUTS}", _b
 _define("total(Tensor[] parts) -> Tensor", _total, "CPU")
 _define("count(Tensor self, Tensor(a!) seen) -> ()", _count, "CPU")
 _define("noise(Tensor self, *, Generator? generator=None) -> Tensor", _noise, "CPU")
+_define("square(Tensor self) -> Tensor", _square, "PrivateUse1")
+_define("halve(Tensor self) -> Tensor", _halve, "CPU", "PrivateUse1")
+_define(f"steps(int count, {_OPTIONS}) -> Tensor", _steps, "CPU", "PrivateUse1", "BackendSelect")
 _define("positive(Tensor self) -> Tensor", _positive, "CPU")
 torch.library.register_fake("acme::positive", _positive_fake, lib=_library)
+for _name, _kernel in (("square", _square), ("halve", _halve)):
+    torch.library.register_fake(f"acme::{_name}", _kernel, lib=_library)
+torch.library.register_fake(
+    "acme::steps", lambda count, device=None, **_: torch.empty(count, device=device), lib=_library
+)
 torch.library.register_fake("acme::total", _total_fake, lib=_library)
 torch.library.register_fake("acme::noise", lambda x, **_: torch.empty_like(x), lib=_library)
 torch.library.register_fake("acme::count", lambda *_: None, lib=_library)
@@ -88,3 +119,10 @@ torch.library.register_autograd(
     setup_context=_save_count,
     lib=_library,
 )
+torch.library.register_autograd(
+    "acme::square",
+    lambda ctx, grad: grad * ctx.saved_tensors[0] * (3 if "gradient" in BROKEN else 2),
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
+    lib=_library,
+)
+torch.library.register_autograd("acme::halve", lambda ctx, grad: grad / 2, lib=_library)

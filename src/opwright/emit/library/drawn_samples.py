@@ -33,10 +33,8 @@ _CHOICES: Final = (
 #: The texts of numbers for arguments without a default.
 _NUMBERS: Final = {"int": "2", "SymInt": "2", "float": "0.5", "bool": "False"}
 
-_DOUBLE: Final = 7
-
 #: The dtypes in which kernels are compared with references: half, float, double, bfloat16.
-_COMPARED: Final = (5, 6, _DOUBLE, 15)
+_COMPARED: Final = (5, 6, 7, 15)
 
 #: How many elements a tensor of a sample has at most: tests compute gradients of each.
 _MOST_ELEMENTS: Final = 10_000
@@ -154,10 +152,10 @@ def _tensor(name: str, sizes: tuple[int, ...], requirements: Requirements) -> st
     return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"
 
 
-def takes_doubles(name: str, requirements: Requirements | None) -> bool:
-    """Whether a tensor may have double precision, in which gradients are compared."""
+def can_be_floating(name: str, requirements: Requirements | None) -> bool:
+    """Whether a tensor may have floating-point numbers, which have gradients."""
     codes = None if requirements is None else allowed_dtypes(name, requirements)
-    return codes is None or _DOUBLE in codes
+    return codes is None or not set(DTYPE_CLASSES["floating"]).isdisjoint(codes)
 
 
 def floating_dtypes(function: NativeFunction) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from json import dumps
 from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.emit.library.build_namespace import operators_expression
-from opwright.emit.library.drawn_samples import drawn_samples, floating_dtypes, refusals, takes_doubles
+from opwright.emit.library.drawn_samples import can_be_floating, drawn_samples, floating_dtypes, refusals
 from opwright.emit.library.python.calls import calls_of
 from opwright.emit.library.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
+from opwright.model.dispatch_key import CPU, META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -40,16 +41,25 @@ class LibraryTests(NamedTuple):
     package: str
     namespace: str
     operators: tuple[OperatorTest, ...]
+    devices: tuple[str, ...]
 
 
 @per_job
 def library_tests(job: Job) -> Sequence[LibraryTests]:
     """Tests of each library of the run with samples."""
     tests = [
-        LibraryTests(library.python_package, library.library.namespace, tuple(_operator_tests(library)))
+        LibraryTests(
+            library.python_package, library.library.namespace, tuple(_operator_tests(library)), _devices(library)
+        )
         for library in job.libraries
     ]
     return [test for test in tests if test.operators]
+
+
+def _devices(library: OperatorLibrary) -> tuple[str, ...]:
+    """The names of the CPU, which runs what calls other operators, and of the devices that kernels are for."""
+    keys = {key for function in library.catalog.functions for key in function.kernels if key.is_dense} - {CPU, META}
+    return ("cpu", *sorted([key.name.lower().replace("use1", "useone") for key in keys]))
 
 
 def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
@@ -78,17 +88,18 @@ def _test(
 ) -> OperatorTest:
     info = derivatives.infos.get(DEFAULT_KEY) if derivatives is not None else None
     if recording_operator(function) and (derivatives is None or not derivatives.infos):
-        tensors = tuple([argument.name for argument in function.arguments.all if argument.type.is_tensor_like])
-        can_be_checked = all(takes_doubles(name, function.requirements) for name in tensors)
-        return OperatorTest(function, inplace, out, tensors if can_be_checked else (), True, True)
+        names = [argument.name for argument in function.arguments.all if argument.type.is_tensor_like]
+        return OperatorTest(function, inplace, out, _with_gradients(function, names), True, True)
     if derivatives is None or info is None or not info.has_derivatives or function.schema.kind is SchemaKind.inplace:
         return OperatorTest(function, inplace, out, (), False)
-    gradients = tuple([argument.name for argument in info.differentiable_arguments])
-    if not all(takes_doubles(name, function.requirements) for name in gradients):
-        return OperatorTest(function, inplace, out, (), False)
+    gradients = _with_gradients(function, [argument.name for argument in info.differentiable_arguments])
     tangents = {name for formula in derivatives.forward.get(DEFAULT_KEY, ()) for name in formula.tangents}
     is_forward = tangents.issuperset(gradients) or bool(recording_operator(function) and not tangents)
     return OperatorTest(function, inplace, out, gradients, is_forward)
+
+
+def _with_gradients(function: NativeFunction, names: list[str]) -> tuple[str, ...]:
+    return tuple([name for name in names if can_be_floating(name, function.requirements)])
 
 
 def _inplace(function: NativeFunction, overloads: Sequence[NativeFunction]) -> NativeFunction | None:
@@ -132,6 +143,9 @@ def _row(test: OperatorTest) -> str:
         fields.append(f"reference={dumps(reference.path)}")
         fields.append(f"dtypes={dumps(floating_dtypes(function))}")
         fields.append(f"tolerances={dumps(dict(reference.tolerances))}")
+    dtypes = floating_dtypes(function)
+    if dtypes and "float32" not in dtypes:
+        fields.append(f'dtype="{dtypes[0]}"')
     if test.gradients:
         fields.append(f"gradients={dumps(test.gradients)}")
     flags = {
@@ -150,7 +164,13 @@ def _row(test: OperatorTest) -> str:
 def _tests(tests: LibraryTests, context: FragmentContext) -> Slots:
     rows = "\n".join(map(_row, tests.operators))
     library = operators_expression(tests.package, tests.namespace)
-    return {"package": tests.package, "namespace": tests.namespace, "library": library, "operators": rows}
+    return {
+        "package": tests.package,
+        "namespace": tests.namespace,
+        "library": library,
+        "devices": dumps(tests.devices),
+        "operators": rows,
+    }
 
 
 def _path(tests: LibraryTests) -> str:
