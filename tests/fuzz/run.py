@@ -84,6 +84,8 @@ def memory_limit(megabytes: int) -> Iterator[None]:
 def damaged_text(target: Target, seed: int) -> str:
     """The text that `seed` stands for: half of them are damaged as texts, half as the entries that they spell."""
     random = Random(f"{target.name} {seed}")
+    if target.make is not None:
+        return target.make(random)
     text = target.excerpt(random)
     changed = changed_entries(text, random) if target.is_yaml and random.random() < 0.5 else None
     return damaged(text, random) if changed is None else changed
@@ -92,7 +94,7 @@ def damaged_text(target: Target, seed: int) -> str:
 def damaged_file(target: Target, seed: int) -> bytes:
     """The file that `seed` stands for: one in eight is damaged as bytes, the others as texts or entries."""
     random = Random(f"{target.name} {seed} bytes")
-    if random.random() < 0.125:
+    if target.make is None and random.random() < 0.125:
         return damaged_bytes(target.excerpt(random), random)
     return damaged_text(target, seed).encode("utf-8", "surrogatepass")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -60,6 +60,7 @@ from tests.fuzz.checks import FILES, check_settings, check_text
 from tests.fuzz.installs import SEEDS, install_at_random
 from tests.fuzz.libraries import LIBRARIES
 from tests.fuzz.modules import MEMBERS, MODULES, SETTINGS, TEMPLATES
+from tests.fuzz.requirements import requirements_text
 from tests.fuzz.sources import READERS
 from tests.upgraders.test_cases import FOLDER as UPGRADER_CASES
 
@@ -85,6 +86,8 @@ class Target:
     groups: tuple[tuple[str, ...], ...] = ()
     most: int = MOST_ENTRIES
     is_yaml: bool = True
+    make: Callable[[Random], str] | None = None
+    """Makes whole texts, some with faults, which are not damaged."""
 
     def excerpt(self, random: Random) -> str:
         """A few entries that hang together or stand side by side: small enough to be read thousands of times."""
@@ -177,13 +180,14 @@ def use_selection(selection: Selection, context: LoadContext, length: int) -> ob
     return [selection.selects_for_training(function) for function in catalog.functions[:100]]
 
 
-def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, length: int) -> object:
+def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, _length: int) -> object:
     """Emits the files of libraries, after the checks that a run makes."""
     context.sink.raise_if_errors()
     functions = tuple([function for library in libraries for function in library.catalog.functions])
     job = Job(Catalog(functions, (), (), dispatch_keys(), {}), RULES, Options(), libraries=libraries)
-    for check in checks_of(["library"], deferred=length % 2 == 0, tolerant=False):
-        check(job, context.sink)
+    for deferred in (False, True):
+        for check in checks_of(["library"], deferred=deferred, tolerant=False):
+            check(job, context.sink)
     context.sink.raise_if_errors()
     texts = []
     for emitter in emitters(job, ["library"]):
@@ -319,7 +323,7 @@ def docstrings_target(inputs: Inputs) -> Target:
 
 
 #: The names of the targets, for tests that start before these are made.
-NAMES = (*map(name_of, DIALECTS), "check.yaml", "pyproject.toml", "install", *READERS)
+NAMES = (*map(name_of, DIALECTS), "check.yaml", "pyproject.toml", "install", "requirements", *READERS)
 
 
 def targets() -> list[Target]:
@@ -328,8 +332,10 @@ def targets() -> list[Target]:
     catalog = NATIVE_FUNCTIONS.load_inputs(context)
     assert catalog is not None
     context = context._replace(catalog=catalog, functions=catalog.functions)
+    library = target_of(LIBRARY, context)
     return [
         *[target_of(dialect, context) for dialect in DIALECTS if dialect is not DOCSTRINGS],
+        replace(library, name="requirements", make=requirements_text),
         docstrings_target(context.inputs),
         Target("check.yaml", FILES, check_text, most=1),
         Target("pyproject.toml", SETTINGS, check_settings, most=1, is_yaml=False),

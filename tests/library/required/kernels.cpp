@@ -195,6 +195,13 @@ void shift_into(Tensor& result, const Tensor& self, const Tensor& by) {
   }
 }
 
+Tensor windows(const Tensor& x, int64_t width) {
+  auto sizes = sizes_of(x);
+  sizes.back() -= width - 1;
+  sizes.push_back(width);
+  return make(x, sizes);
+}
+
 Tensor twice(const Tensor& x, const Tensor& weight) {
 #ifdef STABLE
   return x;

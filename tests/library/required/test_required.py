@@ -42,6 +42,7 @@ def calls(torch: ModuleType) -> dict[str, Callable[[], list[Value]]]:
         "rms_norm_backward": lambda: [ones(2, 4), ones(2, 4), ones(4), 1e-6],
         "pool": lambda: [ones(1, 3, 8, 2, 4), 2, ones(3, 5), ones(5)],
         "joined": lambda: [[ones(1, 2, 4), ones(3, 1, 4)], ones(2, 4)],
+        "windows": lambda: [ones(2, 5), 3],
         "first_of": lambda: [[ones(2, 3), ones(2, 3)]],
         "plus": lambda: [ones(3, 1, 2), ones(4, 1)],
         "halve_": lambda: [ones(3, 2, 4), ones(1, 4, dtype=torch.bool)],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as AnyMapping
+from contextlib import suppress
 from typing import Final
 
 from opwright.dialects.library.expression_types import ExpressionChecker, expression_of
@@ -33,6 +34,9 @@ OUTPUTS: Final = "outputs"
 #: The items of a pattern: expressions in braces may have blanks.
 _ITEM: Final = re.compile(r"(?:\{[^{}]*\}|[^\s{}])+|[{}]")
 _NAMED: Final = re.compile(r"(\*?)(#?)([A-Za-z]\w*)")
+
+#: The items whose sizes have names.
+_NAMED_KINDS: Final = (DimKind.named, DimKind.pack)
 
 
 class PatternedTensor(NamedTuple):
@@ -98,6 +102,10 @@ class DimsLoader:
         self.checks: Final[list[Requirement]] = []
         self.result_sizes: Final[dict[str, OutputExpression]] = {}
         self.result_patterns: Final[dict[str, TensorDims]] = {}
+        #: Conditions without which results would have negative sizes.
+        self.result_checks: Final[list[Requirement]] = []
+        #: Whether a name is that of one dimension or of any number.
+        self._kinds: Final[dict[str, DimKind]] = {}
 
     def result_name(self, key: str) -> str | None:
         """The result of a key of the fields."""
@@ -134,11 +142,20 @@ class DimsLoader:
 
     def _add_tensor(self, name: str, argument: OutputExpression, node: Scalar) -> None:
         try:
-            dims, spans = _parse_dims(node)
+            dims, spans = self._parse(node)
         except Fault as fault:
             self._sink.add(fault.diagnostic)
             return
         self.tensors[name] = tensor_of(name, argument, dims, (node, spans))
+
+    def _parse(self, node: Scalar) -> tuple[TensorDims, tuple[tuple[int, int], ...]]:
+        """A pattern, and where its items are. Raises Fault, also if a name stands for one dimension and for many."""
+        dims, spans = _parse_dims(node)
+        for item, span in zip(dims.items, spans, strict=True):
+            if item.kind in _NAMED_KINDS and self._kinds.setdefault(item.text, item.kind) is not item.kind:
+                message = f"`{item.text}` is one size at one place and any number of them at another (`*{item.text}`)"
+                raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(*span))
+        return dims, spans
 
     def _add_names(self, tensor: PatternedTensor) -> None:
         """Sizes that a tensor determines, unless an earlier one does."""
@@ -148,7 +165,7 @@ class DimsLoader:
             value = expression_of(OutputOperation.item, ValueKind.tensor, self._arguments[tensor.name], first)
         is_definer = False
         for place, item in zip(tensor.dims.places(), tensor.dims.items, strict=True):
-            if item.text in self._arguments and item.kind in (DimKind.named, DimKind.pack):
+            if item.text in self._arguments and item.kind in _NAMED_KINDS:
                 scalar, start, end = tensor.span(place if place >= 0 else place + len(tensor.dims.items))
                 message = f"`{item.text}` is an argument, and here it would be a size"
                 is_size = self._arguments[item.text].kind in (ValueKind.integer, ValueKind.size)
@@ -211,7 +228,11 @@ class DimsLoader:
         for node in free_names(parsed.tree):
             if node.id not in self.sizes or node.id in self.optional:
                 raise checker.fault(codes.UNDETERMINED_SIZE, node, *self._undetermined(node.id))
-        return checker.check_kind(parsed.tree, ValueKind.size)
+        size = checker.check_kind(parsed.tree, ValueKind.size)
+        with suppress(Unknown):
+            if value_of(size, {}) < 0:
+                raise Fault.at(codes.DIMS_PATTERN, f"`{text.text}` is negative, and so no size", text.span)
+        return size
 
     def _undetermined(self, name: str) -> tuple[str, str | Suggestion]:
         if name in self.optional:
@@ -224,23 +245,27 @@ class DimsLoader:
     def _load_result(self, name: str, node: Scalar) -> None:
         """The pattern of a result, and its sizes as an expression, if the pattern says all of them."""
         try:
-            dims, spans = _parse_dims(node)
+            dims, spans = self._parse(node)
             parts: list[OutputExpression] = []
             items: list[OutputExpression] = []
-            for (start, end), item in zip(spans, dims.items, strict=True):
+            checks: list[Requirement] = []
+            for (start, end), place, item in zip(spans, dims.places(), dims.items, strict=True):
                 at = node.span_of(start, end)
                 if item.kind in (DimKind.any, DimKind.rest) or item.broadcasts:
                     raise Fault.at(codes.DIMS_PATTERN, f"`{node.value[start:end]}` does not say a size of a result", at)
                 if item.kind is DimKind.size:
-                    items.append(self._size(node, start, end))
+                    items.append(size := self._size(node, start, end))
+                    if not _is_never_negative(size):
+                        condition = expression_of(OutputOperation.greater_equal, ValueKind.boolean, size, literal(0))
+                        of = "the result" if len(self._results) == 1 else f"`{name}`"
+                        message = (f"dimension {place} of {of} would have size ", size, f" (`{item.text}`)")
+                        checks.append(Requirement(condition, message))
                     continue
                 size = self.sizes.get(item.text)
                 is_own = self.owners.get(item.text, ("", 0))[0] == name
                 if size is None or item.text in self.optional or is_own:
                     message, help = self._undetermined(item.text)
                     raise Fault.at(codes.UNDETERMINED_SIZE, message, at, help=help)
-                if (size.kind is ValueKind.sizes) != (item.kind is DimKind.pack):
-                    raise Fault.at(codes.DIMS_PATTERN, kind_message(item), at)
                 if item.kind is DimKind.pack:
                     parts += [_list(items)] if items else []
                     parts.append(size)
@@ -255,6 +280,7 @@ class DimsLoader:
         sizes = parts[0] if is_single else expression_of(OutputOperation.concatenate, ValueKind.sizes, *parts)
         self.result_patterns[name] = dims
         self.result_sizes[name] = sizes
+        self.result_checks += checks
 
     def agrees(self, entry: Mapping, results: tuple[Result, ...], builder: EntryBuilder) -> bool:
         """Whether the field `outputs` gives results the sizes that their patterns give. Reports the first that differs.
@@ -315,6 +341,21 @@ def _has_expressions(dims: TensorDims) -> bool:
     return any(item.kind is DimKind.size for item in dims.items)
 
 
+def _is_never_negative(size: OutputExpression) -> bool:
+    """Whether a size is known to be 0 or more, whatever the arguments are."""
+    parts = [operand is not None and _is_never_negative(operand) for operand in size.operands]
+    if size.operation is OutputOperation.maximum:
+        return any(parts)
+    return size.operation in _NEVER_NEGATIVE or (size.operation in _NEVER_NEGATIVE_OF_SUCH and all(parts))
+
+
+_NEVER_NEGATIVE: Final = (OutputOperation.literal, OutputOperation.size, OutputOperation.dim, OutputOperation.length)
+_NEVER_NEGATIVE_OF_SUCH: Final = (
+    OutputOperation.add, OutputOperation.multiply, OutputOperation.floor_divide, OutputOperation.modulo,
+    OutputOperation.minimum,
+)  # fmt: skip
+
+
 def argument_of(name: str, kind: ValueKind) -> OutputExpression:
     """The value of an argument."""
     return expression_of(OutputOperation.argument, kind, text=name)
@@ -346,11 +387,6 @@ def part_of(value: OutputExpression, dims: TensorDims) -> OutputExpression:
     first = literal(place) if place else None
     last = literal(place - count + 1) if place < count - 1 else None
     return expression_of(OutputOperation.slice, ValueKind.sizes, sizes, first, last)
-
-
-def kind_message(item: DimItem) -> str:
-    """What is wrong if a name is one size here and several there."""
-    return f"`{item.text}` is one size at one place and any number of them at another (`*{item.text}`)"
 
 
 def _parse_dims(node: Scalar) -> tuple[TensorDims, tuple[tuple[int, int], ...]]:

@@ -16,7 +16,6 @@ from opwright.dialects.library.dims import (
     RETURN,
     DimsLoader,
     PatternedTensor,
-    kind_message,
     literal,
     margins,
     part_of,
@@ -93,6 +92,7 @@ class RequirementsLoader:
         self._check_devices()
         copied = self._load_layouts(self._mapping(entry, LAYOUT))
         self._load_requires(entry.get(REQUIRES))
+        self._checks.extend(self.dims.result_checks)
         patterns = tuple([(tensor.name, tensor.dims) for tensor in self.dims.tensors.values()])
         results = tuple([self.dims.result_patterns.get(name) for name in self._results])
         linear = tuple(self._names(entry, LINEAR))
@@ -184,9 +184,6 @@ class RequirementsLoader:
         wanted = item.size if item.kind is DimKind.size else self.dims.sizes.get(item.text)
         if wanted is None:
             return
-        if wanted.kind is ValueKind.sizes:
-            self._sink.error(codes.DIMS_PATTERN, kind_message(item), tensor.nodes[0].span)
-            return
         size = expression_of(OutputOperation.size, ValueKind.size, tensor.value, literal(place))
         condition = expression_of(OutputOperation.equal, ValueKind.boolean, size, wanted)
         reason = f" (`{item.text}` of `{owner[0]}`)" if owner else f" (`{item.text}`)"
@@ -203,9 +200,6 @@ class RequirementsLoader:
         owner = self.dims.owners.get(item.text)
         size = self.dims.sizes.get(item.text)
         if size is None or (owner is not None and owner[0] == tensor.name and not tensor.each):
-            return
-        if size.kind is not ValueKind.sizes:
-            self._sink.error(codes.DIMS_PATTERN, kind_message(item), tensor.nodes[0].span)
             return
         own = part_of(tensor.value, tensor.dims)
         if owner is None:

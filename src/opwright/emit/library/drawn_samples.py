@@ -118,15 +118,16 @@ def _is_broken(requirement: Requirement, values: Mapping[str, SizeValue]) -> boo
         return False
 
 
-def allowed_dtypes(name: str, requirements: Requirements) -> tuple[int, ...] | None:
-    """Codes of the dtypes that a tensor may have; None if all."""
+def allowed_dtypes(name: str, requirements: Requirements, same: tuple[str, ...] = ()) -> tuple[int, ...] | None:
+    """Codes of the dtypes that a tensor may have, which `same` have too; None if all."""
     for requirement in requirements.checks:
         condition = requirement.condition
         if requirement.message and requirement.arguments() == {name} and _is_dtype_of(condition, name):
             return dtype_codes(condition.text)
         if condition.operation is OutputOperation.equal and _is_dtype_of(condition, name):
-            others = [other for other in requirement.arguments() if other != name]
-            return allowed_dtypes(others[0], requirements) if others else None
+            others = requirement.arguments() - {name, *same}
+            if others:
+                return allowed_dtypes(min(others), requirements, (*same, name))
     return None
 
 
