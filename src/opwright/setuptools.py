@@ -41,6 +41,8 @@ from opwright.libraries.extension.requirements import (
 )
 from opwright.libraries.extension.toolchain import (
     DEFINITIONS,
+    USE_CUDA,
+    cuda_extension,
     first_error,
     import_torch,
     include_folder,
@@ -61,8 +63,6 @@ _PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)]")
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The macro with the oldest release that a binary serves.
 _TARGET: Final = "TORCH_TARGET_VERSION"
-#: With this macro, headers of the stable ABI declare what needs CUDA: the current stream.
-_USE_CUDA: Final = "USE_CUDA"
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
 _PUBLIC_HEADER: Final = "ops.h"
 
@@ -394,7 +394,6 @@ def _report(sink: Diagnostics) -> str:
 
 def _own_extension(extension: OperatorExtension) -> Extension:
     """What PyTorch would make of the sources: with CUDA ones, its libraries; for ROCm, the sources translated."""
-    torch = import_module("torch.utils.cpp_extension")
     objects: dict[str, str] = {}
     for source in extension.sources:
         same = objects.setdefault(os.path.splitext(source)[0], source)
@@ -402,19 +401,11 @@ def _own_extension(extension: OperatorExtension) -> Extension:
             raise CompileError(f"{same} and {source} would be one object file: rename one of them")
     cuda = _cuda_sources(extension)
     if not cuda:
-        return torch.CppExtension(extension.name, extension.sources)
-    if (
-        "TORCH_CUDA_ARCH_LIST" not in os.environ
-        and torch.CUDA_HOME is not None
-        and not import_torch().cuda.is_available()
-    ):
-        message = f"{cuda[0]} is compiled for the GPUs of this machine, which has none"
-        raise CompileError(f"{message}: set TORCH_CUDA_ARCH_LIST to theirs, as `8.0 9.0+PTX`")
+        return import_module("torch.utils.cpp_extension").CppExtension(extension.name, extension.sources)
     try:
-        return torch.CUDAExtension(extension.name, extension.sources, include_dirs=[*extension.include_dirs])
-    except OSError as error:
-        message = f"{cuda[0]} is compiled where CUDA is: set CUDA_HOME to its folder, or leave the source out"
-        raise CompileError(f"{message} ({' '.join(str(error).split())})") from None
+        return cuda_extension(extension.name, extension.sources, cuda[0], extension.include_dirs)
+    except Fault as fault:
+        raise CompileError(f"{fault.diagnostic.message}: {fault.diagnostic.help}") from None
 
 
 def _is_for_rocm() -> bool:
@@ -441,8 +432,8 @@ def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -
     extension.library_dirs += operators_extension.library_dirs
     extension.libraries += [library for library in operators_extension.libraries if library != "torch_python"]
     extension.define_macros += [*[(name, None) for name in DEFINITIONS], ("_GLIBCXX_USE_CXX11_ABI", str(abi))]
-    if has_cuda and not _is_for_rocm() and not any(name == _USE_CUDA for name, _ in extension.define_macros):
-        extension.define_macros.append((_USE_CUDA, None))
+    if has_cuda and not _is_for_rocm() and not any(name == USE_CUDA for name, _ in extension.define_macros):
+        extension.define_macros.append((USE_CUDA, None))
     if sys.platform == "linux":
         # Without it, a missing kernel would be an error when the library is loaded, not when it is linked.
         extension.extra_link_args = [*extension.extra_link_args, "-Wl,--no-undefined"]

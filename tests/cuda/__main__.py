@@ -73,15 +73,24 @@ def main() -> int:
     write_project("library", "acme_cuda", str(new), force=True, cuda=True)
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_operators.py"]
     build(home, new, HOME / "new-built", "new", tests)
+    begun = time.monotonic()
+    inline = [sys.executable, str(PROJECT.with_name("with_cuda.py")), str(PROJECT.with_name("inline.py"))]
+    subprocess.run(inline, env=environment_of(home), check=True)
+    print(f"inline: built in {time.monotonic() - begun:.0f} s")
     return 0
+
+
+def environment_of(home: Path) -> dict[str, str]:
+    """The environment of a machine with CUDA and without a GPU."""
+    settings = {"CUDA_HOME": str(home), "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "2"}
+    return {**os.environ, **settings, "LD_LIBRARY_PATH": str(home / "lib")}
 
 
 def build(home: Path, project: Path, folder: Path, name: str, check: list[str]) -> None:
     """Build a project below a folder, and run a command with what is built."""
     begun = time.monotonic()
-    settings = {"ABI": name, "CUDA_HOME": str(home), "TORCH_CUDA_ARCH_LIST": "9.0", "MAX_JOBS": "2"}
-    environment = {**os.environ, **settings, "LD_LIBRARY_PATH": str(home / "lib")}
-    setup = [sys.executable, str(PROJECT.with_name("with_cuda.py")), "build", "--build-lib", str(folder / "lib")]
+    environment = {**environment_of(home), "ABI": name}
+    setup = [sys.executable, str(PROJECT.with_name("with_cuda.py")), "setup.py", "build", "--build-lib", str(folder / "lib")]
     subprocess.run([*setup, "--build-temp", str(folder / "temp")], cwd=project, env=environment, check=True)
     missing = folder / "missing.so"
     write_library(missing, missing_symbols(folder / "lib" / "acme_cuda" / "_C.so"))

@@ -1,4 +1,4 @@
-"""Runs the `setup.py` of the working folder as with a PyTorch for CUDA, also if PyTorch is built without CUDA."""
+"""Runs a script with its arguments as with a PyTorch for CUDA, also if PyTorch is built without CUDA."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import runpy
 import subprocess
+import sys
 
 import torch
 from torch.utils import cpp_extension
@@ -27,4 +28,4 @@ if torch.version.cuda is None:
 
     cpp_extension.BuildExtension.build_extensions = build_extensions
 
-runpy.run_path("setup.py", run_name="__main__")
+runpy.run_path(sys.argv.pop(1), run_name="__main__")

@@ -18,7 +18,7 @@ if "-o" not in words:
     print("12.2.0")
     sys.exit()
 target = pathlib.Path(words[words.index("-o") + 1])
-inputs = [pathlib.Path(word) for word in words if word.endswith((".cpp", ".o")) and word != str(target)]
+inputs = [pathlib.Path(word) for word in words if word.endswith((".cpp", ".cu", ".o")) and word != str(target)]
 text = "".join(path.read_text(errors="replace") for path in inputs)
 with open("{log}", "a") as log:
     log.write((target.stem if target.suffix == ".o" and target.stem in ("kernels", "register_0") else "") +
@@ -27,6 +27,8 @@ if "UNDEFINED" in text and "-shared" in words:
     sys.exit("ld: inline.o: undefined reference to `acme::native::scale(at::Tensor const&, double)'")
 if "FAULTY" in text and "-c" in words:
     sys.exit("<inline cpp>:2:3: error: 'FAULTY' was not declared in this scope")
+if "UNKNOWN" in text and "-c" in words:
+    sys.exit('<inline cuda>(2): error: identifier "UNKNOWN" is undefined')
 if "MISPLACED" in text and "-c" in words:
     line = text[:text.index("MISPLACED")].count("\\n") + 1
     sys.exit(f"{{inputs[0]}}:{{line}}:3: error: 'MISPLACED' was not declared in this scope")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,35 @@ def test_compiler_with_a_wrapper(builds: FakeCompiler, monkeypatch: pytest.Monke
     monkeypatch.setenv("CXX", f"env {builds.path} -DWRAPPED")
     opwright.inline(YAML, "int x;")
     assert builds.calls() == [".gch", ".o", ".o", ".so"]
+
+
+def test_cuda_text_is_compiled_by_nvcc(builds: FakeCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text for CUDA is one more source, for the compiler of CUDA_HOME; what is missing is one sentence."""
+    torch = pytest.importorskip("torch")
+    builder = importlib.import_module("torch.utils.cpp_extension")
+    monkeypatch.delenv("TORCH_CUDA_ARCH_LIST", raising=False)
+    monkeypatch.setattr(torch.version, "cuda", None)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    changes: list[tuple[Callable[[], None], str]] = [
+        (lambda: None, r"E1202.*needs a PyTorch for CUDA, and the installed one is for the CPU"),
+        (lambda: monkeypatch.setattr(torch.version, "cuda", "13.0"), r"E1202.*is compiled where CUDA is .*CUDA_HOME"),
+        (lambda: monkeypatch.setattr(builder, "CUDA_HOME", str(tmp_path)), r"E1202.*for the GPUs of this machine"),
+        (lambda: monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "9.0"), r"E1202.*CUDA_HOME has no compiler `.*bin/nvcc`"),
+    ]
+    for change, message in changes:
+        change()
+        with pytest.raises(opwright.Fault, match=message):
+            opwright.inline(YAML, "int x;", cuda="int y;")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/nvcc").symlink_to(builds.path)
+    built = opwright.inline(YAML, "int x;", cuda="int y;")
+    assert builds.calls() == [".gch", ".o", ".o", ".o", ".so"]
+    assert opwright.inline(YAML, "int x;", cuda="int z;") != built
+    assert builds.calls() == [".o", ".so"]
+    with pytest.raises(opwright.BuildFailed) as failed:
+        opwright.inline(YAML, "int x;", cuda="int x;\n  UNKNOWN;\n")
+    [diagnostic] = failed.value.diagnostics
+    assert (diagnostic.code, str(diagnostic.span)) == ("E1203", "<inline cuda>:2:3")
 
 
 @pytest.mark.thorough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from email import message_from_string
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from zipfile import ZipFile
 
 import pytest
@@ -458,25 +460,33 @@ def test_folders_of_headers_are_those_of_the_project() -> None:
 CODE = GeneratedCode("include", (), (), (), ())
 
 
-def test_cuda_sources_need_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of PyTorch that makes extensions, with a PyTorch for CUDA."""
+    monkeypatch.setattr(pytest.importorskip("torch").version, "cuda", "13.0")
+    return importlib.import_module("torch.utils.cpp_extension")
+
+
+def test_cuda_sources_need_cuda(builder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without CUDA, a build with a CUDA source ends with one sentence about what to do."""
-    torch = pytest.importorskip("torch.utils.cpp_extension")
-    monkeypatch.setattr(torch, "CUDA_HOME", None)
     extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"])
-    with pytest.raises(CompileError, match=r"csrc/scale\.cu is compiled where CUDA is: set CUDA_HOME"):
+    monkeypatch.setattr(builder, "CUDA_HOME", None)
+    with pytest.raises(CompileError, match=r"csrc/scale\.cu is compiled where CUDA is .*: set CUDA_HOME"):
+        _add_flags(extension, CODE, abi=1)
+    monkeypatch.setattr("torch.version.cuda", None)
+    with pytest.raises(CompileError, match=r"csrc/scale\.cu needs a PyTorch for CUDA, and the installed one is for"):
         _add_flags(extension, CODE, abi=1)
 
 
-def test_cuda_sources_are_those_that_pytorch_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_sources_are_those_that_pytorch_makes(builder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch gets the sources and the folders of headers, and may give others: for ROCm, it translates them."""
-    torch = pytest.importorskip("torch.utils.cpp_extension")
 
     def translated(name: str, sources: list[str], include_dirs: list[str]) -> Extension:
         assert include_dirs == ["csrc"]
         hip = [source.replace(".cu", ".hip") for source in sources]
         return Extension(name, hip, include_dirs=[*include_dirs, "/rocm"], libraries=["c10_hip", "torch_python"])
 
-    monkeypatch.setattr(torch, "CUDAExtension", translated)
+    monkeypatch.setattr(builder, "CUDAExtension", translated)
     extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"], include_dirs=["csrc"])
     _add_flags(extension, CODE, abi=1)
     assert extension.sources == ["csrc/a.cpp", "csrc/scale.hip"]
@@ -486,10 +496,11 @@ def test_cuda_sources_are_those_that_pytorch_makes(monkeypatch: pytest.MonkeyPat
     assert "csrc" not in extension.include_dirs
 
 
-def test_flags_of_the_other_compiler_are_not_given_to_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_of_the_other_compiler_are_not_given_to_nvcc(
+    builder: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Flags of the author go to both compilers, and those that Opwright adds for C++ to the one of C++ alone."""
-    torch = pytest.importorskip("torch.utils.cpp_extension")
-    monkeypatch.setattr(torch, "CUDAExtension", lambda name, sources, **_: Extension(name, sources))
+    monkeypatch.setattr(builder, "CUDAExtension", lambda name, sources, **_: Extension(name, sources))
     sources, flags = ["csrc/a.cpp", "csrc/scale.cu"], ["-DFAST"]
     extension = OperatorExtension("acme_ops._C", ["acme.yaml"], sources, extra_compile_args=flags)
     _add_flags(extension, CODE, abi=1)
@@ -505,10 +516,9 @@ def test_sources_of_one_object_are_refused() -> None:
         _add_flags(extension, CODE, abi=1)
 
 
-def test_architectures_are_named_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_architectures_are_named_where_there_is_no_gpu(builder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch asks the GPUs for their architectures; where there is none, the sentence says what to set."""
-    torch = pytest.importorskip("torch.utils.cpp_extension")
-    monkeypatch.setattr(torch, "CUDA_HOME", "/usr/local/cuda")
+    monkeypatch.setattr(builder, "CUDA_HOME", "/usr/local/cuda")
     monkeypatch.delenv("TORCH_CUDA_ARCH_LIST", raising=False)
     extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"])
     with pytest.raises(CompileError, match="set TORCH_CUDA_ARCH_LIST to theirs"):

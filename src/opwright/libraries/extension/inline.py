@@ -27,6 +27,7 @@ from opwright.syntax.cpp import include_line
 
 YAML_NAME: Final = "<inline yaml>"
 CPP_NAME: Final = "<inline cpp>"
+CUDA_NAME: Final = "<inline cuda>"
 DERIVATIVES_NAME: Final = "<inline derivatives>"
 
 
@@ -66,7 +67,13 @@ class _Texts(NamedTuple):
 
     yaml: str
     cpp: str
+    cuda: str | None
     derivatives: str | None
+
+    def kernels(self) -> dict[str, SourceFile]:
+        """The texts with kernels, by the names of the sources that they become."""
+        cuda = {} if self.cuda is None else {"inline_cuda.cu": SourceFile(CUDA_NAME, self.cuda)}
+        return {"inline.cpp": SourceFile(CPP_NAME, self.cpp), **cuda}
 
     def key(self, toolchain: Toolchain) -> str:
         """A name that other texts, another compiler, PyTorch or Opwright, or other arguments change.
@@ -77,15 +84,21 @@ class _Texts(NamedTuple):
 
 
 def inline(
-    yaml: str, cpp: str, *, derivatives: str | None = None, name: str | None = None, verbose: bool = False
+    yaml: str,
+    cpp: str,
+    *,
+    cuda: str | None = None,
+    derivatives: str | None = None,
+    name: str | None = None,
+    verbose: bool = False,
 ) -> ModuleType:
     """Build the operators of a library file's text with the C++ text of their kernels, and load them.
 
-    Gives a module with a Python function for each operator. `derivatives` is the text of a `derivatives.yaml` for the
-    operators. `name` is that of the module, by default the namespace of the operators. With `verbose`, print the
-    commands of the build.
+    Gives a module with a Python function for each operator. `cuda` is the text of kernels for `CUDA`, which `nvcc`
+    compiles. `derivatives` is the text of a `derivatives.yaml` for the operators. `name` is that of the module, by
+    default the namespace of the operators. With `verbose`, print the commands of the build.
 
-    The C++ text can use PyTorch's tensors, and the library's operators and kernels are declared; it includes what
+    The texts can use PyTorch's tensors, and the library's operators and kernels are declared; it includes what
     else it needs, such as `ATen/ops/add.h`. The result is kept in the user's cache folder, where the next process that
     asks for the same finds it, unless a file changed that the texts name or include. Processes that build the same wait
     for one of them.
@@ -99,8 +112,8 @@ def inline(
     >>> acme.twice(torch.ones(2))  # doctest: +SKIP
     tensor([2., 2.])
     """
-    texts = _Texts(yaml, cpp, derivatives)
-    toolchain = find_toolchain()
+    texts = _Texts(yaml, cpp, cuda, derivatives)
+    toolchain = find_toolchain(cuda=cuda is not None)
     key = texts.key(toolchain)
     top = code_cache()
     build = find_kept(top, key)
@@ -133,18 +146,18 @@ def _build(texts: _Texts, toolchain: Toolchain, top: str, key: str, *, verbose: 
         yaml = SourceFile(YAML_NAME, texts.yaml)
         code = write_code(yaml, derivatives, work)
         namespace = _only_namespace(code.namespaces)
-        check_kernels([yaml], [SourceFile(CPP_NAME, texts.cpp)])
+        check_kernels([yaml], [*texts.kernels().values()])
         result = os.path.join(work, "result")
         os.mkdir(result)
-        kernels = _write_kernels(texts.cpp, code, work)
+        kernels = [_write_kernels(text, code, os.path.join(work, name)) for name, text in texts.kernels().items()]
         try:
-            objects = compile_objects([*code.sources, kernels], code, toolchain, work, verbose=verbose)
+            objects = compile_objects([*code.sources, *kernels], code, toolchain, work, verbose=verbose)
             shared = os.path.join(result, f"{namespace}.so")
             paths = tuple([compiled.path for compiled in objects])
             link = (*toolchain.compiler, *paths, "-o", shared, *toolchain.link)
             run_steps([BuildStep(shared, paths, link)], work, verbose=verbose)
         except StepFailed as error:
-            raise BuildFailed(_diagnostics(str(error), SourceFile(CPP_NAME, texts.cpp)), str(error)) from None
+            raise BuildFailed(_diagnostics(str(error), [*texts.kernels().values()]), str(error)) from None
         for module in code.modules:
             shutil.copy(module, result)
         assert code.stamps is not None, "the inputs of the installed PyTorch are on this machine"
@@ -162,29 +175,33 @@ def _only_namespace(namespaces: Sequence[str]) -> str:
     raise Fault.at(codes.NO_LIBRARY, message, help="write one call for each namespace")
 
 
-def _write_kernels(cpp: str, code: GeneratedCode, work: str) -> str:
-    """Write the source with the user's text, whose lines the compiler counts as the user does. Gives its path."""
-    path = os.path.join(work, "inline.cpp")
+def _write_kernels(text: SourceFile, code: GeneratedCode, path: str) -> str:
+    """Write a source with a text of the user, whose lines the compiler counts as the user does. Gives its path."""
     headers = [header for header in code.headers if os.path.basename(header) in ("kernels.h", "ops.h")]
     with open(path, "w", encoding="utf-8") as stream:
         stream.writelines([f"{include_line(os.path.relpath(header, code.include))}\n" for header in headers])
-        stream.write(f'#line 1 "{CPP_NAME}"\n{cpp}\n')
+        stream.write(f'#line 1 "{text.path}"\n{text.text}\n')
     return path
 
 
-_COMPILER_ERROR: Final = re.compile(rf"^{re.escape(CPP_NAME)}:(\d+):(\d+): (?:fatal )?error: (.*)$", re.MULTILINE)
+#: An error of the C++ compiler in a text, or of CUDA's, which names no column.
+_COMPILER_ERROR: Final = re.compile(
+    rf"^({CPP_NAME}|{CUDA_NAME})(?::(\d+):(\d+)|\((\d+)\)): (?:fatal )?error: (.*)$", re.MULTILINE
+)
 _UNDEFINED: Final = re.compile(r"undefined (?:reference to [`']|symbol: )([^'\n]+)")
 
 
-def _diagnostics(output: str, cpp: SourceFile) -> list[Diagnostic]:
-    """Errors in the output of compiler and linker: those in the user's text, and kernels that are missing."""
+def _diagnostics(output: str, texts: Sequence[SourceFile]) -> list[Diagnostic]:
+    """Errors in the output of compiler and linker: those in the user's texts, and kernels that are missing."""
     sink = Diagnostics()
-    lines = cpp.text.splitlines(keepends=True)
-    for line, column, message in _COMPILER_ERROR.findall(output):
-        start = sum(map(len, lines[: int(line) - 1])) + int(column) - 1
-        word = re.compile(r"\w*").match(cpp.text, start)
+    by_name = {text.path: text for text in texts}
+    for name, line, column, line_alone, message in _COMPILER_ERROR.findall(output):
+        text = by_name[name]
+        *before, row = text.text.splitlines(keepends=True)[: int(line or line_alone)] or [""]
+        start = sum(map(len, before)) + (int(column) - 1 if column else len(row) - len(row.lstrip()))
+        word = re.compile(r"\w*" if column else r".*").match(text.text, start)
         end = max(start + 1, word.end()) if word else start
-        sink.error(codes.COMPILER_ERROR, message, cpp.span(min(start, len(cpp.text)), min(end, len(cpp.text))))
+        sink.error(codes.COMPILER_ERROR, message, text.span(min(start, len(text.text)), min(end, len(text.text))))
     for kernel in dict.fromkeys(_UNDEFINED.findall(output)):
         sink.error(
             codes.UNDEFINED,

@@ -129,12 +129,14 @@ def compile_objects(
     folder = code_cache("objects")
     objects: dict[str, KeptResult | None] = {}
     steps: list[BuildStep] = []
-    options = (*toolchain.compile, f"-I{code.include}", "-include", os.path.join(prefix.path, _PREFIX_NAME))
+    words = (*toolchain.compiler, *toolchain.compile, "-include", os.path.join(prefix.path, _PREFIX_NAME))
     for source in sources:
-        key = f"{short_hash(toolchain.identity, *toolchain.compile, prefix.path, *headers, _read(source))}.o"
+        # What one compiler precompiled is nothing for another.
+        command = toolchain.nvcc if source.endswith(".cu") else words
+        key = f"{short_hash(toolchain.identity, *command, *headers, _read(source))}.o"
         objects[key] = find_kept(folder, key)
         if objects[key] is None:
-            steps.append(_compilation(toolchain, options, source, os.path.join(work, key)))
+            steps.append(_compilation((*command, f"-I{code.include}"), source, os.path.join(work, key)))
     started = time.time_ns()
     if steps:
         say(f"opwright: compiling {len(steps)} of {len(sources)} sources, {min(_jobs(), len(steps))} at once\n")
@@ -147,10 +149,10 @@ def compile_objects(
     return tuple([result._replace(stamps=prefix.stamps.with_others([result.stamps])) for result in results])
 
 
-def _compilation(toolchain: Toolchain, options: Sequence[str], source: str, output: str) -> BuildStep:
+def _compilation(command: Sequence[str], source: str, output: str) -> BuildStep:
     """Step that compiles a source, and notes what it depends on."""
     noting = ("-MD", "-MF", f"{output}{_NOTES}")
-    return BuildStep(output, (), (*toolchain.compiler, *options, *noting, "-c", source, "-o", output))
+    return BuildStep(output, (), (*command, *noting, "-c", source, "-o", output))
 
 
 def _stamps_of(step: BuildStep, work: str, started: int) -> InputStamps:
@@ -174,8 +176,8 @@ def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
             header = os.path.join(result, _PREFIX_NAME)
             with open(header, "w", encoding="utf-8") as stream:
                 stream.write(_PREFIX)
-            options = (*toolchain.compile, "-x", "c++-header")
-            step = _compilation(toolchain, options, header, f"{header}.gch")
+            command = (*toolchain.compiler, *toolchain.compile, "-x", "c++-header")
+            step = _compilation(command, header, f"{header}.gch")
             started = time.time_ns()
             say("opwright: compiling the headers of PyTorch, once for all libraries\n")
             run_steps([step], work, verbose=verbose)

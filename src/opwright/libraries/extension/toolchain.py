@@ -7,13 +7,13 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Thread
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
@@ -124,6 +124,9 @@ STANDARD: Final = "c++20"
 #: What generated code is compiled with: it includes the headers of single operators.
 DEFINITIONS: Final = ("AT_PER_OPERATOR_HEADERS",)
 
+#: With this macro, headers of the stable ABI declare what needs CUDA: the current stream.
+USE_CUDA: Final = "USE_CUDA"
+
 _COMPILERS: Final = ("c++", "g++", "clang++")
 _OPTIMIZATION: Final = ("-O2", "-g0", "-fPIC")
 
@@ -131,13 +134,15 @@ _OPTIMIZATION: Final = ("-O2", "-g0", "-fPIC")
 class Toolchain(NamedTuple):
     """A compiler, with the arguments that compile a source and link a shared object, and a text that identifies both.
 
-    `compiler` are the words that call it. The arguments for linking make symbols that nobody defines an error.
+    `compiler` are the words that call it, and `nvcc` those that compile a source with CUDA's compiler, if it is asked
+    for. The arguments for linking make symbols that nobody defines an error.
     """
 
     compiler: tuple[str, ...]
     compile: tuple[str, ...]
     link: tuple[str, ...]
     identity: str
+    nvcc: tuple[str, ...] = ()
 
 
 def import_torch() -> ModuleType:
@@ -157,8 +162,11 @@ def include_folder() -> str:
     return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")
 
 
-def find_toolchain() -> Toolchain:
-    """The machine's compiler, for the installed PyTorch. Raises Fault if one of them is missing (E1201, E1202)."""
+def find_toolchain(*, cuda: bool = False) -> Toolchain:
+    """The machine's compiler, for the installed PyTorch, and that of CUDA if the library has kernels for it.
+
+    Raises Fault if one of them is missing (E1201, E1202).
+    """
     torch = import_torch()
     compiler = _compiler()
     root = os.path.dirname(os.path.abspath(str(torch.__file__)))
@@ -180,7 +188,52 @@ def find_toolchain() -> Toolchain:
     statuses = [os.stat(word) for word in compiler if os.path.isabs(word)]
     programs = [f"{status.st_size} {status.st_mtime_ns}" for status in statuses]
     identity = f"{compiler} {programs}, PyTorch {torch.__version__} {torch.version.git_version}"
-    return Toolchain(compiler, arguments, (*link, *strict), identity)
+    toolchain = Toolchain(compiler, arguments, (*link, *strict), identity)
+    return _with_cuda(toolchain) if cuda else toolchain
+
+
+def _with_cuda(toolchain: Toolchain) -> Toolchain:
+    """The toolchain with CUDA's compiler, called as PyTorch calls it. Raises Fault if it is missing (E1202)."""
+    extension = cuda_extension("", [], "the CUDA text")
+    builder = import_module("torch.utils.cpp_extension")
+    if builder.IS_HIP_EXTENSION:
+        help = "build it from a source that ends in `.cu`, with `opwright.setuptools`"
+        raise Fault.at(codes.NO_COMPILER, "the CUDA text is not translated for ROCm", help=help)
+    program = os.path.join(builder.CUDA_HOME, "bin", "nvcc")
+    if not os.path.exists(program):
+        message = f"CUDA_HOME has no compiler `{program}`"
+        raise Fault.at(codes.NO_COMPILER, message, help="set it to a folder of CUDA with `bin/nvcc`")
+    common = [word for word in toolchain.compile if word.startswith(("-std=", "-D"))]
+    given = [word.removeprefix("-isystem") for word in toolchain.compile if word.startswith("-isystem")]
+    folders = [f"-isystem={folder}" for folder in (*given, *extension.include_dirs)]
+    flags = (*builder.COMMON_NVCC_FLAGS, *builder._get_cuda_arch_flags(), "-O2", f"-D{USE_CUDA}")
+    host = ("-ccbin", toolchain.compiler[-1], "-Xcompiler", "-fPIC")
+    libraries = (*[f"-L{folder}" for folder in extension.library_dirs], "-lcudart", "-lc10_cuda", "-ltorch_cuda")
+    status = os.stat(program)
+    return toolchain._replace(
+        link=(*toolchain.link, *libraries),
+        identity=f"{toolchain.identity}, {program} {status.st_size} {status.st_mtime_ns}",
+        nvcc=(program, *common, *folders, *flags, *host),
+    )
+
+
+def cuda_extension(name: str, sources: Sequence[str], first: str, include_dirs: Sequence[str] = ()) -> Any:  # noqa: ANN401
+    """The extension that PyTorch makes of sources, the first of which for CUDA is named in messages.
+
+    Raises Fault if they cannot be compiled here (E1202).
+    """
+    torch, builder = import_torch(), import_module("torch.utils.cpp_extension")
+    message, help = f"{first} is compiled where CUDA is", "set CUDA_HOME to its folder, or leave the source out"
+    if torch.version.cuda is None and torch.version.hip is None:
+        message = f"{first} needs a PyTorch for CUDA, and the installed one is for the CPU"
+        raise Fault.at(codes.NO_COMPILER, message, help="install the other one, or leave the source out")
+    if "TORCH_CUDA_ARCH_LIST" not in os.environ and builder.CUDA_HOME is not None and not torch.cuda.is_available():
+        message = f"{first} is compiled for the GPUs of this machine, which has none"
+        raise Fault.at(codes.NO_COMPILER, message, help="set TORCH_CUDA_ARCH_LIST to theirs, as `8.0 9.0+PTX`")
+    try:
+        return builder.CUDAExtension(name, [*sources], include_dirs=[*include_dirs])
+    except OSError as error:
+        raise Fault.at(codes.NO_COMPILER, f"{message} ({' '.join(str(error).split())})", help=help) from None
 
 
 def _compiler() -> tuple[str, ...]:
