@@ -22,6 +22,7 @@ PACKAGES = ("nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-nvvm", "nvidia-cuda-r
 #: What the build of PyTorch for CUDA has beside the headers of the one without.
 MACROS = "#pragma once\n#define C10_CUDA_BUILD_SHARED_LIBS\n"
 PROJECT = Path(__file__).with_name("project")
+WITH_CUDA = [sys.executable, str(Path(__file__).with_name("with_cuda.py"))]
 
 
 def cuda_home() -> Path:
@@ -74,8 +75,7 @@ def main() -> int:
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_operators.py"]
     build(home, new, HOME / "new-built", "new", tests)
     begun = time.monotonic()
-    inline = [sys.executable, str(PROJECT.with_name("with_cuda.py")), str(PROJECT.with_name("inline.py"))]
-    subprocess.run(inline, env=environment_of(home), check=True)
+    subprocess.run([*WITH_CUDA, str(PROJECT.with_name("inline.py"))], env=environment_of(home), check=True)
     print(f"inline: built in {time.monotonic() - begun:.0f} s")
     return 0
 
@@ -90,8 +90,8 @@ def build(home: Path, project: Path, folder: Path, name: str, check: list[str]) 
     """Build a project below a folder, and run a command with what is built."""
     begun = time.monotonic()
     environment = {**environment_of(home), "ABI": name}
-    setup = [sys.executable, str(PROJECT.with_name("with_cuda.py")), "setup.py", "build", "--build-lib", str(folder / "lib")]
-    subprocess.run([*setup, "--build-temp", str(folder / "temp")], cwd=project, env=environment, check=True)
+    folders = ["--build-lib", str(folder / "lib"), "--build-temp", str(folder / "temp")]
+    subprocess.run([*WITH_CUDA, "setup.py", "build", *folders], cwd=project, env=environment, check=True)
     missing = folder / "missing.so"
     write_library(missing, missing_symbols(folder / "lib" / "acme_cuda" / "_C.so"))
     environment |= {"LD_PRELOAD": str(missing), "PYTHONPATH": str(folder / "lib")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
+import pytest
 import torch
 
 import opwright
@@ -43,10 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
     torch.testing.assert_close(built.scale(values, 2.5), values * 2.5)
     assert "CUDA: registered" in torch._C._dispatch_dump("inline_cuda::scale")
     for wrong in ("index < cout", "index < missing(count)"):
-        try:
+        with pytest.raises(opwright.BuildFailed) as failed:
             opwright.inline(YAML, CPP, cuda=CUDA.replace("index < count", wrong))
-        except opwright.BuildFailed as failed:
-            [diagnostic] = failed.diagnostics
-            assert (diagnostic.code, str(diagnostic.span)) == ("E1203", "<inline cuda>:6:3"), failed
-        else:
-            raise AssertionError(wrong)
+        [diagnostic] = failed.value.diagnostics
+        assert (diagnostic.code, str(diagnostic.span)) == ("E1203", "<inline cuda>:6:3"), failed.value

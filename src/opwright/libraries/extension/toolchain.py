@@ -223,7 +223,6 @@ def cuda_extension(name: str, sources: Sequence[str], first: str, include_dirs: 
     Raises Fault if they cannot be compiled here (E1202).
     """
     torch, builder = import_torch(), import_module("torch.utils.cpp_extension")
-    message, help = f"{first} is compiled where CUDA is", "set CUDA_HOME to its folder, or leave the source out"
     if torch.version.cuda is None and torch.version.hip is None:
         message = f"{first} needs a PyTorch for CUDA, and the installed one is for the CPU"
         raise Fault.at(codes.NO_COMPILER, message, help="install the other one, or leave the source out")
@@ -233,7 +232,10 @@ def cuda_extension(name: str, sources: Sequence[str], first: str, include_dirs: 
     try:
         return builder.CUDAExtension(name, [*sources], include_dirs=[*include_dirs])
     except OSError as error:
-        raise Fault.at(codes.NO_COMPILER, f"{message} ({' '.join(str(error).split())})", help=help) from None
+        message = f"{first} is compiled where CUDA is ({' '.join(str(error).split())})"
+        raise Fault.at(
+            codes.NO_COMPILER, message, help="set CUDA_HOME to its folder, or leave the source out"
+        ) from None
 
 
 def _compiler() -> tuple[str, ...]:
