@@ -157,11 +157,11 @@ site-versions:
 	done
 
 # Its generator has an environment of its own; what its pages load in the browser comes from npm.
-$(SITE)/.installed:
+$(SITE)/.installed: docs/site/package-lock.json
 	$(PYTHON) -m venv $(SITE)
 	$(SITE)/bin/python -m pip --disable-pip-version-check install --quiet $(PIP_FLAGS) 'zensical==0.0.73'
-	npm install --silent --no-save --ignore-scripts --no-audit --no-fund --prefix $(SITE) \
-	    pyodide@314.0.7 web-tree-sitter@0.27.2 tree-sitter-cpp@0.23.4
+	cp docs/site/package.json docs/site/package-lock.json $(SITE)
+	npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(SITE)
 	@touch $@
 
 # The site in a browser: search, playground, keyboard, accessibility. Needs Chromium, which Debian has; prints figures.

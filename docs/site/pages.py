@@ -32,7 +32,7 @@ _MORE_PAGES: Final = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 #: The target of a link or of an image: a path below the repository, and the place in that file.
 _LINK: Final = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 #: The line that opens or closes a block of code, without the words that only tests read.
-_FENCE: Final = re.compile(r'( *)```(?:\w+(?: \w+="[^"]*")*)?')
+_FENCE: Final = re.compile(r'( *)```(?:\w+(?: title="[^"]*")?)?')
 _ITEM: Final = re.compile(r" *(?:[-*]|\d+\.) ")
 _SMALL_INDENT: Final = re.compile(r"^ {2,3}(?=\S)")
 _CODE_BLOCK: Final = re.compile(r"(?ms)^ *```.*?^ *```$")
@@ -247,7 +247,7 @@ def _cell(text: str) -> str:
 def normal_markdown(text: str) -> str:
     """A text as Python's Markdown reads it: lists are indented by four, and fences have a language and a title alone.
 
-    >>> print(normal_markdown('Some:\\n1. one\\n   ```yaml title="a.yaml" added\\n   b: 1\\n   ```\\nmore'))
+    >>> print(normal_markdown('Some:\\n1. one\\n   ```yaml title="a.yaml" after="x:" added\\n   b: 1\\n   ```\\nmore'))
     Some:
     <BLANKLINE>
     1. one

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ _FROM_NPM: Final = {
     "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
     "web-tree-sitter": ("web-tree-sitter.js", "web-tree-sitter.wasm", "LICENSE"),
     "tree-sitter-cpp": ("tree-sitter-cpp.wasm", "LICENSE"),
+    "@codemirror/view": ("LICENSE",),
 }
 #: The examples that a visitor starts from, with the kinds of `browser/engine.py`.
 EXAMPLES: Final[list[dict[str, str]]] = yaml.safe_load((_HERE / "examples.yaml").read_text(encoding="utf-8"))
@@ -32,8 +35,12 @@ def write_playground(folder: Path, modules: Path, torch: str) -> None:
     folder.mkdir(parents=True)
     for package, names in _FROM_NPM.items():
         for name in names:
-            target = f"{package}-{name}" if name == "LICENSE" else name
+            target = f"{package.strip('@').replace('/', '-')}-{name}" if name == "LICENSE" else name
             shutil.copyfile(modules / package / name, folder / target)
+    # The editor is bundled from CodeMirror's packages, in the versions of `package-lock.json`.
+    bundle = ["--bundle", "--minify", "--format=esm", f"--outfile={folder / 'editor.js'}", "--log-level=warning"]
+    environment = {**os.environ, "NODE_PATH": str(modules.absolute())}
+    subprocess.run([modules / ".bin" / "esbuild", _HERE / "editor.js", *bundle], env=environment, check=True)
     (folder / "examples.json").write_text(json.dumps(EXAMPLES), encoding="utf-8")
     with zipfile.ZipFile(folder / "opwright.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in _archived(torch):

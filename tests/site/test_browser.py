@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,24 @@ def answered(page: Any, after: int = 0) -> int:
     script = "after => Number(document.getElementById('playground').dataset.answered ?? 0) > after"
     page.wait_for_function(script, arg=after, timeout=60_000)
     return int(page.get_attribute("#playground", "data-answered"))
+
+
+def value(page: Any, field: str) -> str:
+    """The text of an editor, whose lines are all in view."""
+    lines = "lines => lines.map(line => line.textContent).join('\\n')"
+    return str(page.eval_on_selector_all(f"{field} .cm-line", lines))
+
+
+def write(page: Any, field: str, text: str) -> None:
+    """Paste a text over that of an editor."""
+    page.focus(f"{field} .cm-content")
+    page.keyboard.press("Control+a")
+    paste = """(editor, text) => {
+        const data = new DataTransfer();
+        data.setData("text/plain", text);
+        editor.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    }"""
+    page.eval_on_selector(f"{field} .cm-content", paste, text)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -193,10 +212,10 @@ def test_playground_answers_keystrokes(page: Any) -> None:
     page.goto("playground/")
     number = answered(page)
     text = "namespace: acme\noperators:\n- func: clip(Tensor self) -> Tensor\n  doc: A"
-    page.fill("#pg-text", text)
+    write(page, "#pg-text", text)
     number = answered(page, number)
     page.get_by_role("tab", name="_ops.py").click()
-    page.focus("#pg-text")
+    page.focus("#pg-text .cm-content")
     page.keyboard.press("Control+End")
     seconds = []
     for letter in "limiter of values":
@@ -214,7 +233,7 @@ def problem_of(page: Any, field: str, old: str, new: str) -> str:
     """The only problem that the playground reports after an edit of the text that it starts with."""
     page.goto("playground/")
     number = answered(page)
-    page.fill(field, page.input_value(field).replace(old, new))
+    write(page, field, value(page, field).replace(old, new))
     answered(page, number)
     (problem,) = page.locator("#pg-problems li").all_inner_texts()
     return str(problem)
@@ -224,10 +243,11 @@ def test_playground_reports_mistakes(page: Any) -> None:
     """Mistakes are under the text with links to their pages, and marked in it; a button leads to the place."""
     problem = problem_of(page, "#pg-text", "CPU", "CPUU")
     assert "unknown dispatch key CPUU" in problem
-    assert page.locator("#pg-text-marks mark").all_inner_texts() == ["CPUU"]
+    assert page.locator("#pg-text .cm-lintRange-error").all_inner_texts() == ["CPUU"]
+    assert page.locator("#pg-text .cm-lineNumbers").inner_text().split()[-1] == "9"
+    assert page.locator("#pg-text .tok-propertyName").first.inner_text() == "namespace"
     page.get_by_role("button", name="acme.yaml:8:5").click()
-    selected = "({value, selectionStart, selectionEnd}) => value.slice(selectionStart, selectionEnd)"
-    assert page.eval_on_selector("#pg-text", selected) == "CPUU"
+    assert page.evaluate("String(getSelection())") == "CPUU"
     page.get_by_role("link", name="E0310").click()
     page.wait_for_url("**/diagnostics/E0310/")
 
@@ -236,6 +256,38 @@ def test_playground_parses_formulas(page: Any) -> None:
     """A formula that is no C++ is reported in its file, so tree-sitter runs in the browser too."""
     problem = problem_of(page, "#pg-formulas", "grad *", "grad * /")
     assert "derivatives.yaml:2:" in problem
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (900, 900)])
+def test_diagnostics_are_in_view(page: Any, width: int, height: int) -> None:
+    """The mistakes of an example are in view without scrolling."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto("playground/")
+    number = answered(page)
+    page.select_option("#pg-example", "3")
+    answered(page, number)
+    boxes = [item.bounding_box() for item in page.locator("#pg-problems li").all()]
+    assert len(boxes) == 2
+    assert all(box["y"] + box["height"] <= height for box in boxes)
+
+
+def test_playground_takes_the_file_of_pytorch(page: Any) -> None:
+    """Over an example, PyTorch's own file takes the formulas with it, and has no mistakes until it is edited."""
+    path = Path(find_spec("torchgen").origin or "").parent / "packaged/ATen/native/native_functions.yaml"  # type: ignore[union-attr]
+    text = path.read_text(encoding="utf-8")
+    page.goto("playground/")
+    number = answered(page)
+    page.select_option("#pg-kind", "pytorch")
+    number = answered(page, number)
+    assert "soft_clip" in value(page, "#pg-formulas")
+    write(page, "#pg-text", text)
+    number = answered(page, number)
+    assert page.inner_text("#pg-problems") == "none"
+    assert "soft_clip" not in value(page, "#pg-formulas")
+    write(page, "#pg-text", text.replace("relu(Tensor self) -> Tensor", "relu(Tensor self, int more=1) -> Tensor", 1))
+    answered(page, number)
+    (problem,) = page.locator("#pg-problems li").all_inner_texts()
+    assert "no functional overload beside relu_" in problem
 
 
 @pytest.mark.parametrize("kind", ["backend", "pytorch"])
@@ -253,14 +305,14 @@ def test_the_address_holds_the_text(page: Any) -> None:
     """Opening the address of a text again shows the text and its answer."""
     page.goto("playground/")
     number = answered(page)
-    page.fill("#pg-text", "namespace: äcme🙂\n")
+    write(page, "#pg-text", "namespace: äcme🙂\n")
     answered(page, number)
     page.wait_for_function("location.hash.length > 10")
     address = page.url
     page.goto("tutorial/")
     page.goto(address)
     answered(page)
-    assert page.input_value("#pg-text") == "namespace: äcme🙂\n"
+    assert value(page, "#pg-text") == "namespace: äcme🙂\n"
 
 
 def test_the_way_back_leads_to_what_was_typed(page: Any) -> None:
@@ -268,14 +320,15 @@ def test_the_way_back_leads_to_what_was_typed(page: Any) -> None:
     page.goto("playground/")
     number = answered(page)
     typed = "namespace: mine\noperators: []\n"
-    page.fill("#pg-text", typed)
+    write(page, "#pg-text", typed)
     number = answered(page, number)
-    for field, value in (("#pg-example", "1"), ("#pg-kind", "backend")):
-        page.select_option(field, value)
+    for field, choice in (("#pg-example", "1"), ("#pg-kind", "backend")):
+        page.select_option(field, choice)
         number = answered(page, number)
-        assert page.input_value("#pg-text") != typed
+        assert value(page, "#pg-text") != typed
         page.go_back()
-        page.wait_for_function("typed => document.getElementById('pg-text').value === typed", arg=typed)
+        page.locator("#pg-text .cm-line", has_text="namespace: mine").wait_for()
+        assert value(page, "#pg-text") == typed
         assert page.input_value("#pg-kind") == "library"
         number = answered(page, number)
 
@@ -302,11 +355,10 @@ def test_playground_stops_a_long_run(page: Any) -> None:
     number = answered(page)
     entries = "".join(f"- func: f{number}(Tensor x) -> Tensor\n" for number in range(20_000))
     started = time.perf_counter()
-    script = "(editor, text) => { editor.value = text; editor.dispatchEvent(new Event('input')); }"
-    page.eval_on_selector("#pg-text", script, f"namespace: acme\noperators:\n{entries}")
+    write(page, "#pg-text", f"namespace: acme\noperators:\n{entries}")
     page.wait_for_function("document.getElementById('pg-status').textContent.startsWith('Stopped')", timeout=90_000)
     print(f"\nplayground, stopped after {time.perf_counter() - started:.1f} s")
-    page.fill("#pg-text", "namespace: acme\noperators:\n- func: f(Tensor x) -> Tensor\n")
+    write(page, "#pg-text", "namespace: acme\noperators:\n- func: f(Tensor x) -> Tensor\n")
     answered(page, number + 1)
     assert page.get_by_role("tab").count() > 1
 

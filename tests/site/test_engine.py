@@ -65,6 +65,47 @@ def test_an_entry_of_pytorch_and_its_derivative(inputs: Path) -> None:
     assert all("soft_clip" in text or "SoftClip" in text for text in files.values())
 
 
+def test_the_file_of_pytorch(inputs: Path) -> None:
+    """PyTorch's file has no mistake beside its own formulas; the files are those of entries that differ from it."""
+    text = (inputs / "native" / "native_functions.yaml").read_text(encoding="utf-8")
+    assert answered("pytorch", text, "", inputs)[1] == []
+    entry = "\n- func: mine(Tensor self) -> Tensor\n  dispatch:\n    CPU: mine\n"
+    formula = "- name: mine(Tensor self) -> Tensor\n  self: threshold_backward(grad, self, 0)\n"
+    files, diagnostics = answered("pytorch", text + entry, formula, inputs)
+    assert diagnostics == []
+    assert any("MineBackward0" in content for content in files.values())
+    assert all("mine" in content or "Mine" in content for content in files.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("    CPU, CUDA: relu\n", "    CPUU, CUDA: relu\n", "E0310"),
+        ("- func: relu(Tensor", "- fnc: relu(Tensor", "E0303"),
+        ("- func: relu(Tensor self) -> Tensor\n", "- func: relu_(Tensor(a!) self) -> Tensor(a!)\n", "E0410"),
+    ],
+)
+def test_edits_of_the_file_of_pytorch(old: str, new: str, code: str, inputs: Path) -> None:
+    """A mistake in one of PyTorch's entries is reported at its line, though the others are not loaded."""
+    text = (inputs / "native" / "native_functions.yaml").read_text(encoding="utf-8")
+    files, diagnostics = answered("pytorch", text.replace(old, new, 1), "", inputs)
+    assert not files
+    place = next(row["place"] for row in diagnostics if row["code"] == code)
+    assert new.rstrip("\n") in text.replace(old, new, 1).splitlines()[place["start"]["line"] - 1]
+
+
+def test_formulas_of_pytorch_are_known(inputs: Path) -> None:
+    """An entry of PyTorch has its derivative; a formula of an operator that is not there is reported."""
+    entry = "- func: relu(Tensor self) -> Tensor\n  dispatch:\n    CPU: relu\n"
+    files, diagnostics = answered("pytorch", entry, "", inputs)
+    assert diagnostics == []
+    assert any("ReluBackward0" in content for content in files.values())
+    text = (inputs / "native" / "native_functions.yaml").read_text(encoding="utf-8")
+    for around in (entry, text):
+        _, diagnostics = answered("pytorch", around, "- name: mine(Tensor self) -> Tensor\n  self: grad\n", inputs)
+        assert [(row["code"], row["place"]["start"]["line"]) for row in diagnostics] == [("E0904", 1)]
+
+
 def test_a_mistake_in_a_formula_is_at_its_place(inputs: Path) -> None:
     """A formula that does not parse is reported in the second file."""
     text, formulas = EXAMPLES[0]["text"], EXAMPLES[0]["formulas"].replace("square())", "square()")

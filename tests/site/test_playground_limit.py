@@ -18,8 +18,7 @@ const anything = () => new Proxy(function () {}, { get: (target, name) =>
   name === Symbol.iterator ? () => [].values() : name === Symbol.toPrimitive ? () => "" :
   name === "value" ? "library" : name === "then" ? undefined : anything(),
   set: () => true, apply: () => anything() });
-globalThis.document = { currentScript: { src: "https://site/assets/playground.js" },
-  getElementById: (id) => (id === "pg-status" ? status : anything()), createElement: anything };
+globalThis.document = { getElementById: (id) => (id === "pg-status" ? status : anything()), createElement: anything };
 globalThis.location = { hash: "" };
 globalThis.history = { replaceState() {} };
 globalThis.window = { addEventListener() {} };
@@ -33,8 +32,8 @@ let last = 0;
 globalThis.setTimeout = (run, wait) => { timers.set(++last, [run, wait]); return last; };
 globalThis.clearTimeout = (own) => timers.delete(own);
 const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-require(process.argv[1]);
 (async () => {
+  await import(process.argv[1]);
   await settled();
   const loading = timers.size;
   workers[0].onmessage({ data: { ready: true } });
@@ -47,12 +46,20 @@ require(process.argv[1]);
   console.log(JSON.stringify({ loading, wait, stopped, asked: workers[0].messages, answered: timers.size }));
 })();
 """
+#: Editors that keep a text.
+_EDITOR = "export const makeEditor = () => ({ value: '', mark() {}, select() {} });"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="runs Node.js")
-def test_a_run_that_takes_long_is_stopped() -> None:
+def test_a_run_that_takes_long_is_stopped(tmp_path: Path) -> None:
     """The page ends the worker after some seconds, which do not count loading, says so, and starts another one."""
-    done = subprocess.run(["node", "-e", _PROGRAM, str(_PAGE)], capture_output=True, text=True, check=False, timeout=60)
+    (tmp_path / "playground").mkdir()
+    shutil.copyfile(_PAGE, tmp_path / "page.mjs")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "playground" / "editor.js").write_text(_EDITOR)
+    done = subprocess.run(
+        ["node", "-e", _PROGRAM, str(tmp_path / "page.mjs")], capture_output=True, text=True, check=False, timeout=60
+    )
     assert not done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     assert answer == {

@@ -1,13 +1,15 @@
 // The page of the playground: two texts, what is wrong with them, and the files that a worker generates from them.
-(() => {
-  const base = document.currentScript.src;
+import { makeEditor } from "./playground/editor.js";
+
+{
+  const base = import.meta.url;
   const byId = (id) => document.getElementById(`pg-${id}`);
-  const [example, kind, share, status, problems, tabs, file] = ["example", "kind", "share", "status", "problems", "tabs", "file"].map(byId);
-  const editors = { text: byId("text"), formulas: byId("formulas") };
+  const [example, kind, share, progress, status, problems, tabs, file] =
+    ["example", "kind", "share", "progress", "status", "problems", "tabs", "file"].map(byId);
   const names = { library: "acme.yaml", backend: "npu.yaml", pytorch: "native_functions.yaml" };
   const PAUSE = 60; // milliseconds without a keystroke, after which the texts are sent
   const LIMIT = 20_000; // milliseconds that a run may take
-  let examples = [], files = {}, shown = "", shownKind = "", number = 0, timer = 0, sent = 0, worker = null, isReady = false, watching = 0;
+  let examples = [], given = "", files = {}, shown = "", shownKind = "", number = 0, timer = 0, sent = 0, worker = null, isReady = false, watching = 0;
 
   const escaped = (text) => text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
   const element = (tag, properties = {}, ...children) => {
@@ -36,28 +38,6 @@
     history.replaceState(null, "", `#${await packed(texts)}`);
   }
 
-  // Positions count characters; a string of JavaScript counts some of them as two.
-  const unitOffset = (text, offset) => [...text].slice(0, offset).join("").length;
-
-  function mark(name, rows) {
-    const { value } = editors[name];
-    const ranges = rows.map(({ place, severity }) => [unitOffset(value, place.start.offset), unitOffset(value, place.end.offset), severity]);
-    let at = 0, html = "";
-    for (const [start, end, severity] of ranges.sort((left, right) => left[0] - right[0])) {
-      if (start < at) continue;
-      const stop = Math.max(end, start + 1);
-      html += `${escaped(value.slice(at, start))}<mark class="pg-${severity}">${escaped(value.slice(start, stop))}</mark>`;
-      at = stop;
-    }
-    byId(`${name}-marks`).innerHTML = `${html}${escaped(value.slice(at))}\n`;
-  }
-
-  function select(name, place) {
-    const editor = editors[name];
-    editor.focus();
-    editor.setSelectionRange(unitOffset(editor.value, place.start.offset), unitOffset(editor.value, place.end.offset));
-  }
-
   function problem(row) {
     const name = row.place?.path === names[kind.value] ? "text" : row.place?.path === "derivatives.yaml" ? "formulas" : null;
     const item = element("li", { className: `pg-${row.severity}` });
@@ -66,7 +46,7 @@
     if (name) {
       const where = `${row.place.path}:${row.place.start.line}:${row.place.start.column}`;
       const go = element("button", { type: "button", textContent: where });
-      go.addEventListener("click", () => select(name, row.place));
+      go.addEventListener("click", () => editors[name].select(row.place));
       item.append(go, " ");
     }
     item.append(element("span", { innerHTML: escaped(row.message).replace(/`([^`]+)`/g, "<code>$1</code>") }));
@@ -122,13 +102,14 @@
   });
 
   function show(answer) {
+    progress.hidden = true;
     if (answer.failure) {
       status.textContent = `Opwright failed: ${answer.failure.trim().split("\n").at(-1)}`;
       return;
     }
     const rows = answer.diagnostics;
     for (const [name, path] of [["text", names[kind.value]], ["formulas", "derivatives.yaml"]])
-      mark(name, rows.filter((row) => row.place?.path === path));
+      editors[name].mark(rows.filter((row) => row.place?.path === path));
     problems.replaceChildren(...(rows.length ? rows.map(problem) : [element("li", { className: "pg-none", textContent: "none" })]));
     const errors = rows.filter((row) => row.severity === "error").length;
     const count = Object.keys(answer.files).length;
@@ -140,11 +121,15 @@
   }
 
   function start() {
-    isReady = false;
+    isReady = progress.hidden = false;
+    progress.value = 0;
     worker = new Worker(new URL("worker.js", base), { type: "module" });
     worker.onmessage = ({ data }) => {
-      if (data.ready) {
+      if (data.loaded) {
+        progress.value = data.loaded;
+      } else if (data.ready) {
         isReady = true;
+        sent = performance.now();
         watch();
       } else if (data.number === undefined || data.number === number) {
         clearTimeout(watching);
@@ -177,24 +162,24 @@
     kind.value = shownKind = next.kind;
     byId("text-label").textContent = names[next.kind];
     editors.text.value = next.text;
-    editors.formulas.value = next.formulas;
-    mark("text", []);
-    mark("formulas", []);
+    editors.formulas.value = given = next.formulas;
     ask();
   }
 
-  for (const [name, editor] of Object.entries(editors)) {
-    editor.addEventListener("input", () => {
-      mark(name, []);
-      clearTimeout(timer);
-      timer = setTimeout(ask, PAUSE);
-    });
-    editor.addEventListener("scroll", () => {
-      const marks = byId(`${name}-marks`);
-      marks.scrollTop = editor.scrollTop;
-      marks.scrollLeft = editor.scrollLeft;
-    });
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(ask, PAUSE);
   }
+  const editors = {
+    text: makeEditor(byId("text"), "Operators", (isReplaced) => {
+      // The formulas of an example are for its operators, not for those of another file that is pasted over them.
+      const operators = [...given.matchAll(/^- name: *(\w+)/gm)].map((match) => `func: ${match[1]}`);
+      const isOther = isReplaced && !operators.some((operator) => editors.text.value.includes(operator));
+      if (isOther && editors.formulas.value === given) editors.formulas.value = "";
+      later();
+    }),
+    formulas: makeEditor(byId("formulas"), "Derivatives; operators of PyTorch have theirs", later),
+  };
   // The texts that were there stay in the history: the browser's way back leads to them.
   async function replaceTexts(row, kindBefore) {
     clearTimeout(timer);
@@ -224,4 +209,4 @@
     example.replaceChildren(...examples.map(({ title }, index) => element("option", { value: index, textContent: title })));
     put((await follow()) ?? examples[0]);
   })();
-})();
+}

@@ -31,16 +31,25 @@ function treeText(parser, text) {
   return text_;
 }
 
+// Tells the page of each part that is loaded: the three that are fetched, the archive's files, and the engine.
+let loaded = 0;
+const told = async (part) => {
+  const result = await part;
+  postMessage({ loaded: ++loaded });
+  return result;
+};
+
 async function loadedEngine() {
   const [pyodide, parser, archive] = await Promise.all([
-    loadPyodide({ indexURL: at("") }),
-    loadedParser(),
-    fetch(at("opwright.zip")).then((response) => response.arrayBuffer()),
+    told(loadPyodide({ indexURL: at("") })),
+    told(loadedParser()),
+    told(fetch(at("opwright.zip")).then((response) => response.arrayBuffer())),
   ]);
   pyodide.registerJsModule("playground_parser", { parse: (text) => treeText(parser, text) });
   pyodide.unpackArchive(archive, "zip", { extractDir: "/opwright" });
+  await told();
   pyodide.runPython("import sys; sys.path.insert(0, '/opwright')");
-  return pyodide.pyimport("engine");
+  return told(pyodide.pyimport("engine"));
 }
 
 const engine = loadedEngine();

@@ -35,6 +35,11 @@ _UNKNOWN_NAME: Final = re.compile(
     r"['‘](\w+)['’] is not a member of ['‘](?:at|c10)['’]|no member named '(\w+)' in namespace '(?:at|c10)'"
     r"|'(\w+)': is not a member of '(?:at|c10)'"
 )
+#: What they say of an operator such as `+` between tensors, or a tensor and a number, whose header is not included.
+_UNKNOWN_OPERATOR: Final = re.compile(
+    r"no match for ['‘]operator.*at::Tensor|invalid operands to binary expression \(.*at::Tensor"
+    r"|: '(?:const )?at::Tensor' does not define this operator"
+)
 _OPENMP_HELP: Final = """
 
 The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `extra_compile_args`."""
@@ -61,6 +66,8 @@ def first_error(text: str) -> str | None:
     is_openmp = _OPENMP.search(match[0]) is not None
     unknown = _UNKNOWN_NAME.search(match[0])
     header = "" if unknown is None else _header_of(unknown[unknown.lastindex or 0])
+    if _UNKNOWN_OPERATOR.search(match[0]):
+        header = "ATen/TensorOperators.h"
     return match[0] + (_OPENMP_HELP if is_openmp else "") + (f"\n\nAdd `{include_line(header)}`." if header else "")
 
 
