@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 #: In each of these tables, what is right for most operators comes first.
@@ -66,7 +66,7 @@ def requirements_text(random: Random) -> str:
         ]
         return f"{{{', '.join([f'{key}: {_quoted(text)}' for key, text in zip(chosen, texts, strict=True)])}}}"
 
-    fields = {
+    fields: dict[str, tuple[float, Callable[[], str]]] = {
         "dims": (0.8, lambda: mapping(ITEMS, tensors + results if random.random() < 0.5 else tensors, 4)),
         "dtypes": (0.4, lambda: mapping(DTYPES, tensors)),
         "layout": (0.4, lambda: mapping(LAYOUTS, tensors)),

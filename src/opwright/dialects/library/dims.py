@@ -248,18 +248,13 @@ class DimsLoader:
             dims, spans = self._parse(node)
             parts: list[OutputExpression] = []
             items: list[OutputExpression] = []
-            checks: list[Requirement] = []
             for (start, end), place, item in zip(spans, dims.places(), dims.items, strict=True):
                 at = node.span_of(start, end)
                 if item.kind in (DimKind.any, DimKind.rest) or item.broadcasts:
                     raise Fault.at(codes.DIMS_PATTERN, f"`{node.value[start:end]}` does not say a size of a result", at)
                 if item.kind is DimKind.size:
-                    items.append(size := self._size(node, start, end))
-                    if not _is_never_negative(size):
-                        condition = expression_of(OutputOperation.greater_equal, ValueKind.boolean, size, literal(0))
-                        of = "the result" if len(self._results) == 1 else f"`{name}`"
-                        message = (f"dimension {place} of {of} would have size ", size, f" (`{item.text}`)")
-                        checks.append(Requirement(condition, message))
+                    items.append(self._size(node, start, end))
+                    self._check_result_size(name, place, item.text, items[-1])
                     continue
                 size = self.sizes.get(item.text)
                 is_own = self.owners.get(item.text, ("", 0))[0] == name
@@ -280,7 +275,13 @@ class DimsLoader:
         sizes = parts[0] if is_single else expression_of(OutputOperation.concatenate, ValueKind.sizes, *parts)
         self.result_patterns[name] = dims
         self.result_sizes[name] = sizes
-        self.result_checks += checks
+
+    def _check_result_size(self, name: str, place: int, text: str, size: OutputExpression) -> None:
+        if not _is_never_negative(size):
+            condition = expression_of(OutputOperation.greater_equal, ValueKind.boolean, size, literal(0))
+            result = "the result" if len(self._results) == 1 else f"`{name}`"
+            message = (f"dimension {place} of {result} would have size ", size, f" (`{text}`)")
+            self.result_checks.append(Requirement(condition, message))
 
     def agrees(self, entry: Mapping, results: tuple[Result, ...], builder: EntryBuilder) -> bool:
         """Whether the field `outputs` gives results the sizes that their patterns give. Reports the first that differs.
