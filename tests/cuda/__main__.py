@@ -8,10 +8,12 @@ and can be imported, and its CUDA kernels cannot run.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import torch
 
@@ -22,6 +24,8 @@ PACKAGES = ("nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-nvvm", "nvidia-cuda-r
 #: What the build of PyTorch for CUDA has beside the headers of the one without.
 MACROS = "#pragma once\n#define C10_CUDA_BUILD_SHARED_LIBS\n"
 PROJECT = Path(__file__).with_name("project")
+#: A library with what nothing defines here, and which nothing calls.
+MISSING = "libmissing.so"
 WITH_CUDA = [sys.executable, str(Path(__file__).with_name("with_cuda.py"))]
 
 
@@ -66,7 +70,7 @@ def missing_symbols(library: Path) -> list[str]:
 
 
 def main() -> int:
-    """Build the project for each ABI, and a new one; import them, and call their operators with tensors of the CPU."""
+    """Build the project for each ABI, by CMake, a new one and texts; call their operators with tensors of the CPU."""
     home = cuda_home()
     for abi in ("native", "stable"):
         build(home, PROJECT, HOME / abi, abi, [sys.executable, "check.py", str(HOME / abi / "lib")])
@@ -74,6 +78,7 @@ def main() -> int:
     write_project("library", "acme_cuda", str(new), force=True, cuda=True)
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_operators.py"]
     build(home, new, HOME / "new-built", "new", tests)
+    build_by_cmake(home)
     begun = time.monotonic()
     subprocess.run([*WITH_CUDA, str(PROJECT.with_name("inline.py"))], env=environment_of(home), check=True)
     print(f"inline: built in {time.monotonic() - begun:.0f} s")
@@ -92,11 +97,29 @@ def build(home: Path, project: Path, folder: Path, name: str, check: list[str]) 
     environment = {**environment_of(home), "ABI": name}
     folders = ["--build-lib", str(folder / "lib"), "--build-temp", str(folder / "temp")]
     subprocess.run([*WITH_CUDA, "setup.py", "build", *folders], cwd=project, env=environment, check=True)
-    missing = folder / "missing.so"
+    missing = folder / MISSING
     write_library(missing, missing_symbols(folder / "lib" / "acme_cuda" / "_C.so"))
-    environment |= {"LD_PRELOAD": str(missing), "PYTHONPATH": str(folder / "lib")}
-    subprocess.run(check, cwd=project, env=environment, check=True)
+    imported = {"LD_PRELOAD": str(missing), "PYTHONPATH": str(folder / "lib")}
+    subprocess.run(check, cwd=project, env=environment | imported, check=True)
     print(f"{name}: built in {time.monotonic() - begun:.0f} s, imported, and equal on the CPU")
+
+
+def build_by_cmake(home: Path) -> None:
+    """Build the stable library as a wheel by CMake and scikit-build-core, and call it where the wheel is unpacked."""
+    begun = time.monotonic()
+    project, missing = HOME / "cmake", HOME / "stable" / MISSING
+    shutil.rmtree(project, ignore_errors=True)
+    shutil.copytree(PROJECT, project)
+    settings = {"ABI": "stable", "CUDACXX": str(home / "bin" / "nvcc"), "CUDAARCHS": "90", "CUDA_STUBS": str(missing)}
+    environment = {**environment_of(home), **settings}
+    environment["LD_LIBRARY_PATH"] += f"{os.pathsep}{missing.parent}"
+    wheel = "from scikit_build_core import build; build.build_wheel('dist')"
+    subprocess.run([sys.executable, "-c", wheel], cwd=project, env=environment, check=True)
+    [path] = (project / "dist").iterdir()
+    ZipFile(path).extractall(project / "installed")
+    check = [sys.executable, "check.py", str(project / "installed")]
+    subprocess.run(check, cwd=project, env=environment, check=True)
+    print(f"cmake: built in {time.monotonic() - begun:.0f} s, imported, and equal on the CPU")
 
 
 if __name__ == "__main__":

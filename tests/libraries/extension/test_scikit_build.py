@@ -71,15 +71,20 @@ def test_an_import_builds_what_an_edit_changed(tmp_path: Path) -> None:
 
 
 def test_missing_torch_is_an_error(tmp_path: Path) -> None:
-    """A project that has not looked for PyTorch is told to; one without library files, too."""
+    """A project that has not looked for PyTorch is told to; one without library files or without CUDA, too."""
     module = run(tmp_path, sys.executable, "-m", "opwright", "--cmake-dir").strip()
     for call, message in [
         ("operators YAML operators.yaml", "call find_package(Torch REQUIRED)"),
         ("operators SOURCES kernels.cpp", "YAML names the library"),
+        (
+            "operators YAML operators.yaml SOURCES a.cpp b.cu",
+            "b.cu needs the language CUDA: call enable_language(CUDA)",
+        ),
         ("operators kernels.cpp YAML operators.yaml", "unknown arguments"),
     ]:
         (tmp_path / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.21)\nproject(example NONE)\n"
+            f"{'add_library(torch INTERFACE)' if '.cu' in call else ''}\n"
             f"find_package(Opwright 0.1 REQUIRED)\nopwright_add_operator_library({call})\n"
         )
         command = ["cmake", "-S", ".", "-B", "build", f"-DOpwright_DIR={module}", "-DOPWRIGHT_COMMAND=opwright"]

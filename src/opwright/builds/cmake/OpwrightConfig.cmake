@@ -16,7 +16,7 @@
 #   find_package(Torch REQUIRED)
 #   opwright_add_operator_library(acme_operators
 #     YAML operators.yaml                              # library files
-#     SOURCES csrc/kernels.cpp                         # the author's sources
+#     SOURCES csrc/kernels.cpp                         # the author's sources; those in CUDA end in .cu
 #     DESTINATION acme_ops                             # where the shared object and the Python modules are installed
 #     OUTPUT_NAME _C                                   # the name of the shared object (default: _C)
 #     OPTIONS --strict                                 # other arguments of `opwright generate`, such as --plugin acme.py
@@ -103,6 +103,13 @@ function(opwright_add_operator_library target)
   if(NOT TARGET torch)
     message(FATAL_ERROR "opwright_add_operator_library: call find_package(Torch REQUIRED) first")
   endif()
+  set(cuda_sources ${arg_SOURCES})
+  list(FILTER cuda_sources INCLUDE REGEX "\\.cu$")
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(cuda_sources AND NOT "CUDA" IN_LIST languages)
+    list(GET cuda_sources 0 source)
+    message(FATAL_ERROR "opwright_add_operator_library: ${source} needs the language CUDA: call enable_language(CUDA)")
+  endif()
   if(NOT arg_OUTPUT_NAME)
     set(arg_OUTPUT_NAME _C)
   endif()
@@ -127,6 +134,14 @@ function(opwright_add_operator_library target)
   target_link_libraries(${target} PUBLIC ${TORCH_LIBRARIES})
   separate_arguments(flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
   target_compile_options(${target} PUBLIC ${flags})
+  if(cuda_sources)
+    # Of CUDA's runtime, a process has the one of PyTorch. Headers of the stable ABI declare the stream with USE_CUDA.
+    find_package(CUDAToolkit REQUIRED)
+    set_target_properties(${target} PROPERTIES CUDA_STANDARD 20 CUDA_RUNTIME_LIBRARY Shared)
+    target_compile_definitions(${target} PRIVATE USE_CUDA)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
+    target_link_libraries(${target} PRIVATE CUDA::cudart)
+  endif()
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     # Otherwise a missing kernel would be an error when the library is loaded, not when it is linked.
     target_link_options(${target} PRIVATE "LINKER:--no-undefined")
