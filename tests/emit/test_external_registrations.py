@@ -90,7 +90,9 @@ def test_fallback_of_all_operators() -> None:
     )
     assert registrations(head).endswith(fallback)
     assert registrations(head, supported={}).endswith(fallback)
-    assert "m.fallback" not in registrations(head, "SparseAcme", sparse={"scale": PLAIN})
+    sparse = registrations(head, "SparseAcme", sparse={"scale": PLAIN})
+    assert sparse.endswith(fallback.replace("PrivateUse1", "SparsePrivateUse1"))
+    assert "run_on_cpu" not in registrations(head, "AutocastAcme", autocast={"scale": PLAIN})
 
 
 def test_fallback_of_operators_that_the_cpu_lacks() -> None:

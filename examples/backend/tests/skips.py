@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 _UNINITIALIZED: Final = "the elements of its result have no values yet"
-_SPARSE: Final = "the device has no sparse tensors"
+_SPARSE: Final = "the device has no sparse tensors in compressed formats"
 _CUDA: Final = "it is only for CUDA devices"
 
 SKIPS: Final = {
@@ -23,7 +23,6 @@ SKIPS: Final = {
     "sparse.mm.reduce": _SPARSE,
     "sparse.sampled_addmm": _SPARSE,
     "tensor_split": "its indices must be a tensor of the CPU",
-    "to_sparse": _SPARSE,
 }
 
 # Operators whose `out` overload is not compared.

@@ -119,6 +119,9 @@ def test_memory_statistics() -> None:
     torch.acme.reset_accumulated_memory_stats()
     assert torch.acme.memory_stats()["allocation.all.allocated"] == 0
     assert torch.accelerator.memory_allocated() == torch.acme.memory_allocated()
+    peak = torch.acme.max_memory_allocated()
+    row = next(line for line in torch.acme.memory_summary().splitlines() if "allocated_bytes" in line)
+    assert row.split()[:3] == ["allocated_bytes", f"{before:,}", f"{peak:,}"]
 
 
 def test_memory_is_reused() -> None:
@@ -307,5 +310,6 @@ def test_accelerator() -> None:
     assert torch.accelerator.is_available()
     assert torch.accelerator.device_count() == 2
     assert torch.get_device_module("acme") is torch.acme
+    assert torch.accelerator.get_device_capability("acme:1")["supported_dtypes"] >= {torch.bfloat16, torch.qint8}
     with torch.accelerator.device_index(1):
         assert torch.acme.current_device() == 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -138,6 +140,73 @@ def cast(device: str) -> Found:
     return result.dtype == torch.bfloat16, result
 
 
+def module_of(device: str, name: str) -> Any:  # noqa: ANN401
+    """A module of `torch.acme`; that of the same name in `torch` stands for it on the CPU."""
+    return importlib.import_module(f"torch.{device}.{name}" if device != "cpu" else f"torch.{name}")
+
+
+def sparse(device: str) -> torch.Tensor:
+    """A sparse matrix with an index that is there twice."""
+    return torch.sparse_coo_tensor([[0, 1, 1, 1], [2, 0, 2, 2]], [3.0, 4.0, 5.0, 6.0], (2, 3), device=device)
+
+
+def quantized(device: str) -> torch.Tensor:
+    """A matrix of eight bits with one scale."""
+    return torch.quantize_per_tensor(numbers(device, 2, 3), 0.1, 3, torch.quint8)
+
+
+def nested(device: str, *sizes: int) -> torch.Tensor:
+    """Matrices with different numbers of rows, as one tensor."""
+    return torch.nested.nested_tensor([numbers(device, size, 3) for size in sizes or (2, 4)])
+
+
+def written_out(tensor: torch.Tensor) -> torch.Tensor:
+    """A nested tensor as a dense one."""
+    return tensor.to_padded_tensor(-1.0)
+
+
+def saved(value: Found) -> Found:
+    """What comes back from a file."""
+    file = io.BytesIO()
+    torch.save(value, file)
+    file.seek(0)
+    return torch.load(file)
+
+
+def embedded(device: str) -> Found:
+    """An embedding that SparseAdam trains with sparse gradients."""
+    weight = numbers(device, 4, 2).requires_grad_()
+    steps = torch.optim.SparseAdam([weight], lr=0.1)
+    for _ in range(2):
+        steps.zero_grad()
+        F.embedding(torch.tensor([1, 3, 1], device=device), weight, sparse=True).square().sum().backward()
+        steps.step()
+    return weight
+
+
+def encoded(device: str) -> Found:
+    """What a trained transformer says of sequences of two lengths, which PyTorch computes with nested tensors."""
+    torch.manual_seed(0)
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True), 1)
+    mask = torch.tensor([[False, False, True], [False, False, False]], device=device)
+    with torch.inference_mode():
+        return encoder.to(device).eval()(numbers(device, 2, 3, 4), src_key_padding_mask=mask)
+
+
+def scaled(device: str) -> Found:
+    """A layer after a step with scaled gradients, in the words of `torch.cuda.amp`."""
+    torch.manual_seed(0)
+    amp, module = module_of(device, "amp"), nn.Linear(3, 2).to(device)
+    own = () if device != "cpu" else ("cpu",)
+    optimizer, scaler = torch.optim.SGD(module.parameters(), lr=0.1), amp.GradScaler(*own, init_scale=4.0)
+    with amp.autocast(*own, dtype=torch.bfloat16):
+        loss = module(numbers(device, 4, 3)).float().square().sum()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return [parameter.bfloat16() for parameter in module.parameters()]
+
+
 #: Features by their names. Each is called with a device.
 FEATURES: dict[str, Callable[[str], Found]] = {
     # Tensors.
@@ -195,8 +264,74 @@ FEATURES: dict[str, Callable[[str], Found]] = {
     "in-place": lambda d: numbers(d, 3).add_(1).mul_(2).clamp_(max=1),
     "foreach": lambda d: torch._foreach_add([numbers(d, 2), numbers(d, 3)], 1),
     "bitwise and shifts": lambda d: (torch.arange(8, device=d) & 5, torch.arange(8, device=d) << 1),
+    "tensor_split with a tensor": lambda d: numbers(d, 6).tensor_split(torch.tensor([2, 4])),
     "deepcopy": lambda d: copy.deepcopy(numbers(d, 3)),
     "default device": with_default_device,
+    "a type of before": lambda d: (
+        numbers("cpu", 3).type(f"torch.{d}.FloatTensor".replace("cpu.", "")),
+        getattr(torch if d == "cpu" else torch.acme, "DoubleTensor")([[1, 2]]),
+        isinstance(numbers(d, 3), (torch if d == "cpu" else torch.acme).FloatTensor),
+        isinstance(numbers(d, 3), (torch if d == "cpu" else torch.acme).LongTensor),
+    ),
+    # Sparse tensors.
+    "sparse_coo_tensor": sparse,
+    "coalesce, indices, values": lambda d: (sparse(d).coalesce().indices(), sparse(d).coalesce().values()),
+    "to_sparse, to_dense": lambda d: (numbers(d, 2, 3).relu().to_sparse(), numbers(d, 2, 3).to_sparse(1).to_dense()),
+    "sparse to the CPU and back": lambda d: sparse(d).cpu().to(d),
+    "sum of sparse": lambda d: (sparse(d) + sparse(d) * 2, numbers(d, 2, 3) + sparse(d), sparse(d).sub_(sparse(d))),
+    "product of sparse": lambda d: (
+        sparse(d) * sparse(d), sparse(d) @ numbers(d, 3, 2), torch.sparse.mm(sparse(d), sparse(d).t())
+    ),
+    "functions of sparse": lambda d: (
+        sparse(d).sin(), -sparse(d), torch.sparse.softmax(sparse(d), 1), torch.sparse.sum(sparse(d), 0)
+    ),
+    "cat, index, transpose sparse": lambda d: (
+        torch.cat([sparse(d), sparse(d)]), sparse(d).index_select(0, torch.tensor([1], device=d)), sparse(d).t()
+    ),
+    "gradient of sparse": lambda d: gradient(lambda x: torch.sparse.mm(sparse(d), x), numbers(d, 3, 2)),
+    "print, save, copy sparse": lambda d: (
+        repr(sparse(d)).replace(f"device='{d}:0', ", ""), saved(sparse(d)), copy.deepcopy(sparse(d))
+    ),
+    "sparse gradients": embedded,
+    # Quantized tensors.
+    "quantize_per_tensor": quantized,
+    "quantize_per_channel": lambda d: torch.quantize_per_channel(
+        numbers(d, 2, 3), torch.tensor([0.1, 0.2], device=d), torch.tensor([0, 1], device=d), 0, torch.qint8
+    ),
+    "dequantize, int_repr": lambda d: (
+        quantized(d).dequantize(), quantized(d).int_repr(), quantized(d).q_scale(), quantized(d).q_zero_point()
+    ),
+    "quantized to the CPU and back": lambda d: quantized(d).cpu().to(d),
+    "views of quantized": lambda d: (quantized(d).view(6), quantized(d)[1], quantized(d).t().contiguous()),
+    "functions of quantized": lambda d: (
+        F.relu(quantized(d)), torch.cat([quantized(d), quantized(d)]), quantized(d).mean(1), quantized(d).max(1).values
+    ),
+    "index, sort quantized": lambda d: (
+        quantized(d)[torch.tensor([1], device=d)], quantized(d).sort(1), quantized(d) > 0.3
+    ),
+    "copy_, fill_ quantized": lambda d: (
+        quantized(d).copy_(numbers(d, 2, 3) + 1), quantized(d).fill_(0.5), quantized(d).clone()
+    ),
+    "operators of quantized": lambda d: torch.ops.quantized.add(quantized(d), quantized(d), 0.2, 3),
+    "print, save, copy quantized": lambda d: (
+        repr(quantized(d)).replace(f"device='{d}:0', ", "").split(), saved(quantized(d)), copy.deepcopy(quantized(d))
+    ),
+    # Nested tensors.
+    "nested_tensor": lambda d: list(nested(d).unbind()),
+    "nested to the CPU and back": lambda d: written_out(nested(d).cpu().to(d)),
+    "functions of nested": lambda d: [
+        written_out(tensor)
+        for tensor in (nested(d) + nested(d) * 2, nested(d).softmax(-1), F.gelu(nested(d)), nested(d).cos())
+    ],
+    "products of nested": lambda d: (
+        written_out(F.linear(nested(d), numbers(d, 2, 3), numbers(d, 2))), written_out(nested(d) @ nested(d, 3, 3))
+    ),
+    "gradient of nested": lambda d: gradient(
+        lambda x: written_out(torch.nested.as_nested_tensor([x[:1], x[1:]])), numbers(d, 3, 2)
+    ),
+    "print, save nested": lambda d: (repr(nested(d)).replace(f", device='{d}:0'", ""), written_out(saved(nested(d)))),
+    "encoder with nested": encoded,
+    "jagged": lambda d: torch.nested.nested_tensor([numbers(d, 2), numbers(d, 3)], layout=torch.jagged).sin().values(),
     # Random numbers.
     "the same seed, the same numbers": lambda d: seeded(d).equal(seeded(d)),
     "dropout keeps some": lambda d: 0 < F.dropout(torch.ones(1000, device=d)).count_nonzero().item() < 1000,
@@ -236,6 +371,8 @@ FEATURES: dict[str, Callable[[str], Found]] = {
         F.binary_cross_entropy_with_logits(numbers(d, 3), torch.ones(3, device=d)),
     ),
     # Training.
+    "amp": scaled,
+    "random": lambda d: (module_of(d, "random").get_rng_state().dtype, module_of(d, "random").initial_seed() >= 0),
     "SGD": trained(torch.optim.SGD, momentum=0.9),
     "Adam": trained(torch.optim.Adam),
     "AdamW, foreach": trained(torch.optim.AdamW, foreach=True),
@@ -256,6 +393,7 @@ def test_feature(name: str) -> None:
     assert len(leaves[0]) == len(leaves[1]) > 0
     for value, right in zip(*leaves, strict=True):
         if isinstance(right, torch.Tensor):
+            assert value.layout == right.layout
             torch.testing.assert_close(value.cpu(), right, rtol=1e-4, atol=1e-4)
         else:
             assert value == right

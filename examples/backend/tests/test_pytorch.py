@@ -121,6 +121,28 @@ def test_profile(tmp_path: Path) -> None:
     assert any(arguments["Device Type"] == 20 and arguments["Bytes"] == 64 * 64 * 4 for arguments in memory)
 
 
+def test_profile_of_the_device(tmp_path: Path) -> None:
+    """A trace that is asked for the device has its work, with times that count for the operators that started it."""
+    values = torch.ones(300, 300, device="acme")
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as trace:
+        (values + values).exp_()
+        with torch.acme.device(1):
+            torch.ones(2, device="acme")
+    events = [event for event in trace.events() if event.device_type == torch.autograd.DeviceType.PrivateUse1]
+    assert {"acme aten::add.Tensor", "acme aten::exp_"} <= {event.name for event in events}
+    assert {event.device_index for event in events} == {0, 1}
+    for average in trace.key_averages():
+        if average.key in ("aten::add", "aten::exp_"):
+            assert 0 < average.device_time_total <= average.cpu_time_total
+    assert "Self ACME" in trace.key_averages().table()
+    trace.export_chrome_trace(str(tmp_path / "trace.json"))
+    written = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [event["name"] for event in written if event.get("cat") == "kernel"].count("acme aten::add.Tensor") == 1
+    with profile(activities=[ProfilerActivity.CPU]) as trace:
+        values.exp_()
+    assert all(event.device_type == torch.autograd.DeviceType.CPU for event in trace.events())
+
+
 def test_device_times() -> None:
     """The older profiler measures times of the device."""
     values = torch.ones(64, 64, device="acme")

@@ -6,6 +6,7 @@ PyTorch imports this package when it is imported itself, because the package is 
 from __future__ import annotations
 
 import atexit
+import sys
 import time
 from pathlib import Path
 
@@ -21,7 +22,12 @@ from torch_acme._ops import __all__ as __all__  # noqa: E402
 torch._register_device_module("acme", device)
 torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
 
-from torch_acme import exchange  # noqa: E402, F401
+from torch_acme import amp, exchange, random  # noqa: E402, F401
+
+# `torch.acme` has them as PyTorch's devices do.
+for _module in (amp, random):
+    setattr(device, _module.__name__.rpartition(".")[2], _module)
+    sys.modules[_module.__name__.replace("torch_acme", "torch.acme")] = _module
 
 if torch.distributed.is_available():
     from torch_acme import distributed  # noqa: F401

@@ -42,6 +42,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "memory_summary",
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
     "seed",
@@ -263,6 +264,19 @@ def memory_stats(device: Device = None) -> dict[str, Any]:
     return torch.accelerator.memory_stats(_index(device))
 
 
+def memory_summary(device: Device = None, *, abbreviated: bool = False) -> str:
+    """A table of the statistics of the memory of a device, with the numbers of blocks unless it is abbreviated."""
+    stats = memory_stats(device)
+    kinds = ["allocated_bytes", "requested_bytes", "active_bytes", "reserved_bytes"]
+    kinds += [] if abbreviated else ["allocation", "active", "segment"]
+    columns = ["current", "peak", "allocated", "freed"]
+    lines = ["".join([f"{word:>18}" for word in (get_device_name(device), *columns)])]
+    for kind in kinds:
+        numbers = [f"{stats[f'{kind}.all.{column}']:>18,}" for column in columns]
+        lines.append(f"{kind:>18}{''.join(numbers)}")
+    return "\n".join([*lines, f"out of memory: {stats['num_ooms']}"])
+
+
 def memory_allocated(device: Device = None) -> int:
     """How many bytes tensors use."""
     return torch.accelerator.memory_allocated(_index(device))
@@ -319,6 +333,23 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 def is_bf16_supported() -> bool:
     """Whether the device computes with bfloat16."""
     return True
+
+
+# The types that PyTorch had before tensors had a dtype and a device, such as `torch.acme.FloatTensor`.
+
+
+class _TensorType(type):
+    """The class of such a type: it makes tensors from what PyTorch's type of the same name takes."""
+
+    def __call__(cls, *values: Any, device: Device = None) -> torch.Tensor:  # noqa: ANN401
+        return getattr(torch, cls.__name__)(*values).to(_device(device))
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, torch.Tensor) and value.type() == f"torch.acme.{cls.__name__}"
+
+
+for _name in "BFloat16 Bool Byte Char Double Float Half Int Long Short".split():
+    globals()[f"{_name}Tensor"] = _TensorType(f"{_name}Tensor", (), {"__module__": "torch.acme"})
 
 
 # Compilation: Inductor asks the module of a device for its code generator, when it compiles for the first time.

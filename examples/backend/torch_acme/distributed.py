@@ -52,6 +52,25 @@ class HostProcessGroup(ProcessGroup):
         """The name that C++ asks for."""
         return BACKEND
 
+    # A group asks its backend for a device about these. This group is its own backend.
+    supports_splitting = False
+    supports_coalescing = False
+
+    def _get_backend(self, device: torch.device) -> HostProcessGroup:  # noqa: ARG002
+        return self
+
+    def _start_coalescing(self, device: torch.device) -> None:
+        """Begin collectives that may run together; each of these runs when it is called."""
+
+    def _end_coalescing(self, device: torch.device) -> dist.Work:  # noqa: ARG002
+        return _done(None)
+
+
+def _done(result: Any) -> dist.Work:  # noqa: ANN401
+    future: torch.futures.Future[Any] = torch.futures.Future()
+    future.set_result(result)
+    return _create_work_from_future(future)
+
 
 def _collective(name: str) -> Callable[..., Any]:
     """A collective on copies, whose results are written back before it returns."""
@@ -66,9 +85,7 @@ def _collective(name: str) -> Callable[..., Any]:
         for tensor, copy in zip(leaves[:written], copies[:written], strict=True):
             if isinstance(tensor, torch.Tensor) and tensor is not copy:
                 tensor.copy_(copy)
-        future: torch.futures.Future[Any] = torch.futures.Future()
-        future.set_result(arguments[0] if arguments else None)
-        return _create_work_from_future(future)
+        return _done(arguments[0] if arguments else None)
 
     return call
 

@@ -12,6 +12,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/quantized/Quantizer.h>
 
 #include "runtime/device.h"
 #include "host.h"
@@ -59,8 +60,13 @@ at::Tensor host_view(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.is_cpu()) {
     return tensor;
   }
-  at::Tensor view = at::from_blob(
-      const_cast<void*>(tensor.const_data_ptr()), tensor.sizes(), tensor.strides(), tensor.options().device(at::kCPU));
+  const auto options = tensor.options().device(at::kCPU).dtype(at::toUnderlying(tensor.scalar_type()));
+  void* const address = const_cast<void*>(tensor.const_data_ptr());
+  at::Tensor view = at::from_blob(address, tensor.sizes(), tensor.strides(), options);
+  if (tensor.is_quantized()) {
+    const at::Tensor quantized = at::new_qtensor({0}, tensor.options().device(at::kCPU), tensor.quantizer());
+    return quantized.set_(view.storage(), 0, tensor.sizes(), tensor.strides());
+  }
   view._set_conj(tensor.is_conj());
   view._set_neg(tensor.is_neg());
   return view;

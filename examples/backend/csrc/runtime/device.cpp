@@ -36,6 +36,12 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     return DEVICE_COUNT;
   }
 
+  // Tensors can have every type, which is what PyTorch assumes.
+  c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
+    check_device(device.index());
+    return {};
+  }
+
   c10::Device getDevice() const override {
     return {type(), current_device()};
   }

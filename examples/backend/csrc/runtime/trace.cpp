@@ -1,14 +1,129 @@
-// Times of the device, for `torch.autograd.profiler.profile(use_device="acme")`.
+// What the profilers of PyTorch ask a device: its work, and its times.
 
+#include "trace.h"
+
+// PyTorch's header declares nothing without it.
+#define USE_KINETO
+#include <torch/csrc/profiler/standalone/privateuse1_profiler.h>
 #include <torch/csrc/profiler/stubs/base.h>
 
-#include <chrono>
+#include <libkineto.h>
+#include <time_since_epoch.h>
+
+#include <atomic>
+#include <mutex>
 
 #include "device.h"
 
 namespace acme {
 namespace {
 
+// The work of the devices while `torch.profiler` runs with `ProfilerActivity.PrivateUse1`.
+class Session;
+std::mutex session_mutex;
+std::atomic<Session*> session{nullptr};
+thread_local std::vector<uint64_t> calls_of_thread;
+
+class Session final : public libkineto::IActivityProfilerSession {
+ public:
+  ~Session() override {
+    stop();
+  }
+
+  void start() override {
+    session = this;
+  }
+  // Work that ends later is not recorded.
+  void stop() override {
+    const std::lock_guard<std::mutex> lock(session_mutex);
+    if (session == this) {
+      session = nullptr;
+    }
+  }
+
+  // The call of the operator that started the work is the last one of the thread.
+  void pushCorrelationId(uint64_t id) override {
+    calls_of_thread.push_back(id);
+  }
+  void popCorrelationId() override {
+    if (!calls_of_thread.empty()) {
+      calls_of_thread.pop_back();
+    }
+  }
+
+  void record(const char* name, std::chrono::system_clock::time_point start) {
+    activities_->emplace_activity(activities_->span, libkineto::ActivityType::CONCURRENT_KERNEL, name);
+    auto& activity = *activities_->activities.back();
+    activity.startTime = libkineto::timeSinceEpoch(start);
+    activity.endTime = libkineto::timeSinceEpoch(std::chrono::system_clock::now());
+    activity.device = current_device();
+    activity.threadId = libkineto::threadId();
+    activity.id = calls_of_thread.empty() ? 0 : static_cast<int32_t>(calls_of_thread.back());
+  }
+
+  void processTrace(libkineto::ActivityLogger& logger) override {
+    for (const auto& activity : activities_->activities) {
+      activity->log(logger);
+    }
+  }
+  void processTrace(
+      libkineto::ActivityLogger& logger,
+      libkineto::getLinkedActivityCallback linked,
+      int64_t /*start*/,
+      int64_t /*end*/) override {
+    for (const auto& activity : activities_->activities) {
+      activity->linked = linked(activity->id);
+    }
+    processTrace(logger);
+  }
+
+  std::unique_ptr<libkineto::CpuTraceBuffer> getTraceBuffer() override {
+    return std::move(activities_);
+  }
+  std::unique_ptr<libkineto::DeviceInfo> getDeviceInfo() override {
+    return nullptr;
+  }
+  std::vector<libkineto::ResourceInfo> getResourceInfos() override {
+    return {};
+  }
+  std::vector<std::string> errors() override {
+    return {};
+  }
+
+ private:
+  std::unique_ptr<libkineto::CpuTraceBuffer> activities_ = std::make_unique<libkineto::CpuTraceBuffer>();
+};
+
+class Profiler final : public libkineto::IActivityProfiler {
+ public:
+  const std::string& name() const override {
+    return name_;
+  }
+  const std::set<libkineto::ActivityType>& availableActivities() const override {
+    return types_;
+  }
+
+  std::unique_ptr<libkineto::IActivityProfilerSession> configure(
+      const std::set<libkineto::ActivityType>& types,
+      const libkineto::Config& /*config*/) override {
+    return types.count(*types_.begin()) == 0 ? nullptr : std::make_unique<Session>();
+  }
+  std::unique_ptr<libkineto::IActivityProfilerSession> configure(
+      int64_t /*time*/,
+      int64_t /*duration*/,
+      const std::set<libkineto::ActivityType>& types,
+      const libkineto::Config& config) override {
+    return configure(types, config);
+  }
+
+ private:
+  std::string name_{"acme"};
+  std::set<libkineto::ActivityType> types_{libkineto::ActivityType::CONCURRENT_KERNEL};
+};
+
+REGISTER_PRIVATEUSE1_PROFILER(Profiler);
+
+// Times for `torch.autograd.profiler.profile(use_device="acme", use_kineto=False)`.
 using Clock = std::chrono::steady_clock;
 using torch::profiler::impl::ProfilerVoidEventStub;
 
@@ -50,4 +165,23 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
 }();
 
 }  // namespace
+
+TraceRange::TraceRange(const char* name) : range_(at::RecordScope::USER_SCOPE), name_(name) {
+  if (range_.isActive()) {
+    range_.before(name);
+  }
+  if (session != nullptr) {
+    start_ = std::chrono::system_clock::now();
+  }
+}
+
+TraceRange::~TraceRange() {
+  if (session != nullptr && start_ != std::chrono::system_clock::time_point()) {
+    const std::lock_guard<std::mutex> lock(session_mutex);
+    if (session != nullptr) {
+      session.load()->record(name_, start_);
+    }
+  }
+}
+
 }  // namespace acme

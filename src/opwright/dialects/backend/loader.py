@@ -19,14 +19,14 @@ from opwright.dialects.backend.head_checks import (
     check_symint,
     check_unwritten,
 )
-from opwright.dialects.backend.inherited import InheritedKernels
+from opwright.dialects.backend.inherited import SECTIONS_WITH_SOURCES, InheritedKernels
 from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.table import BACKEND, LIBRARY
-from opwright.model.dispatch_key import KEYS, UNDEFINED, DispatchKey
+from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_named
 from opwright.model.external_backend import BackendEntry, BackendSection, EntryOptions, ExternalBackend, Fallback
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
@@ -34,6 +34,7 @@ from opwright.model.operator_library import OperatorLibrary, OwnWrappers
 from opwright.source import codes
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.nodes import Node
+from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -88,8 +89,9 @@ def _load_backend(
         if kind is DENSE or items or any(rule.section == kind.name for rule in head.inherited):
             section = SectionContext(kind, _section_key(kind, key, head), head, context, operators, manual, extra_keys)
             entries = load_entries(items, section)
-            more = _inherited_entries(section, entries)
-            sections.append(BackendSection(kind.name, section.key, (*entries, *more), head.key_span(kind.name)))
+            entries = (*entries, *_inherited_entries(section, entries))
+            entries = (*entries, *_fallback_entries(section, entries))
+            sections.append(BackendSection(kind.name, section.key, entries, head.key_span(kind.name)))
     check_symint(head, context)
     check_groups(sections, head, context)
     derives_from_out = is_own_dialect(head)
@@ -196,9 +198,13 @@ def _overloads_of(entry: BackendEntry) -> list[NativeFunction]:
 
 
 def _inherited_entry(function: NativeFunction, rule: InheritedKernels, section: SectionContext) -> BackendEntry | None:
-    """Entry by which an operator inherits a kernel; None if it cannot."""
+    """Entry by which an operator inherits a kernel; None if it cannot.
+
+    A kernel for dense tensors would take the place of a composite one. Those of other sections are there beside it.
+    """
     kernel, _ = inherited_kernel(function, rule.source, section.kind)
-    if kernel is None or function.has_composite_implicit or function.manual_kernel_registration:
+    replaces_composite = function.has_composite_implicit and section.kind.is_dense
+    if kernel is None or replaces_composite or function.manual_kernel_registration:
         return None
     if not kernel.structured:
         callee, implementation = f"{kernel.namespace}::{kernel.name}", Implementation.inherited
@@ -209,8 +215,33 @@ def _inherited_entry(function: NativeFunction, rule: InheritedKernels, section: 
         return None
     values = section.head.options.entry_values
     options = EntryOptions(implementation, callee, values=values)
+    return _entry_of_pytorch(function, kernel, rule.span, options, section)
+
+
+def _fallback_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> list[BackendEntry]:
+    """Entries of operators that fall back though PyTorch has composite kernels for them.
+
+    The CPU has kernels that are only for tensors such as those of the section, which composite kernels do not know.
+    """
+    kind, head = section.kind, section.head
+    if head.options.fallback is not Fallback.cpu or kind.is_dense or kind.name not in SECTIONS_WITH_SOURCES:
+        return []
+    key, options = key_named(f"{kind.prefix}{CPU.name}"), EntryOptions(Implementation.fallback)
+    owned = {function for entry in entries for function in _overloads_of(entry)}.union(section.manual)
+    functions = [function for function in section.operators.functions if key in function.kernels]
+    return [
+        _entry_of_pytorch(function, function.kernels[key], head.span("fallback"), options, section)
+        for function in functions
+        if function not in owned and not function.is_view
+    ]
+
+
+def _entry_of_pytorch(
+    function: NativeFunction, kernel: Kernel, span: Span, options: EntryOptions, section: SectionContext
+) -> BackendEntry:
+    """Entry by which a kernel of PyTorch serves a section too."""
     own_kernel = Kernel(section.key, kernel.name, kernel.namespace, kernel.structured)
-    return BackendEntry(function, own_kernel, rule.span, options)
+    return BackendEntry(function, own_kernel, span, options)
 
 
 def _report_unused(rule: InheritedKernels, *, has_operators: bool, section: SectionContext) -> None:

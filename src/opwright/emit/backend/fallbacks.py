@@ -64,7 +64,9 @@ def fallback_function(file: SectionFile, rules: Rules) -> str:
     own_key = "" if key == device else f", c10::DispatchKey::{key.removesuffix(device)}{CPU.name}"
     lines = []
     if options.fallback_warns:
-        lines.append(f"::opwright::warn_of_fallback(op, {string_literal(os.path.basename(file.backend.path))});")
+        place = f"`{os.path.basename(file.backend.path)}`"
+        place = place if file.section.name == "supported" else f"`{file.section.name}` of {place}"
+        lines.append(f"::opwright::warn_of_fallback(op, {string_literal(place)});")
     if options.fallback_generator:
         lines.append(f"::opwright::replace_generators(op, stack, &::{options.fallback_generator});")
     called = "::opwright::cpu_operator(op, stack)" if _stand_ins(file, rules) else "op"
@@ -118,13 +120,13 @@ def _stand_in(function: str) -> str:
 
 def _stand_ins(file: SectionFile, rules: Rules) -> Mapping[str, str]:
     """Functions that take the place of kernels that the CPU does not have, by the names of the operators."""
-    if file.section.name != "supported":
-        return {}
     return _of_fallback(STAND_INS.in_release(rules), file)
 
 
 def _of_fallback(texts: Mapping[str, str], file: SectionFile) -> Mapping[str, str]:
-    """The texts of PyTorch's operators that fall back, or do so after an error."""
+    """The texts of PyTorch's operators on dense tensors that fall back, or do so after an error."""
+    if file.section.name != "supported":
+        return {}
     if file.has_fallback:
         return texts
     fallen = {

@@ -83,7 +83,7 @@ class SectionFile:
     @property
     def has_fallback(self) -> bool:
         """Whether the file registers the CPU's kernels for all operators without a kernel."""
-        return self.section.name == "supported" and self.backend.options.fallback is Fallback.cpu
+        return self.section.name not in ("autograd", "autocast") and self.backend.options.fallback is Fallback.cpu
 
     @property
     def wrapped_entries(self) -> list[BackendEntry]:

@@ -33,8 +33,8 @@ inline std::string entry_name(const c10::OperatorHandle& op) {
   return name.rfind("aten::", 0) == 0 ? name.substr(6) : name;
 }
 
-// Warns of the first call of an operator that has no kernel for the device. `file` is the backend's.
-inline void warn_of_fallback(const c10::OperatorHandle& op, const char* file) {
+// Warns of the first call of an operator that has no kernel for the device. `place` is where an entry would give it one.
+inline void warn_of_fallback(const c10::OperatorHandle& op, const char* place) {
   static std::mutex mutex;
   static auto* const names = new std::unordered_set<std::string>();
   const std::string name = entry_name(op);
@@ -46,8 +46,8 @@ inline void warn_of_fallback(const c10::OperatorHandle& op, const char* file) {
   }
   TORCH_WARN(
       "`", operator_name(op), "` has no kernel for ", c10::get_privateuse1_backend(),
-      ", so the CPU computes it on copies of the tensors. Give it a kernel with an entry `- ", name, "` in `", file,
-      "`, or hide these warnings there with `warn: never` in `fallback`.");
+      ", so the CPU computes it on copies of the tensors. Give it a kernel with an entry `- ", name, "` in ", place,
+      ", or hide these warnings there with `warn: never` in `fallback`.");
 }
 
 // The kernel of operators that the backend's file refuses.
