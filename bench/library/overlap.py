@@ -1,11 +1,14 @@
-"""Prints what the checks of written arguments cost for one call, with each C++ interface: `make bench-calls` runs it.
+"""Prints what checks of arguments cost for one call, with each C++ interface: `make bench-calls` runs it.
 
-A kernel calls the check that generated wrappers call, again and again, on tensors that share no memory.
+A kernel calls the check of written arguments that generated wrappers call, again and again, on tensors that share no
+memory. What an operator requires is measured by calls from Python, in turns with calls of the same kernel without it.
 """
 
 from __future__ import annotations
 
 import importlib
+import time
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -15,6 +18,8 @@ import opwright
 torch: Any = importlib.import_module("torch")
 
 ROUNDS, CALLS = 9, 1_000_000
+#: Calls from Python: pairs of rounds, and the calls of a round.
+PAIRS, CALLS_IN_TURN = 41, 10_000
 
 _YAML = """
 namespace: checked_{abi}
@@ -24,6 +29,14 @@ operators:
   dispatch: {{CPU: one}}
 - func: three(Tensor a, Tensor b, Tensor c, Tensor dst, int calls) -> float
   dispatch: {{CPU: three}}
+- func: bare(Tensor x, Tensor residual, Tensor weight, Tensor bias, float eps) -> float
+  dispatch: {{CPU: kernel}}
+- func: required(Tensor x, Tensor residual, Tensor weight, Tensor bias, float eps) -> float
+  dispatch: {{CPU: kernel}}
+  dims: {{x: "*b d", residual: "*b d", weight: d, bias: d}}
+  dtypes: {{x: [float16, bfloat16, float32, float64], residual: x, weight: x, bias: x}}
+  layout: {{x: contiguous, residual: contiguous, weight: contiguous, bias: contiguous}}
+  requires: eps > 0
 """
 
 _CPP = """
@@ -52,6 +65,9 @@ double three(const {tensor}& a, const {tensor}& b, const {tensor}& c, const {ten
     ::opwright::Operands("acme::f").reads("a", a).reads("b", b).reads("c", c).writes("dst", dst).check();
   }});
 }}
+double kernel(const {tensor}&, const {tensor}&, const {tensor}&, const {tensor}&, double eps) {{
+  return eps;
+}}
 }} // namespace checked_{abi}::native
 """
 
@@ -77,6 +93,29 @@ def main() -> None:
         for name, (operator, arguments) in cases.items():
             rounds = [getattr(operators, operator)(*arguments, CALLS) for _ in range(ROUNDS)]
             print(f"{abi}, {name}: {median(rounds):.1f} ns ({min(rounds):.1f} to {max(rounds):.1f})")
+        times = paired_nanoseconds(operators.bare.default, operators.required.default)
+        added = [checked - bare for bare, checked in times]
+        bare, checked = (median(column) for column in zip(*times, strict=True))
+        print(
+            f"{abi}, what four tensors have to be: {median(added):.0f} ns ({min(added):.0f} to {max(added):.0f}) of a "
+            f"call of {checked:.0f} ns, {bare:.0f} without"
+        )
+
+
+def paired_nanoseconds(*operators: Callable[..., object]) -> list[list[float]]:
+    """The processor time of a call of each operator, in each round in turns."""
+    arguments = (torch.ones(2, 3, 8), torch.ones(2, 3, 8), torch.ones(8), torch.ones(8), 1e-6)
+    rounds = []
+    with torch.inference_mode():
+        for _ in range(PAIRS):
+            times = []
+            for operator in operators:
+                begin = time.process_time()
+                for _ in range(CALLS_IN_TURN):
+                    operator(*arguments)
+                times.append((time.process_time() - begin) / CALLS_IN_TURN * 1e9)
+            rounds.append(times)
+    return rounds
 
 
 if __name__ == "__main__":

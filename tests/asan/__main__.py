@@ -3,6 +3,9 @@
 Each library is built as its entries say, and without the checks and the layouts that generated code has from them. Its
 kernels are compiled with AddressSanitizer. With the checks, no call is reported, and traces judge calls as eager mode
 does; without them, there are reports, which shows that the calls reach what the checks are for.
+
+torch-scatter and torchvision have the kernels of their authors. No entry says what values an index has, so those of
+arguments that point into other tensors are zero in these calls.
 """
 
 from __future__ import annotations
@@ -15,14 +18,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import yaml
 
 from opwright.cli.main import main as run_opwright
 from tests.compile.compiler import Compiler, compiler_program
 from tests.conformance.report import table
+from tests.field_replay.__main__ import sources_of
+from tests.field_replay.ports import PORTS
 from tests.library.conftest import INCLUDE, source_of_abi
+from tests.upstream.__main__ import REFUSED, import_library
+from tests.upstream.libraries import LIBRARIES
+from tests.upstream.sources import source_tree
 
 ROOT: Final = Path(__file__).parents[2]
 _EXAMPLE: Final = ROOT / "examples" / "library"
@@ -38,11 +48,16 @@ _LAYOUT: Final = re.compile(r"::opwright::(?:contiguous|channels_last|last_conti
 
 
 class Library(NamedTuple):
-    """A library: its file, the sources of its kernels, and the folder of their headers."""
+    """A library: its file, the sources of its kernels, the folder of their headers, and arguments that hold positions.
+
+    Of calls that a `module` of others has to refuse, some read outside without checks.
+    """
 
     file: Path
     kernels: tuple[Path, ...]
     headers: Path
+    positions: str = ""
+    module: str = ""
 
 
 class Built(NamedTuple):
@@ -53,53 +68,114 @@ class Built(NamedTuple):
     tests: Path
 
 
-def libraries(folder: Path) -> Iterator[tuple[str, Library]]:
-    """The libraries by name."""
-    yield (
-        "example",
-        Library(_EXAMPLE / "acme.yaml", tuple(sorted((_EXAMPLE / "csrc").glob("*.cpp"))), _EXAMPLE / "csrc"),
-    )
+def libraries(folder: Path) -> dict[str, Callable[[], Library]]:
+    """The libraries by name, each with what writes its sources below a folder."""
+    return {
+        "example": _example,
+        "example, stable": _stable_example,
+        "RMSNorm and others": lambda: _required(folder / "native", "native"),
+        "RMSNorm and others, stable": lambda: _required(folder / "stable", "stable"),
+        "torch-scatter": lambda: _scatter(folder / "torch-scatter"),
+        "torchvision": lambda: _vision(folder / "torchvision"),
+    }
+
+
+def _example() -> Library:
+    kernels = tuple(sorted((_EXAMPLE / "csrc").glob("*.cpp")))
+    return Library(_EXAMPLE / "acme.yaml", kernels, _EXAMPLE / "csrc")
+
+
+def _stable_example() -> Library:
     stable = _EXAMPLE / "stable"
-    yield "example, stable", Library(stable / "acme.yaml", (stable / "kernels.cpp",), stable)
-    for abi in ("native", "stable"):
-        source = source_of_abi(abi, ROOT / "tests" / "library" / "required", folder / abi)
-        name = "RMSNorm and others" if abi == "native" else "RMSNorm and others, stable"
-        yield name, Library(source / "operators.yaml", (source / "kernels.cpp",), source)
+    return Library(stable / "acme.yaml", (stable / "kernels.cpp",), stable)
 
 
-def build(library: Library, folder: Path, *, checked: bool) -> Built:
-    """Build a library, with the checks and layouts that its entries ask for or without them."""
+def _required(folder: Path, abi: str) -> Library:
+    source = source_of_abi(abi, ROOT / "tests" / "library" / "required", folder)
+    return Library(source / "operators.yaml", (source / "kernels.cpp",), source)
+
+
+def _scatter(folder: Path) -> Library:
+    """The port of torch-scatter by hand, with its kernels for CPUs."""
+    port = PORTS[0]
+    shutil.copytree(sources_of(port.distribution, ROOT / ".cache" / "field") / "csrc" / "cpu", folder / "csrc" / "cpu")
+    # The kernels need no more than this of the header around them.
+    (folder / "csrc" / "extensions.h").write_text("#include <torch/torch.h>\n")
+    for name, text in port.files.items():
+        (folder / name).write_text(text)
+    kernels = (folder / "csrc" / "kernels.cpp", *sorted((folder / "csrc" / "cpu").glob("*.cpp")))
+    return Library(folder / port.library_file, kernels, folder / "csrc", "index indptr", "torch_scatter")
+
+
+def _vision(folder: Path) -> Library:
+    """torchvision as it is imported, with entries that say what its kernels for CPUs need."""
+    library = LIBRARIES["vision-required"]
+    import_library(library, source_tree(library, ROOT / ".cache" / "upstream", None), folder)
+    shutil.copy(folder / "torchvision_kernels.h", folder / "torchvision" / "csrc")
+    kernels = [
+        *(folder / "torchvision" / "csrc" / "ops").rglob("*.cpp"),
+        folder / "torchvision" / "csrc" / "vision.cpp",
+    ]
+    chosen = tuple([path for path in sorted(kernels) if not {"cuda", "mps"} & {*path.parts}])
+    positions = "rois argmax channel_mapping"
+    return Library(folder / "torchvision.yaml", chosen, folder / "torchvision" / "csrc", positions, "torchvision")
+
+
+def build(library: Library, folder: Path) -> tuple[Built, Built]:
+    """Build a library, with the checks and layouts that its entries ask for and without them."""
     out = folder / "generated"
     assert run_opwright(["generate", "--library", str(library.file), "--torch", "auto", "--out", str(out)]) == 0
     (header,) = out.glob("include/*/kernels.h")
     (tests,) = out.glob("tests/*.py")
-    sources = sorted((out / "src" / header.parent.name).glob("*.cpp"))
-    for source in sources if not checked else ():
-        text = source.read_text()
-        source.write_text(_LAYOUT.sub(r"\1", _CHECK.sub("", text)))
     program = compiler_program()
     assert program is not None
     includes = [out / "include", INCLUDE, library.headers]
-    plain, sanitized = (Compiler(program, folder, includes, more_flags=flags) for flags in ((), _FLAGS))
-    objects = [plain.object(source) for source in sources]
-    objects += [sanitized.object(kernels) for kernels in library.kernels]
-    return Built(sanitized.link(header.parent.name, objects), out / "python", tests)
+    kernels = []
+    for number, path in enumerate(library.kernels):
+        # Kernels in several folders have files of the same name.
+        (folder / str(number)).mkdir()
+        kernels.append(Compiler(program, folder / str(number), includes, more_flags=_FLAGS).object(path))
+    built = []
+    for name in ("checked", "unchecked"):
+        (folder / name).mkdir()
+        sources = [Path(shutil.copy(path, folder / name)) for path in (out / "src" / header.parent.name).glob("*.cpp")]
+        for source in sources if name == "unchecked" else ():
+            source.write_text(_LAYOUT.sub(r"\1", _CHECK.sub("", source.read_text())))
+        objects = [Compiler(program, folder / name, includes).object(source) for source in sources]
+        linker = Compiler(program, folder / name, includes, more_flags=_FLAGS)
+        built.append(Built(linker.link(header.parent.name, [*objects, *kernels]), out / "python", tests))
+    return built[0], built[1]
 
 
-def called(built: Built, count: int, traced: int) -> dict[str, dict[str, int]]:
-    """What became of so many calls of each operator, of which the first ones are traced too."""
+def sanitized(built: Built, *words: str) -> Any:  # noqa: ANN401
+    """What a program that runs with the sanitizer prints as JSON."""
     # The sanitizer wants the library with exceptions to be there before it starts.
     names = ("libasan.so", "libstdc++.so")
     ask = [[str(compiler_program()), f"-print-file-name={name}"] for name in names]
     runtimes = " ".join([subprocess.check_output(command, text=True).strip() for command in ask])
     options = "detect_leaks=0:symbolize=0:allocator_may_return_null=1"
     environment = {**os.environ, "LD_PRELOAD": runtimes, "ASAN_OPTIONS": options, "OMP_NUM_THREADS": "1"}
-    words = [str(built.shared), str(built.modules), str(built.tests), str(count), str(traced)]
-    with (built.shared.parent / "reports.log").open("w") as log:
-        command = [sys.executable, "-m", "tests.asan.calls", *words]
+    with (built.shared.parent / "reports.log").open("a") as log:
+        command = [sys.executable, *words]
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, check=True)
-    result: dict[str, dict[str, int]] = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def called(built: Built, count: int, traced: int, positions: str) -> dict[str, dict[str, int]]:
+    """What became of so many calls of each operator, of which the first ones are traced too."""
+    words = [str(built.shared), str(built.modules), str(built.tests), str(count), str(traced), positions]
+    result: dict[str, dict[str, int]] = sanitized(built, "-m", "tests.asan.calls", *words)
     return result
+
+
+def unreported(library: Library, built: Built) -> list[str]:
+    """Calls that should read outside without checks, and that the sanitizer did not report."""
+    if not library.module:
+        return []
+    calls = yaml.safe_load(REFUSED.read_text())[library.module]
+    outcomes = sanitized(built, "-m", "tests.upstream.refused", library.module, str(REFUSED), str(built.shared))
+    pairs = zip(calls, outcomes, strict=True)
+    return [call for (call, expected), (eager, _) in pairs if expected == "outside" and eager != "crash"]
 
 
 def main() -> int:
@@ -114,17 +190,17 @@ def main() -> int:
         os.nice(5)
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as name:
-        for library_name, library in libraries(Path(name) / "sources"):
+        for library_name, make in libraries(Path(name) / "sources").items():
             if chosen.only and chosen.only != library_name:
                 continue
+            library = make()
             counts = []
-            for checked in (True, False):
-                folder = Path(name) / f"{library_name}-{checked}"
-                folder.mkdir()
-                built = build(library, folder, checked=checked)
+            folder = Path(name) / library_name
+            folder.mkdir()
+            for checked, built in zip((True, False), build(library, folder), strict=True):
                 # Kernels of the stable example check `out` themselves, and its composite operator requires nothing.
                 traced = chosen.traced if checked and library_name != "example, stable" else 0
-                counted = called(built, chosen.count if checked else chosen.unchecked, traced)
+                counted = called(built, chosen.count if checked else chosen.unchecked, traced, library.positions)
                 counts.append(
                     {word: sum(row[word] for row in counted.values()) for word in next(iter(counted.values()))}
                 )
@@ -132,7 +208,11 @@ def main() -> int:
                 if checked and (counts[-1]["reports"] or counts[-1]["different"]):
                     failed = True
                     print({name: row for name, row in counted.items() if row["reports"] or row["different"]})
-                    print((folder / "reports.log").read_text(errors="replace")[:10_000])
+                    print((built.shared.parent / "reports.log").read_text(errors="replace")[:10_000])
+            missing = unreported(library, built)
+            if missing:
+                failed = True
+                print("not reported without checks:", *missing, sep="\n")
             after, before = counts
             shown = [after["operators"], after["calls"], after["refused"], after["reports"], after["traced"]]
             shown += [after["different"], before["calls"], before["reports"]]

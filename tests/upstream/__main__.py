@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from xml.etree import ElementTree
 
+import yaml
+
 from tests.conformance.report import table
 from tests.upstream.libraries import LIBRARIES, Library
 from tests.upstream.sources import source_tree
@@ -44,6 +46,11 @@ runpy.run_path("setup.py", run_name="__main__")
 #: What an import says of a source of which nothing is left.
 _EMPTY: Final = re.compile(r"^empty: (.*?):", re.MULTILINE)
 _CALLS: Final = Path(__file__).with_name("calls.py").resolve()
+#: Runs a program whose folder stays out of the path, because it has modules with names of PyTorch's.
+_START: Final = "import runpy, sys; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+#: Calls that entries do not allow, and what the original does where it has no error.
+REFUSED: Final = Path(__file__).with_name("refused.yaml").resolve()
+OUTCOMES: Final = {"returns": ("returns",), "outside": ("returns", "crash"), "crash": ("crash",)}
 #: How often both builds run a call in turn, and for how many seconds each time.
 _TURNS: Final = 15
 _TURN_SECONDS: Final = 0.05
@@ -110,10 +117,9 @@ def built_original(library: Library, tree: Path, cache: Path) -> Built:
     return built
 
 
-def built_port(library: Library, tree: Path, folder: Path) -> tuple[Built, Edited]:
-    """The port: imported, edited and built."""
+def import_library(library: Library, tree: Path, folder: Path) -> int:
+    """Import a copy of a tree, and change it as the import and files of ours say. Gives the lines of these files."""
     _copy(tree, folder)
-    before = _lines(folder, library.glue)
     file = f"{library.module}.yaml"
     words = [*library.sources, "--out", file, "--derivatives", "derivatives.yaml"]
     command = [sys.executable, "-m", "opwright", "import", *words, "--edit"]
@@ -121,6 +127,16 @@ def built_port(library: Library, tree: Path, folder: Path) -> tuple[Built, Edite
     (folder / "import.log").write_text(told.stdout)
     for name in [*library.replaced, *_EMPTY.findall(told.stdout)]:
         (folder / name).unlink()
+    if library.files is None:
+        return 0
+    shutil.copytree(library.files, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    return _lines(library.files, ["**/*.yaml", "**/*.py"])
+
+
+def built_port(library: Library, tree: Path, folder: Path) -> tuple[Built, Edited]:
+    """The port: imported, edited and built."""
+    before = _lines(tree, library.glue)
+    written = import_library(library, tree, folder)
     # A repository around the folder would have its say.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     command = ["git", "apply", "--unidiff-zero", str(library.patch.resolve())]
@@ -130,9 +146,9 @@ def built_port(library: Library, tree: Path, folder: Path) -> tuple[Built, Edite
         with (folder / "port.log").open("w") as log:
             subprocess.run(command, cwd=folder, stdout=log, check=True)
     lines = [line for line in library.patch.read_text().splitlines() if not line.startswith(("+++", "---"))]
-    made = _lines(folder, [file, "derivatives.yaml"])
+    made = _lines(folder, [f"{library.module}.yaml", "derivatives.yaml"])
     edited = Edited(
-        sum(line.startswith("+") for line in lines),
+        written + sum(line.startswith("+") for line in lines),
         sum(line.startswith("-") for line in lines),
         before,
         _lines(folder, library.glue),
@@ -169,14 +185,31 @@ def outcomes(library: Library, built: Built, jobs: int) -> Mapping[str, str]:
     return found
 
 
+def wrong_refusals(module: str, original: Built, port: Built) -> tuple[int, list[str]]:
+    """The number of calls that entries do not allow, and what is wrong with some.
+
+    The port refuses each call and its trace with the same text. The original has an error, reads outside, or ends.
+    """
+    calls = yaml.safe_load(REFUSED.read_text())[module]
+    told = []
+    for built in (original, port):
+        command = [sys.executable, "-c", _START, str(REFUSED.with_suffix(".py")), module, str(REFUSED)]
+        told.append(json.loads(subprocess.check_output(command, env=built.environment(), text=True)))
+    wrong = []
+    for (call, expected), (before, _), (eager, traced) in zip(calls, *told, strict=True):
+        if eager != traced or not eager.startswith(f"{module}::"):
+            wrong.append(f"{call}: {eager} / {traced}")
+        if before not in OUTCOMES.get(expected, (before,)) or (expected not in OUTCOMES and expected not in before):
+            wrong.append(f"{call}: {before}, with the original, and not {expected}")
+    return len(calls), wrong
+
+
 def compared_calls(library: Library, builds: Iterable[Built]) -> list[tuple[str, float, float]]:
     """What calls take of processors with the original, in microseconds, and the share of it that the port takes.
 
     Both processes run a call in turn, so that what else the machine does slows both.
     """
-    # Its folder has modules with names of PyTorch's, and stays out of the path.
-    start = "import runpy, sys; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
-    command = [sys.executable, "-c", start, str(_CALLS), library.module]
+    command = [sys.executable, "-c", _START, str(_CALLS), library.module]
     processes = [
         subprocess.Popen(command, env=built.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for built in builds
@@ -238,6 +271,13 @@ def main() -> int:
     for name, microseconds, share in compared_calls(library, (original, port)):
         shown.append((f"us, {name}", f"{microseconds:.1f}", f"{microseconds * share:.1f} ({share:.2f})"))
     print("\n".join(table(("", "original", "port"), shown)), flush=True)
+    if library.files is not None:
+        count, wrong = wrong_refusals(library.module, original, port)
+        print(
+            "\n".join([*wrong, f"{count} calls are refused, {len(wrong)} otherwise than they have to be"]), flush=True
+        )
+        if wrong:
+            return 1
     if chosen.no_tests:
         return 0
     before, after = outcomes(library, original, chosen.jobs), outcomes(library, port, chosen.jobs)

@@ -20,7 +20,8 @@ class Library(NamedTuple):
     `shared_objects` are those to build, by patterns, and `flags` for the compiler come after those of the library.
     `submodules` are folders that distributions have, and `needs` are the libraries whose originals it imports.
     A form with `abi: stable` has `ported` sources, which `opwright port` changes after the patch, and `limits`: the
-    tests that PyTorch's stable interface does not allow, by patterns of their names, each with the reason.
+    tests that PyTorch's stable interface does not allow, by patterns of their names, each with the reason. A form whose
+    entries say what operators need has `files`, which take the place of others after the import.
     """
 
     debian: str
@@ -37,6 +38,7 @@ class Library(NamedTuple):
     form: str = ""
     ported: tuple[str, ...] = ()
     limits: Mapping[str, str] = MappingProxyType({})
+    files: Path | None = None
 
     @property
     def folder(self) -> str:
@@ -45,8 +47,9 @@ class Library(NamedTuple):
 
     @property
     def patch(self) -> Path:
-        """The edits by hand."""
-        return PATCHES / f"{self.module}{self.form and '_'}{self.form}.patch"
+        """The edits by hand; a form without its own has those of the library."""
+        own = PATCHES / f"{self.module}_{self.form}.patch"
+        return own if own.is_file() else PATCHES / f"{self.module}.patch"
 
 
 _OPERATORS: Final = ("deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool", "roi_align", "roi_pool")
@@ -89,6 +92,11 @@ LIBRARIES: Final = {
         needs=("scatter",),
     ),
     "vision": _VISION,
+    "vision-required": _VISION._replace(
+        form="required",
+        files=PATCHES.with_name("files"),
+        limits=MappingProxyType({"*test_wrong_sizes": "they ask for the words of the original's errors"}),
+    ),
     "vision-stable": _VISION._replace(
         form="stable",
         ported=("torchvision/csrc/ops/cpu", "torchvision/csrc/vision.cpp", "torchvision_kernels.h"),

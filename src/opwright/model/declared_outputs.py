@@ -67,6 +67,8 @@ class OutputOperation(enum.Enum):
     minimum = enum.auto()
 
     equal = enum.auto()
+    same_lists = enum.auto()
+    """Whether two lists of sizes are equal."""
     unequal = enum.auto()
     less = enum.auto()
     less_equal = enum.auto()

@@ -127,8 +127,11 @@ _CHECKS: Final = ("TORCH_CHECK", "STD_TORCH_CHECK")
 #: Calls that change no argument.
 _ASKING: Final = frozenset((
     "size", "sizes", "stride", "strides", "dim", "numel", "scalar_type", "dtype", "device", "options", "get_device",
-    "is_cuda", "is_cpu", "is_contiguous", "checkAllSameType", "checkAllSameGPU", "device_guard", "guard",
+    "is_cuda", "is_cpu", "is_contiguous", "contiguous", "checkAllSameGPU", "device_guard", "guard", "empty", "zeros",
+    "empty_like", "zeros_like",
 ))  # fmt: skip
+#: Calls that fail unless tensors, of which each has a `TensorArg`, have one dtype and one kind of device.
+_SAME_TYPES: Final = frozenset(("checkSameType", "checkAllSameType"))
 #: The body of a function that only calls an operator through the dispatcher.
 _DISPATCHED: Final = lazy_pattern(
     r'(?:C10_LOG_API_USAGE_ONCE\("[^"]*"\);)?'
@@ -253,8 +256,14 @@ def function_of(statement: Statement, path: str) -> CppFunction | None:
 
 
 def _first_checks(function: Statement, names: Sequence[str]) -> Iterator[str]:
-    """The conditions of `TORCH_CHECK` that hold behind the beginning of a body, which changes no parameter there."""
+    """The conditions of `TORCH_CHECK` that hold behind the beginning of a body, which changes no parameter there.
+
+    They name parameters where the body names contiguous copies of these. The last one may be a macro that chooses code
+    by a dtype, with its arguments before the name.
+    """
     body, index = function.body, 0
+    tensors: dict[str, str] = {}
+    copies: dict[str, str] = {}
     while index + 1 < len(body):
         end = index
         while end < len(body) and body[end].text not in (";", "if", "for", "while", "return"):
@@ -262,12 +271,31 @@ def _first_checks(function: Statement, names: Sequence[str]) -> Iterator[str]:
         statement = body[index:end]
         if end >= len(body) or body[end].text != ";" or body[index].conditions != function.head[0].conditions:
             return
-        is_check = len(statement) > 2 and statement[0].text in _CHECKS and statement[1].text == "("
-        if is_check:
-            yield text_of(next(iter(arguments(statement, 1)), ()))
-        elif not _only_asks([token.text for token in statement], names):
+        texts = [token.text for token in statement]
+        is_call = len(statement) > 2 and texts[1] == "("
+        if is_call and texts[0] in _CHECKS:
+            yield _of_parameters(next(iter(arguments(statement, 1)), ()), copies)
+        elif is_call and texts[0].startswith("AT_DISPATCH_"):
+            yield f"{texts[0]}({', '.join([_of_parameters(given, copies) for given in arguments(statement, 1)[:-2]])})"
             return
+        elif not _SAME_TYPES.isdisjoint(texts):
+            first, *others = [tensors[text] for text in texts if text in tensors] or [""]
+            yield from [f"{first}.scalar_type()=={other}.scalar_type()" for other in others]
+        elif not _only_asks(texts, names):
+            return
+        for place, text in enumerate(texts[:-4]):
+            if text.isidentifier() and texts[place + 1] == "{" and "TensorArg" in texts:
+                tensors[text] = texts[place + 2]
+            if texts[place + 1 : place + 5 : 3] == ["=", "contiguous"] and texts[place + 2] in names:
+                copies[text] = texts[place + 2]
         index = end + 1
+
+
+def _of_parameters(tokens: Sequence[Token], copies: Mapping[str, str]) -> str:
+    """A condition with the parameters in place of their copies, which have the same sizes and dtypes."""
+    if any(token.text in ("is_contiguous", "stride", "strides") for token in tokens):
+        return text_of(tokens)
+    return text_of([token._replace(text=copies.get(token.text, token.text)) for token in tokens])
 
 
 def _only_asks(texts: Sequence[str], names: Sequence[str]) -> bool:

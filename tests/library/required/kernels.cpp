@@ -169,6 +169,10 @@ Tensor& halve_(Tensor& self, const Tensor& mask) {
   return self;
 }
 
+Tensor over(const Tensor& x, const Tensor& plane, int64_t dim) {
+  return make(x, sizes_of(plane));
+}
+
 #ifdef STABLE
 Tensor triple_(Tensor& self) {
 #else

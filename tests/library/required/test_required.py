@@ -46,6 +46,7 @@ def calls(torch: ModuleType) -> dict[str, Callable[[], list[Value]]]:
         "first_of": lambda: [[ones(2, 3), ones(2, 3)]],
         "plus": lambda: [ones(3, 1, 2), ones(4, 1)],
         "halve_": lambda: [ones(3, 2, 4), ones(1, 4, dtype=torch.bool)],
+        "over": lambda: [ones(2, 3, 4), ones(2, 4), 1],
         "triple": lambda: [ones(2, 3)],
         "triple_": lambda: [ones(2, 3)],
         "shift_into": lambda: [ones(2, 3), ones(2, 3), torch.tensor(1.0)],

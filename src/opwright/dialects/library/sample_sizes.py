@@ -47,6 +47,7 @@ _FUNCTIONS: Final[Mapping[OutputOperation, Callable[..., SizeValue]]] = {
     OutputOperation.maximum: max,
     OutputOperation.minimum: min,
     OutputOperation.equal: operator.eq,
+    OutputOperation.same_lists: lambda sizes, others: [*sizes] == [*others],
     OutputOperation.unequal: operator.ne,
     OutputOperation.less: operator.lt,
     OutputOperation.less_equal: operator.le,

@@ -272,6 +272,10 @@ def _lists_printer(function: str) -> Callable[[ExpressionPrinter, OutputExpressi
     return lambda printer, expression: f"{printer.shapes(expression)}::{function}({{{printer.lists(expression)}}})"
 
 
+def _print_same_lists(printer: ExpressionPrinter, expression: OutputExpression) -> str:
+    return f"{printer.shapes(expression)}::same_list({printer.lists(expression)})"
+
+
 def _print_promote(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     return f"::opwright::promote({', '.join(printer.texts(expression))})"
 
@@ -302,6 +306,7 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[ExpressionPrinter, OutputExp
     OutputOperation.concatenate: _lists_printer("concatenate"),
     OutputOperation.broadcast: _lists_printer("broadcast"),
     OutputOperation.promote: _print_promote,
+    OutputOperation.same_lists: _print_same_lists,
 }
 _SYMBOLIC: Final = ExpressionPrinter("::opwright::Symbolic", "c10::SymInt")
 _CONCRETE: Final = ExpressionPrinter("::opwright::Concrete", "int64_t")

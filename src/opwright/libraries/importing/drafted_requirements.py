@@ -1,7 +1,8 @@
 """Drafts of requirements, from what kernels check before they do anything else.
 
 A condition is drafted if it means the same as an expression over the arguments: sizes, ranks, dtypes, devices and
-numbers that are compared. All kernels of the operator have to check it. What else they check stays theirs alone.
+numbers that are compared. All kernels of the operator have to check it. What else they check stays theirs alone. Ranks,
+equal sizes and dtypes become patterns and classes, which say the same in fewer words.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Final
 
-from opwright.dialects.library.requirements import LAYOUT, REQUIRES, RequirementsLoader
+from opwright.dialects.library.dims import DIMS
+from opwright.dialects.library.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, RequirementsLoader
 from opwright.libraries.importing.registration import RegistrationStatement
+from opwright.libraries.porting.stable_api import DISPATCH_TYPES
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.dispatch_key import META
 from opwright.schema.function import FunctionSchema
@@ -20,7 +24,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
-from opwright.source.yaml_scalar import scalar
+from opwright.source.yaml_scalar import flow_scalar, quoted_scalar, scalar
 
 #: Methods of tensors that only ask something, as expressions have them.
 _MEMBERS: Final = {
@@ -29,11 +33,25 @@ _MEMBERS: Final = {
 }  # fmt: skip
 _PIECE: Final = re.compile(
     r" *(?:\.(?P<member>\w+\((?:\))?)|(?P<name>(?:\w+::)*[A-Za-z_]\w*)(?!\w*\()|(?P<number>\d+)[uUlL]*(?![\w.])"
-    r"|(?P<sign>==|!=|<=|>=|&&|\|\||[-+*%<>(),]))"
+    r"|(?P<sign>==|!=|<=|>=|&&|\|\||[-+*%<>(),]|!(?=\w+ *(?:&&|\|\||\)|$))))"
 )
-_WORDS: Final = {"&&": " and ", "||": " or ", "true": "True", "false": "False"}
+_WORDS: Final = {"&&": " and ", "||": " or ", "!": "not ", "true": "True", "false": "False"}
 _DTYPE: Final = re.compile(r"(?:\w+::)+(?:k|ScalarType::)([A-Z]\w*)")
 _CONTIGUOUS: Final = re.compile(r"(\w+)\.is_contiguous\(\)")
+#: A macro that chooses code by the dtype of a tensor: its types, and those that its first arguments add to them.
+_DISPATCH: Final = re.compile(
+    r"AT_DISPATCH_(\w+?)(?:_AND\d?)?\(((?:(?:\w+::)+k?[A-Z]\w*, ?)*)(\w+)\.(?:scalar_type|dtype)\(\)\)"
+)
+_DISPATCHED: Final = {
+    "AT_INTEGRAL_TYPES": "Byte Char Short Int Long",
+    "AT_FLOATING_TYPES": "Float Double",
+    "AT_COMPLEX_TYPES": "ComplexFloat ComplexDouble",
+    "AT_ALL_TYPES": "Byte Char Short Int Long Float Double",
+    "AT_ALL_TYPES_AND_COMPLEX": "Byte Char Short Int Long Float Double ComplexFloat ComplexDouble",
+}
+_ONE_OF: Final = re.compile(r"(\w+)\.dtype (?:in|==) (\[.*\]|\w+)")
+#: A side of a comparison that fields can say: a fact about a tensor, or a number.
+_SIDE: Final = re.compile(r"(?:(\w+)\.(dim|size|dtype)(?:\((-?\d*)\))?|(\d+))")
 #: Types of parameters whose values may be others than those of the arguments.
 _NARROW: Final = re.compile(r"\b(?:float|unsigned|size_t|u?int(?:8|16|32)?_t|uint64_t|short|char)\b")
 
@@ -43,11 +61,90 @@ def drafted_requirements(schema: FunctionSchema, rows: Sequence[RegistrationStat
     kernels = [row for row in rows if row.keys and not row.keys[0].startswith(("Autograd", "Autocast", META.name))]
     checked = [list(_conditions(schema, row)) for row in kernels]
     shared = [text for text in dict.fromkeys(checked[0] if checked else ()) if all(text in own for own in checked)]
-    contiguous = [match[1] for text in shared if (match := _CONTIGUOUS.fullmatch(text)) is not None]
-    conditions = [text for text in shared if _CONTIGUOUS.fullmatch(text) is None]
-    layouts = ", ".join([f"{name}: contiguous!" for name in contiguous])
-    lines = [f"{LAYOUT}: {{{layouts}}}"] if contiguous else []
+    fields = _Fields([argument.name for argument in schema.arguments.all])
+    conditions = [text for text in shared if not fields.takes_rank(text)]
+    conditions = [text for text in conditions if not fields.takes(text)]
+    written = {DIMS: fields.dims(), DTYPES_FIELD: fields.dtypes, LAYOUT: fields.layouts}
+    lines = [f"{field}: {{{', '.join(map(': '.join, each.items()))}}}" for field, each in written.items() if each]
     return [*lines, *([f"{REQUIRES}:", *[f"- {scalar(text)}" for text in conditions]] if conditions else [])]
+
+
+class _Fields:
+    """The fields that conditions become, in which facts about tensors are compared with each other or with numbers."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names: Final = names
+        self._ranks: Final[dict[str, int]] = {}
+        self._items: Final[dict[tuple[str, int], str]] = {}
+        self.dtypes: Final[dict[str, str]] = {}
+        self.layouts: Final[dict[str, str]] = {}
+
+    def takes_rank(self, text: str) -> bool:
+        """Whether a condition says the rank of a tensor: a size has a place in patterns whose rank is known."""
+        match = re.fullmatch(r"(\w+)\.dim\(\) == (\d+)", text)
+        if match is None or match[1] in self._ranks:
+            return False
+        self._ranks[match[1]] = int(match[2])
+        self._items.update({(match[1], place): "_" for place in range(int(match[2]))})
+        return True
+
+    def takes(self, text: str) -> bool:
+        """Whether another condition becomes part of a field."""
+        contiguous, one_of = _CONTIGUOUS.fullmatch(text), _ONE_OF.fullmatch(text)
+        if contiguous is not None:
+            self.layouts[contiguous[1]] = "contiguous!"
+        elif one_of is not None:
+            self.dtypes.setdefault(self._root(one_of[1]), one_of[2])
+        else:
+            sides = map(_SIDE.fullmatch, text.split(" == "))
+            match [(side[1] or side[4], side[2], side[3]) if side is not None else None for side in sides]:
+                case [(first, "dtype", _), (second, "dtype", _)]:
+                    roots = sorted({self._root(first), self._root(second)}, key=self._names.index)
+                    free = [root for root in roots if root not in self.dtypes]
+                    if len(roots) > 1 and not free:
+                        return False
+                    self.dtypes.update({free[-1]: (set(roots) - {free[-1]}).pop()} if len(roots) > 1 else {})
+                case [(first, "size", place), (second, "size" | None, other)]:
+                    return self._joins(self._place(first, place), self._place(second, other))
+                case _:
+                    return False
+        return True
+
+    def dims(self) -> dict[str, str]:
+        """The patterns by tensor."""
+        patterns = {
+            name: " ".join([self._items[name, place] for place in range(rank)]) for name, rank in self._ranks.items()
+        }
+        return {name: flow_scalar(text) if text else quoted_scalar(text) for name, text in patterns.items()}
+
+    def _place(self, name: str, place: str | None) -> tuple[str, int] | None:
+        """The key of an item: that of a size, if the rank of its tensor is known, or of a number."""
+        if place is None:
+            self._items[name, 0] = name
+            return name, 0
+        rank = self._ranks.get(name, 0)
+        return (name, int(place) % rank) if -rank <= int(place) < rank else None
+
+    def _joins(self, first: tuple[str, int] | None, second: tuple[str, int] | None) -> bool:
+        """Whether two items of patterns can be the same; they are from then on."""
+        if first is None or second is None:
+            return False
+        words = {self._items[first], self._items[second]} - {"_"}
+        numbers = [word for word in words if word.isdigit()]
+        if len(numbers) > 1:
+            return False
+        taken = {*self._names, *self._items.values()}
+        letter = next(name for number in count() for name in (f"n{number or ''}",) if name not in taken)
+        joined = next(iter(numbers or sorted(words)), letter)
+        changed = [key for key, word in self._items.items() if key in (first, second) or word in words]
+        self._items.update(dict.fromkeys(changed, joined))
+        return True
+
+    def _root(self, name: str) -> str:
+        """The tensor whose dtype a tensor has to have."""
+        while self.dtypes.get(name) in self._names:
+            name = self.dtypes[name]
+        return name
 
 
 def _conditions(schema: FunctionSchema, row: RegistrationStatement) -> Iterator[str]:
@@ -61,12 +158,24 @@ def _conditions(schema: FunctionSchema, row: RegistrationStatement) -> Iterator[
         if not _NARROW.search(type)
     }
     for check in row.checks:
+        dispatch = _DISPATCH.fullmatch(check)
+        if dispatch is not None:
+            yield from _dispatched(dispatch, named)
         text = _expression(check, named)
         for part in _parts(text) if text else ():
             match = _CONTIGUOUS.fullmatch(part)
             written = f"{LAYOUT}: {{{match[1]}: contiguous!}}" if match is not None else f"{REQUIRES}: {scalar(part)}"
             if _is_requirement(schema, written):
                 yield part
+
+
+def _dispatched(macro: re.Match[str], named: Mapping[str, str]) -> Iterator[str]:
+    """What a macro takes, of which all types have names."""
+    types, added = DISPATCH_TYPES.get(macro[1], ((), ()))
+    names = [name for listed in types for name in _DISPATCHED[listed].split()]
+    names += [*added, *[dtype.rpartition("::")[2].removeprefix("k") for dtype in re.findall(r"[\w:]+", macro[2])]]
+    if types and macro[3] in named and all(name in TORCH_DTYPES for name in names):
+        yield f"{named[macro[3]]}.dtype in [{', '.join([TORCH_DTYPES[name] for name in names])}]"
 
 
 def _expression(check: str, named: Mapping[str, str]) -> str:

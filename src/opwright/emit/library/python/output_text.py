@@ -100,7 +100,10 @@ def _is_one(size):
 
 
 def _same_sizes(*sides):
-    sizes, others = _inner(*sides[:3]), _inner(*sides[3:])
+    return _same_list(_inner(*sides[:3]), _inner(*sides[3:]))
+
+
+def _same_list(sizes, others):
     return len(sizes) == len(others) and _all_equal(zip(sizes, others))
 
 
@@ -153,6 +156,7 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.reduce: "_reduced({0}, {1}, {2})",
     OutputOperation.cat: "_joined({0}, {1})",
     OutputOperation.dynamic: "_dynamic({0}, {1})",
+    OutputOperation.same_lists: "_same_list({0}, {1})",
     OutputOperation.same_sizes: "_same_sizes({0}, {1}, {2}, {3}, {4}, {5})",
     OutputOperation.broadcasts: "_broadcasts({0}, {1}, {2}, {3}, {4}, {5})",
     OutputOperation.broadcasts_together: "_broadcasts_together({0}, {1}, {2}, {3}, {4}, {5})",

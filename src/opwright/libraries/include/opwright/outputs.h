@@ -256,17 +256,11 @@ struct Shapes {
   static bool same_sizes(
       const at::Tensor& tensor, int64_t before, int64_t after, const at::Tensor& other, int64_t other_before,
       int64_t other_after) {
-    const auto sizes = inner_sizes(tensor, before, after);
-    const auto others = inner_sizes(other, other_before, other_after);
-    if (sizes.size() != others.size()) {
-      return false;
-    }
-    for (size_t place = 0; place < sizes.size(); ++place) {
-      if (!expect_equal(sizes[place], others[place])) {
-        return false;
-      }
-    }
-    return true;
+    return same_list(inner_sizes(tensor, before, after), inner_sizes(other, other_before, other_after));
+  }
+
+  static bool same_list(c10::ArrayRef<Int> sizes, c10::ArrayRef<Int> others) {
+    return std::equal(sizes.begin(), sizes.end(), others.begin(), others.end(), expect_equal<Int, Int>);
   }
 
   // Whether such sizes of the first tensor broadcast to those of the second one.

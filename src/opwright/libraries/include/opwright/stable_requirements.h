@@ -280,6 +280,10 @@ struct Concrete {
         std::equal(tensor.begin() + before, tensor.end() - after, other.begin() + other_before);
   }
 
+  static bool same_list(const List& sizes, const List& others) {
+    return sizes == others;
+  }
+
   // Whether such sizes of the first tensor broadcast to those of the second one.
   static bool broadcasts(
       const TensorFacts& tensor, std::int64_t before, std::int64_t after, const TensorFacts& other,
