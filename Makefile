@@ -112,6 +112,17 @@ example-backend: $(REFERENCE)
 	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python -m pytest -q $(PARALLEL) -m "opinfo or not opinfo" tests
 	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/opwright coverage --backend acme.yaml --torch auto --runtime torch_acme
 
+# PyTorch's own tests on the device of a new project and on the CPU: TREE is a source tree of PyTorch. ONLY='view or
+# indexing' chooses files, and EACH=20 runs one of 20 tests; build/backend-tests/build/upstream.html is the table.
+BACKEND_TESTS := build/backend-tests
+.PHONY: backend-tests
+backend-tests: $(REFERENCE)
+	@test -d '$(TREE)/test' || { echo "error: name a source tree of PyTorch with TREE=path" >&2; exit 1; }
+	$(VENV)/bin/opwright new backend npu $(BACKEND_TESTS) --force
+	cd $(BACKEND_TESTS) && MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet egg_info build_ext --inplace
+	cd $(BACKEND_TESTS) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python -m pytest -q -n $(JOBS) \
+	    --pytorch-tests='$(abspath $(TREE))/test' --each $(or $(EACH),1) $(if $(ONLY),-k '$(ONLY)')
+
 lint: $(REFERENCE)
 	$(VENV)/bin/ruff check src tests bench docs/*.py docs/site
 	$(VENV)/bin/ruff format --check src tests bench docs/*.py docs/site

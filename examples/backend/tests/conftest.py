@@ -1,4 +1,4 @@
-"""Options of the run of PyTorch's operators, and its report. In tests, only kernels can touch the device's memory."""
+"""Options of the runs of PyTorch's operators and tests, and their reports. In tests, only kernels can touch the device's memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import upstream
 
 os.environ["PROTECT_DEVICE_MEMORY"] = "1"
 
@@ -21,11 +22,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that chooses types."""
     help = "types whose samples tests/test_opinfo.py compares, such as `float32,int64`, or `all` (default: float32)"
     parser.addoption("--dtypes", default="float32", help=help)
+    help = (
+        "the folder `test` of a source tree of PyTorch: tests/test_upstream.py runs what it has, and no other tests run"
+    )
+    parser.addoption("--pytorch-tests", type=Path, metavar="FOLDER", help=help)
+    parser.addoption("--each", type=int, default=1, metavar="N", help="run one of N of PyTorch's tests (default: all)")
+    help = "how long each of PyTorch's tests may take (default: 60)"
+    parser.addoption("--seconds", type=float, default=60, help=help)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave PyTorch's list of operators alone unless `-m opinfo` asks for it: its import takes seconds."""
-    return True if collection_path.name == "test_opinfo.py" and "opinfo" not in config.getoption("markexpr") else None
+    """Leave PyTorch's tests and its list of operators alone unless options ask for them: both take long."""
+    if collection_path.suffix != ".py":
+        return None
+    if config.getoption("pytorch_tests") is not None:
+        return collection_path.name != "test_upstream.py" or None
+    is_asked = "opinfo" in config.getoption("markexpr")
+    return (
+        collection_path.name == "test_upstream.py"
+        or (collection_path.name == "test_opinfo.py" and not is_asked)
+        or None
+    )
 
 
 class Compared(NamedTuple):
@@ -40,6 +57,9 @@ class Compared(NamedTuple):
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print how many operators in which forms and types gave the results of the CPU, and write the reports."""
+    if terminalreporter.config.getoption("pytorch_tests") is not None:
+        terminalreporter.write_sep("=", "tests of PyTorch")
+        terminalreporter.write(upstream.report(REPORTS))
     rows = sorted(_compared(terminalreporter))
     if rows:
         terminalreporter.write_sep("=", "operators of PyTorch")

@@ -45,3 +45,9 @@ TOLERANCES: Final = {
     "nn.functional.linear_cross_entropy.chunked_none, bfloat16": 0.3,
     "nn.functional.linear_cross_entropy.chunked_none, float16": 0.1,
 }
+
+# Tests of PyTorch's that ask of devices other than the CPU what CUDA does: patterns of their names, and what they ask.
+UPSTREAM: Final = {
+    r"test_binary_ufuncs::\w+::test_fmod_remainder_by_zero_integral_\w+": "a remainder by zero that is no error",
+    r"test_torch::\w+::test_tensor_storage_type_\w+": "the storage classes of `torch`, as for the CPU",
+}

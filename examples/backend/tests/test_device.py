@@ -101,6 +101,36 @@ def test_set() -> None:
     assert values.device.type == "acme"
 
 
+def test_strides_of_the_fallback() -> None:
+    """What the CPU computes for the device has the strides that it has on the CPU, in place and in `out` too."""
+    for make in (lambda values: values.permute(1, 0, 2), lambda values: values[:, :, ::2], lambda values: values[1]):
+        host = make(torch.arange(48.0).reshape(3, 4, 4))
+        values = make(torch.arange(48.0, device="acme").reshape(3, 4, 4))
+        for function in (torch.cos, torch.isnan, lambda values: torch.ne(values, 2), lambda values: values.cumsum(0)):
+            assert function(values).stride() == function(host).stride()
+            assert function(values).tolist() == function(host).tolist()
+        out = torch.empty(0, dtype=torch.bool, device="acme")
+        assert torch.ne(values, values, out=out).stride() == torch.ne(host, host).stride()
+        assert values.cumsum_(0).tolist() == host.cumsum_(0).tolist()
+
+
+def test_overlaps_in_the_fallback() -> None:
+    """What the CPU computes for the device writes to memory that tensors share as it does on the CPU, or refuses it."""
+    for device in ("cpu", "acme"):
+        mask = torch.tensor([True, False, True], device=device)
+        one = torch.ones(1, device=device)
+        with pytest.warns(UserWarning, match="expanded tensors"):
+            one.expand(3).masked_fill_(mask, 5)
+        assert one.tolist() == [5]
+        with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input"):
+            mask[1:].masked_fill_(mask[:-1], value=False)
+        with pytest.raises(RuntimeError, match="unsupported operation: more than one element"):
+            one.expand(3).cos_()
+        halves = torch.tensor([0.0, 1.0, 2.0, 3.0], device=device)
+        torch.sign(halves[:2], out=halves[2:])
+        assert halves.tolist() == [0, 1, 0, 1]
+
+
 def test_memory_statistics() -> None:
     """The allocator counts what tensors use, what they have used at most, and what the device keeps."""
     torch.acme.empty_cache()

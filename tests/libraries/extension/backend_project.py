@@ -33,6 +33,9 @@ SHARED = (
     "tests/test_models.py",
     "tests/test_opinfo.py",
     "tests/test_platform.py",
+    "tests/test_upstream.py",
+    "tests/upstream.py",
+    "tests/upstream_worker.py",
 )
 
 

@@ -30,13 +30,13 @@ assert torch.compile(acme.cube, fullgraph=True, dynamic=True, backend="aot_eager
 """
 
 
-def run(folder: Path, *words: str, **variables: str) -> str:
-    """What Python prints in a folder; it must succeed."""
+def run(folder: Path, *words: str, status: int = 0, **variables: str) -> str:
+    """What Python prints in a folder; it must succeed, or end with another status."""
     environment = {**os.environ, **variables}
     done = subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.returncode == status, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
 
@@ -206,12 +206,76 @@ def test_stable_packages_have_callers_in_cpp(tmp_path: Path) -> None:
 
 
 def test_new_backend_is_green(tmp_path: Path) -> None:
-    """A new backend builds, PyTorch imports it, and its tests pass."""
+    """A new backend builds, PyTorch imports it, and its tests pass; of PyTorch's tests, what does not has its reason."""
     run(tmp_path, "-m", "opwright", "new", "backend", "npu", ".")
     run(tmp_path, "setup.py", "--quiet", "egg_info", "build_ext", "--inplace")
     report = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert " passed" in report
     assert "skipped" not in report
+    (tmp_path / "pytorch" / "test").mkdir(parents=True)
+    (tmp_path / "pytorch" / "test" / "test_few.py").write_text(FEW_TESTS)
+    options = ("--pytorch-tests=pytorch/test", "--seconds=20", "-n", "0")
+    run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, PYTHONPATH=str(tmp_path), status=1)
+    table, *faults = (tmp_path / "build" / "upstream.txt").read_text().splitlines()[1:]
+    # Eleven tests, of which ten run on the device, and three are equal.
+    assert " ".join(table.split()) == "test_few 11 10 3 30.0% 0 1 1 1 1 3"
+    assert [fault.partition(",")[0] for fault in faults] == [
+        "test_few::TestFew::test_crash: crash",
+        "test_few::TestFew::test_crash_at_the_end: crash",
+        "test_few::TestFew::test_wrong: failed",
+    ]
+
+
+#: Tests as PyTorch has them, of which most do not pass on a device.
+FEW_TESTS = """
+import ctypes
+import os
+import torch
+import warnings
+from torch.testing._internal.common_device_type import dtypes, instantiate_device_type_tests, onlyCPU
+from torch.testing._internal.common_utils import TestCase
+
+class TestFew(TestCase):
+    def test_crash(self, device):
+        if self.device_type != "cpu":
+            ctypes.string_at(torch.ones(2, device=device).data_ptr())
+
+    def test_crash_at_the_end(self, device):
+        if self.device_type != "cpu":
+            self.addCleanup(os._exit, 3)
+
+    @dtypes(torch.float32, torch.int64)
+    def test_equal(self, device, dtype):
+        self.assertEqual(torch.ones(2, device=device, dtype=dtype).sum(), 2)
+
+    def test_fails_everywhere(self, device):
+        self.assertEqual(torch.ones(2, device=device), torch.zeros(2, device=device))
+
+    def test_large(self, device):
+        torch.empty(6 << 30, device=device, dtype=torch.uint8)
+
+    @onlyCPU
+    def test_of_the_cpu(self, device):
+        pass
+
+    def test_quantized(self, device):
+        torch.quantize_per_tensor(torch.ones(2, device=device), 0.1, 0, torch.qint8)
+
+    def test_slow(self, device):
+        if self.device_type != "cpu":
+            ctypes.PyDLL(None).sleep(60)  # It holds the lock of Python, as a kernel that hangs would.
+
+    def test_wrong(self, device):
+        self.assertEqual(self.device_type, "cpu")
+
+    def test_warnings(self, device):
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            torch.ones(2, device=device).cumsum(0)
+        self.assertEqual(warned, [])
+
+instantiate_device_type_tests(TestFew, globals())
+"""
 
 
 def test_ten_lines_of_a_script(tmp_path: Path) -> None:

@@ -12,4 +12,7 @@ namespace acme::native {
 at::Tensor host_view(const at::Tensor& tensor);
 std::optional<at::Tensor> host_view(const std::optional<at::Tensor>& tensor);
 
+// How many bytes there are from the first element of a tensor to the end of the last.
+size_t span(const at::Tensor& tensor);
+
 }  // namespace acme::native

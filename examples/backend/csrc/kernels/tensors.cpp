@@ -4,6 +4,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/ResizeCommon.h>
 #include <ATen/native/TensorFactories.h>
@@ -55,6 +56,10 @@ at::Tensor filled(at::Tensor tensor) {
 }
 
 }  // namespace
+
+size_t span(const at::Tensor& tensor) {
+  return at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), tensor.element_size());
+}
 
 at::Tensor host_view(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.is_cpu()) {
@@ -152,8 +157,15 @@ at::Tensor Kernels::_copy_from(const at::Tensor& self, const at::Tensor& dst, bo
   return dst;
 }
 
+// What the CPU wrote in place of the device: a result that it makes has the strides that it chose.
 at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
-  at::native::resize_output(dst, self.sizes());
+  if (at::native::resize_output(dst, self.sizes()) && self.is_non_overlapping_and_dense()) {
+    dst.unsafeGetTensorImpl()->set_sizes_and_strides(self.sizes(), self.strides());
+  }
+  if (at::has_internal_overlap(dst) == at::MemOverlap::Yes && dst.strides() == self.strides()) {
+    device_allocator()->copy_data(dst.mutable_data_ptr(), self.const_data_ptr(), span(self));
+    return dst;
+  }
   return _copy_from(self, dst, false);
 }
 

@@ -11,6 +11,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceType.h>
 
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,8 +34,13 @@ inline std::string entry_name(const c10::OperatorHandle& op) {
   return name.rfind("aten::", 0) == 0 ? name.substr(6) : name;
 }
 
-// Warns of the first call of an operator that has no kernel for the device. `place` is where an entry would give it one.
+// Warns of the first call of an operator that has no kernel for the device, unless the environment says `never`. `place`
+// is where an entry would give it one.
 inline void warn_of_fallback(const c10::OperatorHandle& op, const char* place) {
+  static const char* const asked = std::getenv("OPWRIGHT_FALLBACK_WARNINGS");
+  if (asked != nullptr && std::string_view(asked) == "never") {
+    return;
+  }
   static std::mutex mutex;
   static auto* const names = new std::unordered_set<std::string>();
   const std::string name = entry_name(op);

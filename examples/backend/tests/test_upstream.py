@@ -1,0 +1,28 @@
+"""PyTorch's own tests on the device: none is wrong, crashes or hangs, and each that does not pass has its reason.
+
+`pytest --pytorch-tests=pytorch/test` runs those of a source tree of PyTorch that are for every device, on the device
+and on the CPU; `-k view` chooses files. What has run is kept in build/upstream: the next run goes on where one was
+stopped, and runs again what a change of the device, of the tests or of PyTorch may have changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from upstream import NO_REASON, Limits, compare, device_generic_files, label, run_file
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test for each file of PyTorch's tests."""
+    folder = metafunc.config.getoption("pytorch_tests").resolve()
+    files = device_generic_files(folder)
+    metafunc.parametrize("path", files, ids=[label(file) for file in files])
+
+
+def test_file(path: Path, pytestconfig: pytest.Config) -> None:
+    """Each test of a file passes on the device, or has a reason."""
+    limits = Limits(pytestconfig.getoption("each"), pytestconfig.getoption("seconds"))
+    sides = [run_file(path, device, Path("build/upstream"), limits) for device in ("acme", "cpu")]
+    compared = compare(label(path), *sides)
+    assert [difference.test for difference in compared.differences if difference.reason == NO_REASON] == []

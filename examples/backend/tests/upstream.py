@@ -1,0 +1,308 @@
+"""Runs a file of PyTorch's tests on the device and on the CPU, and compares how each test ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from skips import UPSTREAM
+
+#: How long a process may take before its first test.
+SECONDS_TO_COLLECT: Final = 900
+
+# Why a test does not pass on the device, where the CPU passes it. Whatever has no reason is a fault.
+MISSING: Final = "kernel missing"
+UNDECLARED: Final = "feature not declared"
+MEMORY: Final = "memory"
+TIME: Final = "time"
+LIMIT: Final = "PyTorch's own limit"
+NO_REASON: Final = "no reason"
+REASONS: Final = (MISSING, UNDECLARED, MEMORY, TIME, LIMIT, NO_REASON)
+
+#: What tests say that gives the reason.
+_SAID: Final = (
+    (UNDECLARED, r"from the '(Sparse|SparseCsr|Quantized|NestedTensor)acme' backend"),
+    (MISSING, r"^NotImplementedError: Could not run '[\w:.]+' with arguments from the 'acme' backend"),
+    (MISSING, r"^NotImplementedError: `[\w:.]+` does not run on acme"),
+    (MEMORY, r"^OutOfMemoryError: acme:\d+ is out of memory"),
+    (LIMIT, r"only supports CPU, CUDA(, XPU)? and \w+ device type|only supports CPU,? and CUDA"),
+)
+
+
+class Outcome(NamedTuple):
+    """How a test ended, and what it said: one line."""
+
+    outcome: str
+    said: str = ""
+
+
+class Side(NamedTuple):
+    """What a file of tests gave on one device."""
+
+    tests: list[str]
+    outcomes: dict[str, Outcome]
+    fault: str
+
+
+class Limits(NamedTuple):
+    """Which share of the tests runs, one of so many, and for how many seconds each."""
+
+    each: int
+    seconds: float
+
+
+class Difference(NamedTuple):
+    """A test that does not pass on the device, with the reason."""
+
+    test: str
+    outcome: Outcome
+    on_cpu: Outcome
+    reason: str
+
+
+class Compared(NamedTuple):
+    """What comparing a file found."""
+
+    file: str
+    tests: int
+    left_out: int
+    equal: int
+    differences: list[Difference]
+
+
+def device_generic_files(folder: Path) -> list[Path]:
+    """The files of PyTorch's tests that have tests for each device."""
+    files = sorted([*folder.glob("test_*.py"), *folder.glob("nn/test_*.py")])
+    return [file for file in files if re.search(r"(?m)^ *instantiate_device_type_tests\(", file.read_text("utf-8"))]
+
+
+def label(path: Path) -> str:
+    """The name of a file in the report."""
+    return path.stem if path.parent.name == "test" else f"{path.parent.name}/{path.stem}"
+
+
+def run_file(path: Path, device: str, out: Path, limits: Limits) -> Side:
+    """What the tests of a file give on a device: what an earlier run of the same left, and all that is left to run."""
+    journal = out / device / f"{path.parent.name}-{path.stem}.jsonl"
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    head = json.dumps({"path": str(path), "of": _fingerprint(path, device), "each": limits.each})
+    if not journal.is_file() or journal.read_text(encoding="utf-8").partition("\n")[0] != head:
+        journal.write_text(f"{head}\n", encoding="utf-8")
+    while _run_process(path, device, journal, limits):
+        pass
+    return _side(journal)
+
+
+def _fingerprint(path: Path, device: str) -> str:
+    """A digest of what outcomes depend on: the tests, PyTorch, and the package of the device."""
+    total = hashlib.sha256(version("torch").encode())
+    package = [] if device == "cpu" else sorted(Path(f"torch_{device}").rglob("*"))
+    for file in (path, *package):
+        if file.suffix in {".py", ".so"}:
+            total.update(file.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def _run_process(path: Path, device: str, journal: Path, limits: Limits) -> bool:
+    """Run what is left of a file, up to a test that ends the process or takes too long. Gives whether to go on."""
+    before = _side(journal)
+    if before.fault or (before.tests and len(before.outcomes) == len(before.tests)):
+        return False
+    folders = [Path(__file__).parent, Path(__file__).parents[1]]
+    environment = os.environ | {
+        "UPSTREAM_JOURNAL": str(journal.resolve()),
+        "UPSTREAM_EACH": str(limits.each),
+        "PYTORCH_TESTING_DEVICE_ONLY_FOR": "cpu" if device == "cpu" else "privateuse1",
+        "PYTHONPATH": os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0" if device == "cpu" else "1",
+        "OPWRIGHT_FALLBACK_WARNINGS": "never",
+        "OMP_NUM_THREADS": "1",
+    }
+    options = ["-q", "-p", "upstream_worker", "-p", "no:cacheprovider", "-p", "no:xdist", "--noconftest"]
+    options += ["-c", os.devnull, f"--rootdir={path.parent}", "--tb=short", str(path)]
+    work = (journal.parent / "work").resolve()
+    work.mkdir(exist_ok=True)
+    with journal.with_suffix(".log").open("ab") as log:
+        command = [sys.executable, "-m", "pytest", *options]
+        process = subprocess.Popen(
+            command, cwd=work, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    is_late = _wait(process, journal, limits)
+    after, test = _side(journal), _open_test(journal)
+    if test is not None:
+        how, said = ("time", f"more than {limits.seconds:g} s") if is_late else ("crash", _ending(process))
+        _append(journal, {"ends": test, "outcome": how, "said": said})
+    elif process.returncode < 0 or not after.tests:
+        when = "after the tests" if after.tests else "before the first test"
+        _append(journal, {"fault": after.fault or f"the process ended {when}: {_ending(process)}"})
+    return test is not None
+
+
+def _ending(process: subprocess.Popen[bytes]) -> str:
+    status = process.returncode
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+def _wait(process: subprocess.Popen[bytes], journal: Path, limits: Limits) -> bool:
+    """Wait for a process, and end it if one test takes too long. Gives whether it did.
+
+    The process is killed from outside: a test that hangs in C++ answers to no signal that Python handles.
+    """
+    size, since = -1, time.monotonic()
+    while process.poll() is None:
+        time.sleep(0.2)
+        if journal.stat().st_size != size:
+            size, since = journal.stat().st_size, time.monotonic()
+        allowed = SECONDS_TO_COLLECT if _open_test(journal) is None else limits.seconds
+        if time.monotonic() - since > allowed:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
+    return False
+
+
+def _append(journal: Path, line: dict[str, str]) -> None:
+    with journal.open("a", encoding="utf-8") as file:
+        print(json.dumps(line), file=file)
+
+
+def _open_test(journal: Path) -> str | None:
+    """The test that began last and has not ended."""
+    with journal.open("rb") as file:
+        file.seek(max(0, journal.stat().st_size - 20_000))
+        last = file.read().splitlines()[-1]
+    return json.loads(last).get("begins") if last.startswith(b'{"begins"') else None
+
+
+def _side(journal: Path) -> Side:
+    tests: list[str] = []
+    outcomes: dict[str, Outcome] = {}
+    fault = ""
+    for line in map(json.loads, journal.read_text(encoding="utf-8").splitlines()):
+        tests = line.get("found", tests)
+        fault = line.get("fault", fault)
+        # A test ends more than once if it passes and what follows it fails.
+        if "ends" in line and outcomes.get(line["ends"], Outcome("passed")).outcome == "passed":
+            outcomes[line["ends"]] = Outcome(line["outcome"], line["said"])
+    return Side(tests, outcomes, fault)
+
+
+def compare(file: str, mine: Side, cpu: Side) -> Compared:
+    """How the tests of a file end on the device, beside how they end on the CPU."""
+    differences = []
+    left_out = equal = 0
+    if mine.fault:
+        differences.append(_difference(file, "", Outcome("crash", mine.fault), Outcome("crash", cpu.fault)))
+    for test, outcome in sorted(mine.outcomes.items()):
+        # A test for the device alone should pass.
+        on_cpu = cpu.outcomes.get(test, Outcome("passed"))
+        if outcome.outcome == "skipped":
+            left_out += 1
+        elif outcome.outcome == "passed" or outcome.outcome == on_cpu.outcome == "xfailed":
+            equal += 1
+        else:
+            differences.append(_difference(file, test, outcome, on_cpu))
+    return Compared(file, len(mine.tests), left_out, equal, differences)
+
+
+def _difference(file: str, test: str, outcome: Outcome, on_cpu: Outcome) -> Difference:
+    """A test that does not pass, with the reason: a limit of PyTorch's where the CPU does not pass it either."""
+    said = [reason for reason, pattern in _SAID if re.search(pattern, outcome.said)]
+    if "time" in (outcome.outcome, on_cpu.outcome):
+        reason = TIME
+    elif outcome.outcome == on_cpu.outcome and on_cpu.said:
+        reason = LIMIT
+    elif outcome.outcome == "crash":
+        reason = NO_REASON
+    elif said:
+        reason = said[0]
+    else:
+        reason = LIMIT if any(re.fullmatch(pattern, f"{file}::{test}") for pattern in UPSTREAM) else NO_REASON
+    return Difference(test, outcome, on_cpu, reason)
+
+
+def _totals(rows: Iterable[Compared]) -> list[tuple[str, ...]]:
+    """The table: for each file how many tests it has, run on the device, and are equal, and the others by reasons."""
+    table = [("file", "tests", "run", "equal", "share", *REASONS)]
+    for row in rows:
+        run = row.tests - row.left_out
+        counts = Counter(difference.reason for difference in row.differences)
+        share = f"{row.equal / run:.1%}" if run else ""
+        table.append(
+            (row.file, *map(str, (row.tests, run, row.equal)), share, *[str(counts[name]) for name in REASONS])
+        )
+    return table
+
+
+_STYLE = """
+body { font: 14px sans-serif; margin: 2em; } table { border-collapse: collapse; } th { text-align: left; }
+td, th { border: 1px solid #8884; padding: 2px 8px; vertical-align: top; }
+"""
+
+
+def _page(rows: Iterable[Compared]) -> str:
+    """The table as HTML, and below it each test that does not pass on the device, with the reason and what it says."""
+    rows = [*rows]
+    faults = [("file", "test", "device", "CPU", "reason", "what it says")]
+    for row in rows:
+        for test, outcome, on_cpu, reason in row.differences:
+            faults.append((row.file, test, outcome.outcome, on_cpu.outcome, reason, outcome.said))
+    tables = "".join([_table(table) for table in (_totals(rows), faults)])
+    title = "Tests of PyTorch on acme"
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{_STYLE}</style><h1>{title}</h1>{tables}</html>\n"
+    )
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> str:
+    lines = []
+    for number, row in enumerate(rows):
+        tag = "td" if number else "th"
+        lines.append(f"<tr>{''.join([f'<{tag}>{escape(cell)}</{tag}>' for cell in row])}</tr>")
+    return f"<table>{''.join(lines)}</table><p></p>"
+
+
+def _text(rows: Iterable[Compared]) -> str:
+    """The table as text, and below it the tests without a reason."""
+    rows = [*rows]
+    table = _totals(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in table]
+    for row in rows:
+        for difference in row.differences:
+            if difference.reason == NO_REASON:
+                said = (difference.outcome.said.splitlines() or [""])[0]
+                lines.append(f"{row.file}::{difference.test}: {difference.outcome.outcome}, {said}")
+    return "\n".join([*lines, ""])
+
+
+def report(folder: Path) -> str:
+    """Write what the journals say of the device, of the tests and of PyTorch as they are, and give it as text."""
+    rows = []
+    for journal in sorted((folder / "upstream" / "acme").glob("*.jsonl")):
+        other = folder / "upstream" / "cpu" / journal.name
+        heads = [json.loads(side.open(encoding="utf-8").readline()) for side in (journal, other) if side.is_file()]
+        if len(heads) == 2 and [head["of"] for head in heads] == [
+            _fingerprint(Path(heads[0]["path"]), device) for device in ("acme", "cpu")
+        ]:
+            compared = compare(label(Path(heads[0]["path"])), _side(journal), _side(other))
+            each = heads[0]["each"]
+            rows.append(compared if each == 1 else compared._replace(file=f"{compared.file}, 1 of {each}"))
+    if rows:
+        (folder / "upstream.txt").write_text(_text(rows), encoding="utf-8")
+        (folder / "upstream.html").write_text(_page(rows), encoding="utf-8")
+    return _text(rows)

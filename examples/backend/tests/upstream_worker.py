@@ -1,0 +1,95 @@
+"""A plug-in of pytest for the processes of `test_upstream.py`: runs a file of PyTorch's tests on one device.
+
+`UPSTREAM_JOURNAL` names the file that gets a line of JSON for what is found, what begins and what ends. Tests that the
+journal has are not run again, so that a process goes on after a test that ended the one before.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing._internal import common_cuda, common_methods_invocations, common_mkldnn, common_nn
+from torch.testing._internal.common_device_type import DeviceTypeTestBase
+
+# Names that tests of 2.6 import, and that PyTorch has dropped since, with what stands for them now.
+_DROPPED = {
+    "binary_ufuncs_and_refs": (common_methods_invocations, common_methods_invocations.binary_ufuncs),
+    "bf32_on_and_off": (common_mkldnn, getattr(common_mkldnn, "reduced_f32_on_and_off", None)),
+    "new_module_tests": (common_nn, common_nn.get_new_module_tests()),
+    "tf32_is_not_fp32": (common_cuda, lambda: False),
+}
+for _name, (_module, _value) in _DROPPED.items():
+    if not hasattr(_module, _name):
+        setattr(_module, _name, _value)
+
+_JOURNAL = Path(os.environ["UPSTREAM_JOURNAL"])
+
+
+def _write(**line: object) -> None:
+    with _JOURNAL.open("a", encoding="utf-8") as file:
+        print(json.dumps(line), file=file)
+
+
+def name(item: pytest.Item) -> str:
+    """The name of a test, with words in place of the device, so that it is the same on each."""
+    device = _device()
+    head, _, tail = item.name.rpartition(f"_{device}")
+    group = item.cls.__name__.removesuffix(device.upper()).removesuffix("PRIVATEUSE1")
+    return f"{group}::{head}{tail}"
+
+
+def _device() -> str:
+    word = os.environ["PYTORCH_TESTING_DEVICE_ONLY_FOR"]
+    return torch._C._get_privateuse1_backend_name() if word == "privateuse1" else word
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the tests that the file has for each device, or some of them, and of these what did not run before."""
+    found = {name(item): item for item in items if item.cls is not None and issubclass(item.cls, DeviceTypeTestBase)}
+    each = int(os.environ["UPSTREAM_EACH"])
+    chosen = [test for test in found if zlib.crc32(test.encode()) % each == 0]
+    lines = [json.loads(line) for line in _JOURNAL.read_text(encoding="utf-8").splitlines()]
+    begun = {line["begins"] for line in lines if "begins" in line}
+    _write(found=chosen)
+    items[:] = [found[test] for test in chosen if test not in begun]
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Write that a file cannot be read."""
+    if report.failed:
+        _write(unreadable=str(report.longrepr)[-3000:])
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Write that a test begins."""
+    _write(begins=name(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write how a test ended: its call, or what failed or skipped it before or after."""
+    report = yield
+    if report.when == "call" or report.outcome != "passed":
+        outcome = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
+        said = f"{call.excinfo.typename}: {call.excinfo.value}" if call.excinfo else ""
+        _write(ends=name(item), outcome=outcome, said=said[:2000], trace=str(report.longrepr)[-6000:] if said else "")
+    return report
+
+
+def pytest_runtest_logfinish() -> None:
+    """Free the tensors of a test that failed, which its traceback keeps, and large memory, whose protection takes long."""
+    sys.last_type = sys.last_value = sys.last_traceback = None
+    if torch.accelerator.is_available() and torch.accelerator.memory_reserved() > 1 << 28:
+        gc.collect()
+        torch.accelerator.empty_cache()
