@@ -198,8 +198,7 @@ def main() -> int:
             folder = Path(name) / library_name
             folder.mkdir()
             for checked, built in zip((True, False), build(library, folder), strict=True):
-                # Kernels of the stable example check `out` themselves, and its composite operator requires nothing.
-                traced = chosen.traced if checked and library_name != "example, stable" else 0
+                traced = chosen.traced if checked else 0
                 counted = called(built, chosen.count if checked else chosen.unchecked, traced, library.positions)
                 counts.append(
                     {word: sum(row[word] for row in counted.values()) for word in next(iter(counted.values()))}

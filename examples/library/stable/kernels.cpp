@@ -4,7 +4,6 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/headeronly/core/Dispatch_v2.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -34,23 +33,6 @@ Tensor sum(const Tensor& left, const Tensor& right, double factor = 1) {
 Tensor mean(const Tensor& self, int64_t dim) {
   const std::array<int64_t, 1> dims{dim};
   return call("aten::mean", "dim", self, std::optional<Numbers>(dims), true, std::nullopt);
-}
-
-bool have_same_sizes(const Tensor& left, const Tensor& right) {
-  const auto first = left.sizes(), second = right.sizes();
-  return std::equal(first.begin(), first.end(), second.begin(), second.end());
-}
-
-// Writes a result to the argument `out`.
-void put(Tensor& out, const Tensor& result) {
-  STD_TORCH_CHECK(
-      out.scalar_type() == result.scalar_type(),
-      "Expected out tensor to have dtype ", static_cast<int>(result.scalar_type()), " and not ",
-      static_cast<int>(out.scalar_type()));
-  if (!have_same_sizes(out, result)) {
-    call("aten::resize_", "", out, result.sizes(), std::nullopt);
-  }
-  torch::stable::copy_(out, result);
 }
 
 // Writes function(x) to `out` for each element x of `self`. Both have the same sizes and the same dtype.
@@ -94,7 +76,7 @@ Tensor gamma_(Tensor& self, double exponent) {
 }
 
 Tensor gamma_out(const Tensor& self, double exponent, Tensor& out) {
-  put(out, gamma(self, exponent));
+  raise(self, exponent, out);
   return out;
 }
 
@@ -105,14 +87,12 @@ Tensor mix(const Tensor& self, const Tensor& other, double weight) {
 }
 
 Tensor mix_(Tensor& self, const Tensor& other, double weight) {
-  const auto mixed = mix(self, other, weight);
-  STD_TORCH_CHECK(have_same_sizes(self, mixed), "Bad in-place call: the result is larger than the input");
-  torch::stable::copy_(self, mixed);
+  torch::stable::copy_(self, mix(self, other, weight));
   return self;
 }
 
 Tensor mix_out(const Tensor& self, const Tensor& other, double weight, Tensor& out) {
-  put(out, mix(self, other, weight));
+  torch::stable::copy_(out, mix(self, other, weight));
   return out;
 }
 
@@ -126,7 +106,7 @@ Tensor patches(const Tensor& self, int64_t size) {
 }
 
 Tensor patches_out(const Tensor& self, int64_t size, Tensor& out) {
-  put(out, patches(self, size));
+  torch::stable::copy_(out, patches(self, size));
   return out;
 }
 

@@ -20,24 +20,26 @@ class Requirement(NamedTuple):
     """A condition, and the message for calls that do not fulfil it.
 
     It is checked where the optional arguments `given` are not None. With `each`, the name of a list of tensors, it is
-    checked for each item, whose names in expressions `item_name` and `index_name` give.
+    checked for each item, whose names in expressions `item_name` and `index_name` give. `written` is a condition as its
+    author wrote it.
     """
 
     condition: OutputExpression
     message: Message
     given: tuple[OutputExpression, ...] = ()
     each: str = ""
+    written: str = ""
 
     def arguments(self) -> frozenset[str]:
         """Names of the arguments that the condition and the message read."""
         expressions = [self.condition, *self.given, *[part for part in self.message if not isinstance(part, str)]]
-        return frozenset([self.each]).union(*map(_named, expressions)) - {""}
+        return frozenset([self.each]).union(*map(argument_names, expressions)) - {""}
 
 
-def _named(expression: OutputExpression) -> frozenset[str]:
+def argument_names(expression: OutputExpression) -> frozenset[str]:
     """Names of the arguments in an expression."""
     own = [expression.text] if expression.operation is OutputOperation.argument else []
-    return frozenset(own).union(*[_named(operand) for operand in expression.operands if operand is not None])
+    return frozenset(own).union(*[argument_names(operand) for operand in expression.operands if operand is not None])
 
 
 def item_name(tensors: str) -> str:

@@ -18,6 +18,7 @@ static Tensor make(const Tensor& like, std::vector<int64_t> sizes) {
 static Tensor make_double(const Tensor& like, std::vector<int64_t> sizes) {
   return torch::stable::new_zeros(like, sizes, torch::headeronly::ScalarType::Double);
 }
+using Written = Tensor;
 #define DTYPE torch::headeronly::ScalarType
 #define CHECK STD_TORCH_CHECK
 #else
@@ -31,6 +32,7 @@ static Tensor make(const Tensor& like, std::vector<int64_t> sizes) {
 static Tensor make_double(const Tensor& like, std::vector<int64_t> sizes) {
   return at::zeros(sizes, like.options().dtype(at::kDouble));
 }
+using Written = Tensor&;
 #define DTYPE at::ScalarType
 #define CHECK TORCH_CHECK
 #endif
@@ -161,11 +163,7 @@ Tensor plus(const Tensor& p, const Tensor& q) {
 #endif
 }
 
-#ifdef STABLE
-Tensor halve_(Tensor& self, const Tensor& mask) {
-#else
-Tensor& halve_(Tensor& self, const Tensor& mask) {
-#endif
+Written halve_(Tensor& self, const Tensor& mask) {
   return self;
 }
 
@@ -173,11 +171,7 @@ Tensor over(const Tensor& x, const Tensor& plane, int64_t dim) {
   return make(x, sizes_of(plane));
 }
 
-#ifdef STABLE
-Tensor triple_(Tensor& self) {
-#else
-Tensor& triple_(Tensor& self) {
-#endif
+Written triple_(Tensor& self) {
   CHECK(self.is_contiguous(), "the kernel got other strides");
   for (int64_t place = 0; place < self.numel(); ++place) {
     data<float>(self)[place] *= 3;
@@ -204,6 +198,23 @@ Tensor windows(const Tensor& x, int64_t width) {
   sizes.back() -= width - 1;
   sizes.push_back(width);
   return make(x, sizes);
+}
+
+Written triple_out(const Tensor& self, Tensor& out) {
+  CHECK(self.is_contiguous() && out.numel() == self.numel(), "the kernel got other strides or sizes");
+  return out;
+}
+
+Written summed_out(const Tensor& self, const OptionalTensor& scale, bool wide, Tensor& out) {
+  return out;
+}
+
+Written chained_out(Tensors tensors, Tensor& out) {
+  return out;
+}
+
+Written raised_(Tensor& self, const Tensor& by) {
+  return self;
 }
 
 Tensor twice(const Tensor& x, const Tensor& weight) {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import random
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from opwright.cli.main import main
 from tests.library.conftest import operators_of_abi
 from tests.library.required import reference as functions
 from tests.library.required.distributed import placements_of_results, wrong_results
@@ -54,6 +57,10 @@ def calls(torch: ModuleType) -> dict[str, Callable[[], list[Value]]]:
         "plain_norm": lambda: [ones(2, 3, 4), ones(4), 1e-6],
         "elsewhere": lambda: [ones(2, 3)],
         "twice": lambda: [ones(2, 3, 4), ones(4)],
+        "triple.out": lambda: [ones(2, 3), ones(2, 3)],
+        "summed.out": lambda: [ones(2, 3), ones(3), ones(2)],
+        "chained.out": lambda: [[ones(2, 1), ones(2, 4)], ones(2, 5)],
+        "raised_": lambda: [ones(2, 3), ones(1)],
     }
 
 
@@ -118,13 +125,21 @@ def overload(operators: ModuleType, name: str) -> Value:
     return getattr(getattr(operators, packet), of or "default")
 
 
+def called(function: Value) -> Value:
+    """An overload as a function of values alone: the last one is `out`, where it has that."""
+    if function._overloadname != "out":
+        return function
+    return lambda *arguments: function(*arguments[:-1], out=arguments[-1])
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.thorough)])
 def test_eager_calls_and_traces_judge_alike(torch: ModuleType, operators: ModuleType, count: int) -> None:
     """Changed arguments are taken by both with the same results, or refused by both with the same text."""
     fake = importlib.import_module("torch._subclasses.fake_tensor").FakeTensorMode
     different, refused, taken = [], set(), 0
     for name, make in calls(torch).items():
-        function, chance = overload(operators, name), random.Random(name)
+        function, chance = called(overload(operators, name)), random.Random(name)
         assert isinstance(outcome(function, make()), list), outcome(function, make())
         for _ in range(count):
             arguments = make()
@@ -138,7 +153,8 @@ def test_eager_calls_and_traces_judge_alike(torch: ModuleType, operators: Module
                 refused.add(eager)
                 if "no tensor arguments" in eager:
                     continue
-                assert eager.startswith(str(operators.__name__).removeprefix("torch.ops.")), (name, arguments, eager)
+                starts = (str(operators.__name__).removeprefix("torch.ops."), "Expected ", "Bad in-place call: ")
+                assert eager.startswith(starts), (name, arguments, eager)
             if "share memory" in str(traced) and "meta" in str(arguments):
                 # With the stable interface, tensors without memory are checked in traces alone.
                 continue
@@ -150,8 +166,23 @@ def test_eager_calls_and_traces_judge_alike(torch: ModuleType, operators: Module
     assert taken > 50
 
 
-def test_messages_say_what_is_and_what_has_to_be(torch: ModuleType, operators: ModuleType) -> None:
-    """A refused call learns the operator, the argument, its dimension, what it is, and what it has to be."""
+def with_values(text: str, values: dict[str, Value]) -> str:
+    """A text with the sizes and dtypes of tensors in place of expressions."""
+    expression = r"\b\w+\.(?:shape\[-1\]|dtype)"
+    return re.sub(expression, lambda found: str(eval(found[0], values)).removeprefix("torch."), text)
+
+
+def test_messages_say_what_is_and_what_has_to_be(
+    torch: ModuleType, operators: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A refused call learns the operator, the argument, its dimension, what it is, and what it has to be.
+
+    `opwright explain` says beforehand what the last has to be.
+    """
+    file = str(OWN / "operators.yaml")
+    assert main(["explain", "required::rms_norm", "--library", file, "--format", "json"]) == 0
+    (explained,) = json.loads(capsys.readouterr().out)["operators"]
+    conditions = explained["requirements"]["conditions"]
     name, ones = str(operators.__name__), torch.ones
     messages = [
         (ones(2, 8), ones(4), 1e-6, "dimension 0 of `weight` has size 4, and has to have size 8 (`d` of `x`)"),
@@ -165,6 +196,10 @@ def test_messages_say_what_is_and_what_has_to_be(torch: ModuleType, operators: M
         with pytest.raises(RuntimeError) as raised:
             operators.rms_norm(x, weight, eps)
         assert str(raised.value) == f"{name.removeprefix('torch.ops.')}::rms_norm: {message}"
+        values = {"x": torch.atleast_1d(x), "weight": weight}
+        said = [with_values(text, values) for text in conditions]
+        wanted = re.sub(r" has (?!to ).*, and |, and `eps` is .*", " ", message).rstrip()
+        assert wanted in said
 
 
 def test_kernels_get_the_layout_that_they_need(torch: ModuleType, operators: ModuleType) -> None:

@@ -49,10 +49,15 @@ LINEAR: Final = "linear"
 REDUCTION: Final = "reduction"
 FIELDS: Final = (DIMS, DTYPES_FIELD, LAYOUT, REQUIRES, LINEAR, REDUCTION)
 
-#: The layouts; a mark after one refuses other layouts instead of copying.
-LAYOUTS: Final = ("contiguous", "channels_last", "last_contiguous", "aligned")
+#: The layouts, in words; a mark after one refuses other layouts instead of copying.
+LAYOUT_WORDS: Final = {
+    "contiguous": "contiguous",
+    "channels_last": "contiguous in the memory format channels_last",
+    "last_contiguous": "contiguous in its last dimension",
+    "aligned": "contiguous at an address that is a multiple of 16",
+}
 _REFUSED: Final = "!"
-_ANY: Final = "any"
+ANY: Final = "any"
 
 #: Arguments that the fields describe.
 _TENSOR_KINDS: Final = (ValueKind.tensor, ValueKind.tensors)
@@ -301,7 +306,7 @@ class RequirementsLoader:
         tensor = self._tensor(key)
         dtype = expression_of(OutputOperation.dtype_of, ValueKind.dtype, tensor.value)
         scalars = _words(node)
-        if len(scalars) == 1 and scalars[0][0] == _ANY:
+        if len(scalars) == 1 and scalars[0][0] == ANY:
             return
         if len(scalars) == 1 and self._is_tensor(scalars[0][0]):
             other = self._arguments[scalars[0][0]]
@@ -334,7 +339,7 @@ class RequirementsLoader:
         if word in DTYPES:
             return DTYPES[word]
         tensors = [name for name in self._arguments if self._is_tensor(name)]
-        words = [*DTYPE_CLASSES, _ANY, *DTYPES, *tensors]
+        words = [*DTYPE_CLASSES, ANY, *DTYPES, *tensors]
         help = did_you_mean(word, words, f"the classes are {', '.join([f'`{name}`' for name in DTYPE_CLASSES])}")
         at = scalar.span_of(start, start + len(word))
         raise Fault.at(codes.REQUIRED_DTYPE, f"there is no class of dtypes, dtype or tensor `{word}`", at, help=help)
@@ -363,14 +368,14 @@ class RequirementsLoader:
                 self._load_result_layout(key, node, word)
                 continue
             layout = word.removesuffix(_REFUSED)
-            if layout not in LAYOUTS and word != _ANY:
-                layouts = [_ANY, *LAYOUTS]
+            if layout not in LAYOUT_WORDS and word != ANY:
+                layouts = [ANY, *LAYOUT_WORDS]
                 help = did_you_mean(layout, layouts, f"the layouts are {', '.join([f'`{name}`' for name in layouts])}")
                 self._sink.error(codes.REQUIRED_LAYOUT, f"there is no layout `{word}`", node.span, help=help)
-            elif word != _ANY:
+            elif word != ANY:
                 tensor = self._tensor(key)
                 condition = expression_of(OutputOperation.has_layout, ValueKind.boolean, tensor.value, text=layout)
-                message = (*tensor.shown, f" is not {_LAYOUT_WORDS[layout]}, and has to be")
+                message = (*tensor.shown, f" is not {LAYOUT_WORDS[layout]}, and has to be")
                 refusal = Requirement(condition, message, tensor.given, tensor.each)
                 if word.endswith(_REFUSED):
                     self._checks.append(refusal)
@@ -448,21 +453,16 @@ class RequirementsLoader:
         condition = checker.check_kind(parsed.tree, ValueKind.boolean)
         if condition.operation is OutputOperation.literal:
             raise Fault.at(codes.CONTRADICTION, f"`{node.value}` does not depend on a call", node.span)
-        text: list[str | OutputExpression] = [message or f"`{' '.join(node.value.split())}` has to hold"]
+        written = " ".join(node.value.split())
+        text: list[str | OutputExpression] = [message or f"`{written}` has to hold"]
         shown = [(name, arguments[name]) for name in names if name in arguments]
         shown = [(name, value) for name, value in shown if value.kind in _SHOWN and not value.type.is_optional]
         for number, (name, value) in enumerate(shown):
             text += [f"{' and' if number else ', and'} `{name}` is ", value]
-        self._checks.append(Requirement(condition, tuple(text), tuple(dict.fromkeys(given))))
+        self._checks.append(Requirement(condition, tuple(text), tuple(dict.fromkeys(given)), written=written))
 
 
 _SHOWN: Final = (ValueKind.integer, ValueKind.size, ValueKind.number, ValueKind.sizes, ValueKind.integers)
-_LAYOUT_WORDS: Final = {
-    "contiguous": "contiguous",
-    "channels_last": "contiguous in the memory format channels_last",
-    "last_contiguous": "contiguous in its last dimension",
-    "aligned": "contiguous at an address that is a multiple of 16",
-}
 
 
 def _scalar_text(node: Node) -> str:

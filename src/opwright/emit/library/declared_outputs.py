@@ -116,8 +116,8 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.reduce: "{shapes}::reduce({0}, ::opwright::dim_list({1}), {2})",
     OutputOperation.cat: "{shapes}::cat({0}, {1})",
     OutputOperation.is_on_cpu: "::opwright::is_on_cpu({0})",
-    OutputOperation.default_dtype: "c10::get_default_dtype_as_scalartype()",
-    OutputOperation.cpu: "at::kCPU",
+    OutputOperation.default_dtype: "{shapes}::default_dtype()",
+    OutputOperation.cpu: "{shapes}::cpu()",
 }
 _ARITHMETIC: Final = (OutputOperation.add, OutputOperation.subtract, OutputOperation.multiply)
 _KNOWN: Final = (ValueKind.integer, ValueKind.integers, ValueKind.tensor)
@@ -128,11 +128,18 @@ _LISTS: Final = (ValueKind.integers, ValueKind.sizes)
 class ExpressionPrinter:
     """Prints expressions; `shapes` are the functions for sizes. Integers that are no sizes are always numbers.
 
-    `integers` are the functions for those, and `dtypes` is the enumeration with the names of dtypes.
+    `integers` are the functions for those, and `dtypes` is the enumeration with the names of dtypes. `types` is what
+    stands before the names of types.
     """
 
     def __init__(
-        self, shapes: str, integer: str, *, integers: str = "::opwright::Concrete", dtypes: str = "at::ScalarType"
+        self,
+        shapes: str,
+        integer: str,
+        *,
+        integers: str = "::opwright::Concrete",
+        dtypes: str = "at::ScalarType",
+        types: str = "at::",
     ) -> None:
         self._shapes: Final = shapes
         self._integers: Final = integers
@@ -141,11 +148,11 @@ class ExpressionPrinter:
         self._casts: Final = {
             ValueKind.integer: "int64_t({})",
             ValueKind.size: f"{integer}({{}})",
-            ValueKind.tensor: "at::Tensor({})",
-            ValueKind.dtype: "at::ScalarType({})",
-            ValueKind.device: "at::Device({})",
+            ValueKind.tensor: f"{types}Tensor({{}})",
+            ValueKind.dtype: f"{types}ScalarType({{}})",
+            ValueKind.device: f"{types}Device({{}})",
             ValueKind.boolean: "bool({})",
-            ValueKind.number: "at::Scalar({})",
+            ValueKind.number: f"{types}Scalar({{}})",
             ValueKind.integers: f"{integers}::sizes({{}})",
             ValueKind.sizes: f"{shapes}::sizes({{}})",
         }

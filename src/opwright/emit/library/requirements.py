@@ -5,17 +5,23 @@ The text is the same for both C++ interfaces and for sizes that are symbols: `Si
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.library.declared_outputs import ExpressionPrinter, inplace_check, out_resize
 from opwright.emit.library.parts import LibraryPart, Section
-from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind, depends_on_values
+from opwright.model.declared_outputs import (
+    DeclaredOutput,
+    OutputExpression,
+    OutputOperation,
+    ValueKind,
+    depends_on_values,
+)
 from opwright.model.dispatch_key import META, DispatchKey
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import Requirement, index_name, item_name
+from opwright.model.requirements import Requirement, argument_names, index_name, item_name
 from opwright.schema.function import SchemaKind
 from opwright.syntax.cpp import string_literal
 
@@ -23,7 +29,9 @@ from opwright.syntax.cpp import string_literal
 REQUIREMENTS_HEADER: Final = "opwright/requirements.h"
 STABLE_REQUIREMENTS_HEADER: Final = "opwright/stable_requirements.h"
 
-_PRINTER: Final = ExpressionPrinter("Sizes", "typename Sizes::Number", integers="Sizes", dtypes="Sizes::Dtype")
+_PRINTER: Final = ExpressionPrinter(
+    "Sizes", "typename Sizes::Number", integers="Sizes", dtypes="Sizes::Dtype", types="typename Sizes::"
+)
 
 #: Comparisons of sizes that a trace can expect: the function, and whether it gets the right side first.
 _EXPECTED: Final = {
@@ -53,19 +61,41 @@ def copied_arguments(function: NativeFunction) -> dict[str, str]:
     return {argument.name: argument.layout for argument in requirements.copied}
 
 
+def written_outputs(function: NativeFunction) -> list[tuple[str, DeclaredOutput]]:
+    """The arguments that a kernel of an out or in-place overload writes to, each with its declared output."""
+    outputs = function.declared_outputs
+    is_kernel = not function.is_synthesized and function.library_fields.returned_from is None
+    if not is_kernel or depends_on_values(outputs):
+        return []
+    if function.kind is SchemaKind.inplace:
+        return [("self", output) for output in outputs]
+    outs = function.arguments.out if function.kind is SchemaKind.out and outputs else ()
+    return [(argument.name, output) for output, argument in zip(outputs, outs, strict=bool(outs))]
+
+
 def written_checks(function: NativeFunction) -> list[str]:
     """Statements that check and resize out arguments, and check an argument that is written in place, as traces do.
 
     Overloads without requirements leave it to their kernels, and generated code of structured ones does it.
     """
-    outputs = function.declared_outputs
-    is_kernel = not function.is_synthesized and function.library_fields.returned_from is None
-    if function.requirements is None or not is_kernel or function.in_structured_group or depends_on_values(outputs):
+    if function.requirements is None or function.in_structured_group:
         return []
-    if function.kind is SchemaKind.inplace:
-        return [inplace_check(output) for output in outputs]
-    outs = function.arguments.out if function.kind is SchemaKind.out and outputs else ()
-    return [out_resize(output, argument.name) for output, argument in zip(outputs, outs, strict=bool(outs))]
+    is_inplace = function.kind is SchemaKind.inplace
+    return [
+        inplace_check(output) if is_inplace else out_resize(output, name) for name, output in written_outputs(function)
+    ]
+
+
+def stable_written_checks(function: NativeFunction) -> list[str]:
+    """The same with the stable interface, where they end the function that checks the arguments."""
+    if function.requirements is None or any(key.is_composite for key in function.kernels):
+        return []
+    check = "check_inplace" if function.kind is SchemaKind.inplace else "resize_out"
+    return [
+        f"::opwright::{check}({name}, {_PRINTER.sizes(output.size)}, {_PRINTER.text(output.dtype)}, "
+        f"{_PRINTER.text(output.device)});"
+        for name, output in written_outputs(function)
+    ]
 
 
 def operator_name(function: NativeFunction) -> str:
@@ -84,16 +114,16 @@ def requirements_section(part: LibraryPart, context: FragmentContext) -> Section
     return Section((REQUIREMENTS_HEADER,), enclose(f"{part.library.api}::opwright_checks", "\n".join(texts)) + "\n")
 
 
-def check_function(function: NativeFunction) -> str:
-    """Definition of the function that checks the arguments of calls."""
+def check_function(function: NativeFunction, *, written: Sequence[str] = ()) -> str:
+    """Definition of the function that checks the arguments of calls; `written` are statements at its end."""
     requirements = function.requirements
     assert requirements is not None
-    names = _checked_arguments(function)
+    names = _checked_arguments(function, are_written=bool(written))
     types = "".join([f", class Type{index}" for index in range(len(names))])
     parameters = ", ".join([f"const Type{index}& {name}" for index, name in enumerate(names)])
     lines = [f"  {_statement(operator_name(function), requirement)}" for requirement in requirements.checks]
     head = f"template <class Sizes{types}>\nstatic inline void {function.name.unambiguous}({parameters}) {{"
-    return "\n".join([head, *lines, "}"])
+    return "\n".join([head, *lines, *[f"  {statement}" for statement in written], "}"])
 
 
 def check_call(function: NativeFunction, key: DispatchKey) -> str:
@@ -112,28 +142,36 @@ def check_call(function: NativeFunction, key: DispatchKey) -> str:
 
 
 def stable_check_call(function: NativeFunction) -> str:
-    """The same with the stable interface."""
+    """The same with the stable interface; empty if nothing is checked."""
+    are_written = bool(stable_written_checks(function))
+    if not are_written and not has_checks(function):
+        return ""
     return _call(
-        function, "::opwright::Concrete", lambda name, kind: f"::opwright::facts({name})" if kind == "Tensor" else name
+        function,
+        "::opwright::Concrete",
+        lambda name, kind: f"::opwright::facts({name})" if kind == "Tensor" else name,
+        are_written=are_written,
     )
 
 
-def _call(function: NativeFunction, sizes: str, value: Callable[[str, str], str]) -> str:
+def _call(function: NativeFunction, sizes: str, value: Callable[[str, str], str], *, are_written: bool = False) -> str:
     """Call of the function that checks; `value` gives what is passed for an argument of a type."""
     types = {argument.name: argument.type for argument in function.arguments.all}
     passed = [
         value(name, "Tensor" if types[name].is_tensor_like else types[name].text)
-        for name in _checked_arguments(function)
+        for name in _checked_arguments(function, are_written=are_written)
     ]
     api = function.library.api
     return f"::{api}::opwright_checks::{function.name.unambiguous}<{sizes}>({', '.join(passed)});"
 
 
-def _checked_arguments(function: NativeFunction) -> list[str]:
-    """Arguments that conditions and messages read, in the order of the schema."""
+def _checked_arguments(function: NativeFunction, *, are_written: bool) -> list[str]:
+    """Arguments that conditions and messages read, or checks of what is written, in the order of the schema."""
     requirements = function.requirements
     assert requirements is not None
     read = requirements.arguments()
+    for name, output in written_outputs(function) if are_written else ():
+        read = read.union([name], *map(argument_names, (output.size, output.dtype, output.device)))
     return [argument.name for argument in function.arguments.all if argument.name in read]
 
 

@@ -26,6 +26,7 @@ from opwright.emit.library.requirements import (
     copied_arguments,
     has_checks,
     stable_check_call,
+    stable_written_checks,
 )
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, DispatchKey
 from opwright.model.library import BUILD_NAMESPACE, Library
@@ -190,7 +191,8 @@ def _first_statements(unit: StableLibrary, function: NativeFunction, key: Dispat
         return []
     more = "" if key.is_dense else ", /*is_dense=*/false"
     checks = [overlap_check(function, more)] if checks_overlap(function) else []
-    checks += [stable_check_call(function)] if has_checks(function) else []
+    check = stable_check_call(function)
+    checks += [check] if check else []
     return [*(_device_statements(function) if has_guard(key) else []), *checks]
 
 
@@ -243,7 +245,11 @@ def _checked_kernels(unit: StableLibrary) -> str:
             texts.append(guard(_condition(function, kernel), definition))
     if not texts:
         return ""
-    required = [check_function(function) for function in unit.functions if has_checks(function)]
+    required = [
+        check_function(function, written=stable_written_checks(function))
+        for function in unit.functions
+        if stable_check_call(function)
+    ]
     requirements = enclose(f"{unit.library.api}::opwright_checks", "\n".join(required)) + "\n\n" if required else ""
     checked = enclose(f"{unit.library.api}::checked", "\n".join(["namespace {", *texts, "} // namespace"]))
     return f"{requirements}{checked}\n"

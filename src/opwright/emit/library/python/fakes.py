@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.python.output_text import HELPERS, KIND, allocation, check_statements
+from opwright.emit.library.python.output_text import HELPERS, KIND, allocation, check_statements, written_check
 from opwright.emit.library.python.registrations import functions_emitter, parameters_of
+from opwright.emit.library.requirements import written_outputs
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -38,6 +39,7 @@ _OPENING = '''\
 
 import torch as _torch
 import torch._prims_common as _common
+from torch._prims_common.wrappers import _maybe_resize_out
 
 '''
 
@@ -51,7 +53,9 @@ def _fakes(function: NativeFunction) -> tuple[str]:
 def fake_function(function: NativeFunction, name: str) -> str:
     """Function that checks a call and makes results. PyTorch leaves out arguments that have their default value."""
     parameters, lines = parameters_of(function)
-    lines += [f"    {statement}\n" for statement in check_statements(function)]
+    statements = check_statements(function)
+    statements += [written_check(function, output, name) for name, output in written_outputs(function)]
+    lines += [f"    {statement}\n" for statement in statements]
     return f"def {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n"
 
 

@@ -17,6 +17,7 @@ from opwright.model.declared_outputs import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import index_name, item_name
+from opwright.schema.function import SchemaKind
 from opwright.syntax.python import variable_name
 
 #: How dtypes promote, for the functions. The module imports `torch._prims_common` as `_common`.
@@ -128,6 +129,28 @@ def _has_layout(tensor, layout):
     return tensor.is_contiguous(memory_format=format)
 
 
+def _fit(kind, tensor, dtype, device):
+    """Checks that a tensor can hold a result."""
+    if tensor.dtype != dtype:
+        raise RuntimeError(f"Expected {kind} to have dtype {dtype}, but got {tensor.dtype} instead")
+    if tensor.device != device:
+        raise RuntimeError(f"Expected {kind} to have device {device}, but got {tensor.device} instead")
+
+
+def _resized(out, size, dtype, device):
+    """Checks an out argument, and gives it the sizes of the result."""
+    _fit("out tensor", out, dtype, device)
+    _maybe_resize_out(out, tuple(size))
+
+
+def _in_place(tensor, size, dtype, device):
+    """Checks an argument that is overwritten with the result."""
+    _fit("in-place operand", tensor, dtype, device)
+    if list(tensor.shape) != list(size):
+        sizes = f"input tensor size {list(tensor.shape)} and output tensor size {list(size)}"
+        raise RuntimeError(f"Bad in-place call: {sizes} should match")
+
+
 def _promoted(*values):
     """The dtype to which tensors, lists of tensors, dtypes and numbers promote."""
     flat = [item for value in values for item in (value if isinstance(value, (list, tuple)) else [value])]
@@ -176,26 +199,30 @@ def allocation(output: DeclaredOutput) -> str:
     return f"_torch.empty({expression_text(output.size)}, {options})"
 
 
-def wanted_output(output: DeclaredOutput, written: str) -> str:
-    """Arguments of a check that a tensor can hold a result: its variable, and the size, dtype and device."""
-    return (
-        f"{written}, {expression_text(output.size)}, {expression_text(output.dtype)}, {expression_text(output.device)}"
-    )
+def written_check(function: NativeFunction, output: DeclaredOutput, name: str) -> str:
+    """Statement that checks that an argument can hold a result, and resizes it if it is an out argument."""
+    check = "_in_place" if function.kind is SchemaKind.inplace else "_resized"
+    wanted = ", ".join(map(expression_text, (output.size, output.dtype, output.device)))
+    return f"{check}({variable_name(name)}, {wanted})"
 
 
 #: The names of helpers, and what documentation calls them.
 _HELPER: Final = re.compile(r"\b_(torch|sizes|reduced|joined|dynamic|promoted)\b")
 _SIZES: Final = re.compile(r"\b_sizes\((\w+)\)")
+_NEGATIVE: Final = re.compile(r"\((-\d+)\)")
 _DESCRIBED: Final = {"reduced": "reduce", "joined": "cat", "promoted": "promote"}
 
 
 def described_output(output: DeclaredOutput, pattern: str = "") -> str:
     """What documentation says of a result: its size, as a pattern if there is one, and its dtype, as expressions."""
-    size, dtype = [
-        _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), _SIZES.sub(r"\1.shape", expression_text(expression)))
-        for expression in (output.size, output.dtype)
-    ]
+    size, dtype = map(described_expression, (output.size, output.dtype))
     return f"a tensor of size `{pattern or size}` and dtype `{dtype}`"
+
+
+def described_expression(expression: OutputExpression) -> str:
+    """What documentation says of an expression."""
+    text = _NEGATIVE.sub(r"\1", _SIZES.sub(r"\1.shape", expression_text(expression)))
+    return _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), text)
 
 
 def expression_text(expression: OutputExpression) -> str:

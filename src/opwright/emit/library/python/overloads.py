@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.emit.library.python.output_text import HELPERS, allocation, check_statements, wanted_output
+from opwright.emit.library.python.output_text import HELPERS, allocation, check_statements, written_check
 from opwright.emit.library.python.registrations import (
     module_emitter,
     operator_expression,
@@ -101,28 +101,6 @@ def _clone(value):
     return None if value is None else value.clone()
 
 
-def _fit(kind, tensor, dtype, device):
-    """Checks that a tensor can hold a result."""
-    if tensor.dtype != dtype:
-        raise RuntimeError(f"Expected {{kind}} to have dtype {{dtype}}, but got {{tensor.dtype}} instead")
-    if tensor.device != device:
-        raise RuntimeError(f"Expected {{kind}} to have device {{device}}, but got {{tensor.device}} instead")
-
-
-def _resized(out, size, dtype, device):
-    """Checks an out argument, and gives it the sizes of the result."""
-    _fit("out tensor", out, dtype, device)
-    _maybe_resize_out(out, tuple(size))
-
-
-def _in_place(tensor, size, dtype, device):
-    """Checks an argument that is overwritten with the result."""
-    _fit("in-place operand", tensor, dtype, device)
-    if list(tensor.shape) != list(size):
-        sizes = f"input tensor size {{list(tensor.shape)}} and output tensor size {{list(size)}}"
-        raise RuntimeError(f"Bad in-place call: {{sizes}} should match")
-
-
 def _copied(out, result):
     """Copies a result into an out argument."""
     if isinstance(out, (list, tuple)):
@@ -188,10 +166,10 @@ def _contract(function: NativeFunction, called: NativeFunction, operator: str) -
         yield from [f"{name} = {allocation(output)}" for name, output in zip(targets, outputs, strict=True)]
     elif function.kind is SchemaKind.out:
         targets = [variable_name(argument.name) for argument in function.arguments.out]
-        yield from [f"_resized({wanted_output(output, name)})" for name, output in zip(targets, outputs, strict=True)]
+        yield from [written_check(function, output, name) for name, output in zip(targets, outputs, strict=True)]
     else:
         targets = ["self"]
-        yield from [f"_in_place({wanted_output(output, 'self')})" for output in outputs]
+        yield from [written_check(function, output, "self") for output in outputs]
     places = dict(zip(written, targets, strict=True))
     argument_names = {argument.name for argument in function.arguments.all}
     passed = passed_arguments(

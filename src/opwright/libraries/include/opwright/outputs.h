@@ -90,7 +90,19 @@ struct Shapes {
   static constexpr bool is_symbolic = std::is_same_v<Int, c10::SymInt>;
   using Number = Int;
   using Dtype = at::ScalarType;
+  using Tensor = at::Tensor;
+  using ScalarType = at::ScalarType;
+  using Device = at::Device;
+  using Scalar = double;
   using List = c10::SmallVector<Int, at::kDimVectorStaticSize>;
+
+  static at::ScalarType default_dtype() {
+    return c10::get_default_dtype_as_scalartype();
+  }
+
+  static at::Device cpu() {
+    return at::kCPU;
+  }
 
   static Int size(const at::Tensor& tensor, int64_t dim) {
     if constexpr (is_symbolic) {

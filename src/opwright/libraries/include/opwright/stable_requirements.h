@@ -9,11 +9,13 @@
 #include <opwright/refusal.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,20 +42,15 @@ struct DeviceFacts {
 struct DtypeFacts {
   std::int32_t code;
 
+  explicit DtypeFacts(std::int32_t code) : code(code) {}
+  DtypeFacts(torch::headeronly::ScalarType dtype) : code(static_cast<std::int32_t>(dtype)) {}
+
   bool operator==(const DtypeFacts& other) const {
     return code == other.code;
   }
 
   bool operator!=(const DtypeFacts& other) const {
     return code != other.code;
-  }
-
-  bool operator==(torch::headeronly::ScalarType other) const {
-    return code == static_cast<std::int32_t>(other);
-  }
-
-  bool operator!=(torch::headeronly::ScalarType other) const {
-    return !(*this == other);
   }
 };
 
@@ -63,6 +60,13 @@ class TensorFacts {
   TensorFacts(const torch::stable::Tensor& tensor) : handle_(tensor.get()) {
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_dim(handle_, &dim_));
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_sizes(handle_, &sizes_));
+  }
+
+  // Another reference to the tensor.
+  torch::stable::Tensor tensor() const {
+    AtenTensorHandle handle = nullptr;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_new_tensor_handle(handle_, &handle));
+    return torch::stable::Tensor(handle);
   }
 
   std::int64_t dim() const {
@@ -134,6 +138,23 @@ std::vector<TensorFacts> facts(const Tensors& tensors) {
   return std::vector<TensorFacts>(tensors.begin(), tensors.end());
 }
 
+// Dimensions as an operator takes them: one, several, or none.
+template <class Dims>
+std::vector<std::int64_t> dim_list(const Dims& dims) {
+  if constexpr (std::is_same_v<Dims, std::nullopt_t>) {
+    return {};
+  } else if constexpr (std::is_integral_v<Dims>) {
+    return {static_cast<std::int64_t>(dims)};
+  } else {
+    return {dims.begin(), dims.end()};
+  }
+}
+
+template <class Dims>
+std::vector<std::int64_t> dim_list(const std::optional<Dims>& dims) {
+  return dims.has_value() ? dim_list(*dims) : std::vector<std::int64_t>();
+}
+
 template <class Value>
 bool has(const std::optional<Value>& argument) {
   return argument.has_value();
@@ -183,7 +204,19 @@ inline std::string shown(const std::vector<std::int64_t>& list) {
 struct Concrete {
   using Number = std::int64_t;
   using Dtype = torch::headeronly::ScalarType;
+  using Tensor = TensorFacts;
+  using ScalarType = DtypeFacts;
+  using Device = DeviceFacts;
+  using Scalar = double;
   using List = std::vector<std::int64_t>;
+
+  static DtypeFacts default_dtype() {
+    return torch::stable::full({}, 0).scalar_type();
+  }
+
+  static DeviceFacts cpu() {
+    return {aoti_torch_device_type_cpu(), -1};
+  }
 
   static std::int64_t size(const TensorFacts& tensor, std::int64_t dim) {
     return item(tensor, dim);
@@ -250,6 +283,54 @@ struct Concrete {
 
   static std::int64_t min(std::initializer_list<std::int64_t> values) {
     return std::min(values);
+  }
+
+  // The sizes to which all shapes broadcast.
+  static List broadcast(std::initializer_list<List> shapes) {
+    List common;
+    for (const List& shape : shapes) {
+      common.insert(common.begin(), std::max(shape.size(), common.size()) - common.size(), 1);
+      for (size_t place = 0; place < shape.size(); ++place) {
+        std::int64_t& size = common[common.size() - shape.size() + place];
+        if (size != 1 && shape[place] != 1 && size != shape[place]) {
+          throw std::runtime_error("sizes of " + std::to_string(size) + " and " + std::to_string(shape[place]) + " do not broadcast");
+        }
+        size = size == 1 ? shape[place] : size;
+      }
+    }
+    return common;
+  }
+
+  // The sizes without the dimensions `dims`, or with 1 in their place. No dimensions stand for all.
+  template <class Shape>
+  static List reduce(const Shape& shape, const List& dims, bool keepdim) {
+    const List before = sizes(shape);
+    std::vector<bool> is_reduced(before.size(), dims.empty());
+    for (const std::int64_t dim : dims) {
+      is_reduced.at(position(dim, length(before))) = true;
+    }
+    List after;
+    for (size_t place = 0; place < before.size(); ++place) {
+      if (!is_reduced[place] || keepdim) {
+        after.push_back(is_reduced[place] ? 1 : before[place]);
+      }
+    }
+    return after;
+  }
+
+  // The sizes of tensors that are joined along a dimension. A tensor of size 0 alone has no say.
+  static List cat(const std::vector<TensorFacts>& tensors, std::int64_t dim) {
+    List joined;
+    for (const TensorFacts& tensor : tensors) {
+      const List next = sizes(tensor);
+      if (joined.empty() || joined == List{0}) {
+        joined = next;
+      } else if (next != List{0}) {
+        const size_t place = position(dim, length(joined));
+        joined.at(place) += item(next, dim);
+      }
+    }
+    return joined;
   }
 
   template <class Left, class Right>
@@ -332,6 +413,13 @@ struct Concrete {
   }
 
  private:
+  static size_t position(std::int64_t dim, std::int64_t count) {
+    if (dim < -count || dim >= count) {
+      throw std::out_of_range("dimension " + std::to_string(dim) + " is out of range for " + std::to_string(count));
+    }
+    return static_cast<size_t>(dim < 0 ? dim + count : dim);
+  }
+
   static void check_divisor(std::int64_t by) {
     if (by == 0) {
       throw std::runtime_error("division of a size by zero");
@@ -353,6 +441,109 @@ struct Concrete {
     return true;
   }
 };
+
+// The dtype to which values promote: tensors with dimensions first, then those without, then numbers.
+class PromotedTypes {
+ public:
+  void add(const TensorFacts& tensor) {
+    add(tensor.scalar_type(), tensor.dim() == 0 ? 1 : 0);
+  }
+
+  void add(const std::vector<TensorFacts>& tensors) {
+    for (const TensorFacts& tensor : tensors) {
+      add(tensor);
+    }
+  }
+
+  void add(const DtypeFacts& dtype) {
+    add(dtype, 0);
+  }
+
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  void add(Number) {
+    using torch::headeronly::ScalarType;
+    add(std::is_same_v<Number, bool>    ? DtypeFacts(ScalarType::Bool)
+            : std::is_integral_v<Number> ? DtypeFacts(ScalarType::Long)
+                                         : Concrete::default_dtype(),
+        2);
+  }
+
+  // Values of a lower rank have a say where theirs is of a higher category: complex, floating, integral, bool.
+  DtypeFacts result() const {
+    DtypeFacts result = ranks_[2];
+    for (const DtypeFacts& next : {ranks_[1], ranks_[0]}) {
+      result = next.code < 0 ? result : category(result) > category(next) ? promoted(next, result) : next;
+    }
+    return result;
+  }
+
+ private:
+  void add(const DtypeFacts& dtype, size_t rank) {
+    ranks_[rank] = ranks_[rank].code < 0 ? dtype : promoted(ranks_[rank], dtype);
+  }
+
+  static int category(const DtypeFacts& dtype) {
+    using torch::headeronly::ScalarType;
+    return dtype.code < 0                                                                                    ? -1
+        : dtype == ScalarType::Bool                                                                          ? 0
+        : dtype == ScalarType::ComplexHalf || dtype == ScalarType::ComplexFloat || dtype == ScalarType::ComplexDouble ? 3
+        : std::string(dtype_name(dtype.code)).find("float") != std::string::npos                            ? 2
+                                                                                                             : 1;
+  }
+
+  static DtypeFacts promoted(const DtypeFacts& left, const DtypeFacts& right) {
+    using torch::headeronly::ScalarType;
+    if (left == right) {
+      return left;
+    }
+    std::array<StableIValue, 2> stack{
+        torch::stable::detail::from(static_cast<ScalarType>(left.code)),
+        torch::stable::detail::from(static_cast<ScalarType>(right.code))};
+    TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("aten::promote_types", "", stack.data(), TORCH_ABI_VERSION));
+    return torch::stable::detail::to<ScalarType>(stack[0]);
+  }
+
+  std::array<DtypeFacts, 3> ranks_{DtypeFacts(-1), DtypeFacts(-1), DtypeFacts(-1)};
+};
+
+template <class... Values>
+DtypeFacts promote(const Values&... values) {
+  PromotedTypes types;
+  (types.add(values), ...);
+  return types.result();
+}
+
+// Checks that a tensor can hold a result. Traces check the same, with the same messages.
+inline void check_written(const char* kind, const TensorFacts& tensor, const DtypeFacts& dtype, const DeviceFacts& device) {
+  const std::string operand = std::string("Expected ") + kind + " to have ";
+  OPWRIGHT_REQUIRE(
+      tensor.scalar_type() == dtype, operand, "dtype torch.", shown(dtype), ", but got torch.",
+      shown(tensor.scalar_type()), " instead");
+  OPWRIGHT_REQUIRE(
+      tensor.device() == device, operand, "device ", shown(device), ", but got ", shown(tensor.device()), " instead");
+}
+
+// Checks an out tensor, and resizes it if it has other sizes.
+inline void resize_out(
+    const TensorFacts& out, const std::vector<std::int64_t>& size, const DtypeFacts& dtype, const DeviceFacts& device) {
+  check_written("out tensor", out, dtype, device);
+  if (Concrete::sizes(out) != size) {
+    std::array<StableIValue, 3> stack{
+        torch::stable::detail::from(out.tensor()), torch::stable::detail::from(size),
+        torch::stable::detail::from(std::nullopt)};
+    TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("aten::resize_", "", stack.data(), TORCH_ABI_VERSION));
+    torch::stable::detail::to<torch::stable::Tensor>(stack[0]);
+  }
+}
+
+// Checks an argument that an operator overwrites with a result.
+inline void check_inplace(
+    const TensorFacts& self, const std::vector<std::int64_t>& size, const DtypeFacts& dtype, const DeviceFacts& device) {
+  check_written("in-place operand", self, dtype, device);
+  OPWRIGHT_REQUIRE(
+      Concrete::sizes(self) == size, "Bad in-place call: input tensor size ", shown(Concrete::sizes(self)),
+      " and output tensor size ", shown(size), " should match");
+}
 
 // An argument in a layout: itself, if it has it, else a copy. Another reference to the tensor would take longer than the
 // question whether it has the layout.
