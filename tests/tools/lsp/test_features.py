@@ -407,6 +407,58 @@ def test_marks_in_a_library(tmp_path: Path) -> None:
     in_session(tmp_path, steps)
 
 
+REQUIREMENTS = """\
+namespace: acme
+operators:
+- func: pool(Tensor image, Tensor? bias=None, *, int[2] kernel) -> Tensor
+  dispatch: {CPU: pool}
+  dims: {image: "*b c h w", bias: c, return: "*b c {kernel[0]} h//2"}
+  dtypes: {image: floating, bias: image}
+  layout: {image: contiguous}
+  requires:
+  - h % 2 == 0
+  linear: image
+"""
+
+
+def test_requirements(tmp_path: Path) -> None:
+    """Fields of requirements are completed with what they may name, and say what words mean."""
+    path = tmp_path / "acme.yaml"
+    path.write_text(REQUIREMENTS)
+
+    async def steps(own: Editor) -> None:
+        uri = await own.open(path)
+
+        async def offered(typed: str) -> set[str]:
+            answers = await own.client.text_document_completion_async(lsp.CompletionParams(*own.at(uri, typed)))
+            assert isinstance(answers, lsp.CompletionList)
+            return {item.label for item in answers.items}
+
+        assert {"b", "c", "h", "w", "kernel"} <= await offered('{image: "*b c')
+        assert "kernel" in await offered("{kern")
+        assert await offered("dtypes: {im") == {"image", "bias", "return"}
+        assert {"floating", "bfloat16", "any", "bias"} <= await offered("dtypes: {image: fl")
+        assert await offered("layout: {image: con") == {
+            "any",
+            "contiguous",
+            "channels_last",
+            "last_contiguous",
+            "aligned",
+        }
+        assert {"h", "kernel", "promote", "broadcast", "image"} <= await offered("- h")
+        assert await offered("linear: im") == {"image", "bias"}
+        await own.replace(uri, "- h % 2 == 0", "- image.")
+        assert {"dim", "dtype", "size"} == await offered("- image.") & {"dim", "dtype", "size", "h", "len"}
+        await own.replace(uri, "- image.", "- h % 2 == 0")
+        assert "`bias` has to have dtype image.dtype" in await shown(own, uri, "dtypes: {image: floating, bias", "bias")
+        assert "rank 3 or more" in await shown(own, uri, "dims: {image", "image")
+        assert "float16" in await shown(own, uri, "image: floating", "floating")
+        assert "`*b c h w`" in await shown(own, uri, "- h %", "h")
+        assert "rank 3 or more" in await shown(own, uri, "func: pool", "pool")
+
+    in_session(tmp_path, steps)
+
+
 def test_explanations_are_documents(tree: Path) -> None:
     """An editor that shows documents gets the explanation as one, which is gone after the session."""
     capabilities = lsp.ClientCapabilities(

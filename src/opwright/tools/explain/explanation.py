@@ -18,6 +18,7 @@ from opwright.run.provenance import FileOrigin
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import Explained
 from opwright.tools.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord
+from opwright.tools.explain.requirements import requirements_record
 from opwright.tools.explain.schemas import operation_record, place_of, schema_record
 from opwright.tools.explain.signatures import python_records, signature_records
 from opwright.tools.explain.symbols import planned_symbols, written_symbols
@@ -115,6 +116,8 @@ def _add_section(
     match section:
         case "schema":
             return explanation._replace(roles=schema_record(function))
+        case "requirements":
+            return explanation._replace(requirements=requirements_record(function))
         case "operation":
             return explanation._replace(operation=operation_record(function))
         case "dispatch":

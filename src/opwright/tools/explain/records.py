@@ -19,6 +19,7 @@ FORMAT: Final = 1
 #: The sections of an explanation in their order, with what each says.
 SECTIONS: Final = {
     "schema": "the role of each argument and result",
+    "requirements": "what an operator of a library needs of its arguments",
     "operation": "the overloads of the operation, and which are synthesized from what",
     "dispatch": "which kernel runs under each dispatch key",
     "signatures": "the C++ signature under each calling convention",
@@ -62,6 +63,21 @@ class SchemaRecord(NamedTuple):
 
     arguments: tuple[ArgumentRecord, ...]
     results: tuple[ResultRecord, ...]
+
+
+class SizesRecord(NamedTuple):
+    """The pattern of the sizes of an argument or a result."""
+
+    name: str
+    pattern: str
+
+
+class RequirementsRecord(NamedTuple):
+    """What an operator needs of its arguments, in sentences; `reference` computes the same, empty if nothing does."""
+
+    sizes: tuple[SizesRecord, ...]
+    conditions: tuple[str, ...]
+    reference: str
 
 
 class MemberRecord(NamedTuple):
@@ -208,6 +224,7 @@ class Explanation(NamedTuple):
     derivative: DerivativeRecord | None = None
     python: tuple[PythonRecord, ...] | None = None
     symbols: tuple[SymbolRecord, ...] | None = None
+    requirements: RequirementsRecord | None = None
 
 
 def render_json(explanations: Iterable[Explanation]) -> str:

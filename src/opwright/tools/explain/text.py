@@ -24,6 +24,7 @@ from opwright.tools.explain.records import (
     MemberRecord,
     OperationRecord,
     PythonRecord,
+    RequirementsRecord,
     SchemaRecord,
     SignatureRecord,
     SymbolRecord,
@@ -256,6 +257,8 @@ def _lines(explanation: Explanation, painter: Painter) -> Iterator[str]:
     sections: list[tuple[str, Iterable[str]]] = []
     if explanation.roles is not None:
         sections.append(("Arguments", _schema(explanation.roles, painter)))
+    if explanation.requirements is not None:
+        sections.append(("Requirements", requirement_lines(explanation.requirements, painter)))
     if explanation.operation is not None:
         sections.append(("Operation", _operation(explanation.operation, painter)))
     if explanation.dispatch is not None:
@@ -304,6 +307,17 @@ _ROLES: Final = {
     "out": "receives a result",
     "option": "tensor option",
 }
+
+
+def requirement_lines(record: RequirementsRecord, painter: Painter) -> Iterator[str]:
+    """The patterns of sizes, then what has to hold."""
+    width = max([len(sizes.name) for sizes in record.sizes], default=0)
+    for sizes in record.sizes:
+        yield f"{_INDENT}{painter.key(f'{sizes.name:<{width}}')}  {sizes.pattern}".rstrip()
+    for condition in record.conditions:
+        yield from painter.wrap(_INDENT, condition, indent=4)
+    if record.reference:
+        yield from painter.wrap(_INDENT, f"{record.reference} computes the same in Python", indent=4)
 
 
 def implementation_lines(records: Sequence[ImplementationRecord], painter: Painter) -> Iterator[str]:

@@ -134,11 +134,12 @@ _FINDERS: Final[dict[str, Callable[[Node, str], Iterator[Span]]]] = {
     "dtypes": _outputs,
     "layout": _outputs,
     "requires": _outputs,
+    "linear": _names,
     "samples": _samples,
 }
 #: Fields with names of other things, which may be those of arguments, too.
 _WITHOUT_ARGUMENTS: Final = frozenset(
-    [*[field.name for field in ENTRY_FIELDS], "doc", "autocast", "batch_rule", "saved"]
+    [*[field.name for field in ENTRY_FIELDS], "doc", "autocast", "batch_rule", "saved", "reduction", "reference"]
 )
 
 

@@ -20,6 +20,7 @@ from opwright.tools.lsp.formulas import FormulaPlace, formula_at, formula_names,
 from opwright.tools.lsp.library import names_kernel
 from opwright.tools.lsp.operators import entry_at, operator_entries, tag_texts
 from opwright.tools.lsp.project import Project, kind_of
+from opwright.tools.lsp.requirements import field_of, words_at
 from opwright.tools.lsp.sources import function_names
 
 #: Fields whose values are names of operators.
@@ -79,6 +80,8 @@ def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator
             yield Completion(name, "value", word, "dispatch key")
     elif kind is LIBRARY and cursor.path[-1:] == ("when",):
         yield from _arguments(word)
+    elif kind is LIBRARY and (field_of(cursor) or cursor.path[-1:] == ("outputs",)):
+        yield from _requirements(kind, cursor)
     elif cursor.key == "tags":
         for name, help in tag_texts(inputs).items():
             yield Completion(name, "value", word, "tag", help)
@@ -96,6 +99,17 @@ def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator
                 yield Completion(field.name, "field", word, "field", field.help)
         for value in () if cursor.in_key else values_at(kind, cursor.path):
             yield Completion(value, "value", word)
+
+
+def _requirements(kind: Dialect[Any], cursor: Cursor) -> Iterator[Completion]:
+    """The words of a field that says what an operator requires or returns, and the fields of a mapping in it."""
+    entry = entry_at(cursor.word.file, cursor.word.start)
+    member = cursor.word.text.rpartition(".")[2]
+    place = Span(cursor.word.file, cursor.word.end - len(member), cursor.word.end)
+    for word in () if entry is None else words_at(cursor, entry):
+        yield Completion(word.text, word.kind, place, word.detail, word.help)
+    for field in fields_at(kind, cursor.path) if cursor.in_key else ():
+        yield Completion(field.name, "field", cursor.word, "field", field.help)
 
 
 def _arguments(word: Span) -> Iterator[Completion]:

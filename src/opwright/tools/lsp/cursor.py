@@ -117,12 +117,18 @@ def _flow(text: str) -> tuple[list[str], bool]:
 
     >>> _flow(" {structured: true, guard: {type: "), _flow(" [core, "), _flow(" {structured: true, de")
     ((['guard', 'type'], False), ([], False), ([], True))
+    >>> _flow(' {x: "n {k')
+    (['x'], False)
     """
     frames: list[str | None] = []
-    word = ""
+    word, quote = "", ""
     is_key = True
     for character in text:
-        if character in "{[":
+        if quote or (character in "\"'" and not word.strip()):
+            # A quoted text may have brackets.
+            quote = "" if character == quote else quote or character
+            word += character
+        elif character in "{[":
             frames.append("" if character == "{" else None)
             word, is_key = "", character == "{"
         elif character in "}]" and frames:
@@ -133,7 +139,7 @@ def _flow(text: str) -> tuple[list[str], bool]:
                 frames[-1] = ""
             word, is_key = "", not frames or frames[-1] is not None
         elif character == ":" and frames and frames[-1] == "":
-            frames[-1] = word.strip()
+            frames[-1] = word.strip(" \"'")
             word, is_key = "", False
         else:
             word += character

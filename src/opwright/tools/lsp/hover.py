@@ -21,6 +21,7 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.explain.explanation import explain
 from opwright.tools.explain.loading import Explained
+from opwright.tools.explain.requirements import requirements_record
 from opwright.tools.explain.schemas import schema_record
 from opwright.tools.explain.text import PLAIN, dispatch_lines
 from opwright.tools.lsp.cursor import Cursor, cursor_at
@@ -36,6 +37,7 @@ from opwright.tools.lsp.library import (
 )
 from opwright.tools.lsp.operators import entries_of, entry_at, load_operation, operator_entries, plain_name, tag_texts
 from opwright.tools.lsp.project import Project, kind_of
+from opwright.tools.lsp.requirements import field_of, meaning
 
 _FENCE: Final = "```"
 
@@ -70,6 +72,8 @@ def _texts(project: Project, kind: Dialect[Any], inputs: Inputs, file: SourceFil
     kernel = _kernel(kind, file, cursor) if not help.get(word) else None
     if kernel is not None:
         yield "\n\n".join(kernel_text(project, file, inputs, kernel))
+    if kind is LIBRARY and field_of(cursor):
+        yield from _requirement_texts(project, inputs, file, cursor)
     yield from _formula_texts(inputs, file, cursor)
     yield from _schema_texts(project, inputs, file, cursor)
     yield from _library_texts(project, inputs, file, word) if kind is LIBRARY else ()
@@ -84,6 +88,15 @@ def _kernel(kind: Dialect[Any], file: SourceFile, cursor: Cursor) -> NamedKernel
         return kernel_at(file, cursor.word.start)
     entry = entry_at(file, cursor.word.start) if kind is NATIVE_FUNCTIONS and names_kernel(kind, cursor) else None
     return None if entry is None else NamedKernel(entry.name, cursor.key, cursor.word, is_python=False)
+
+
+def _requirement_texts(project: Project, inputs: Inputs, file: SourceFile, cursor: Cursor) -> Iterator[str]:
+    """A word in a field that says what an operator requires."""
+    entry = entry_at(file, cursor.word.start)
+    loaded = None if entry is None else loaded_operator(project, file, inputs, entry.name)
+    text = meaning(cursor, None if loaded is None else requirements_record(loaded[0]))
+    if text:
+        yield text
 
 
 def _formula_texts(inputs: Inputs, file: SourceFile, cursor: Cursor) -> Iterator[str]:

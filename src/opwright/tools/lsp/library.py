@@ -27,7 +27,7 @@ from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.tools.explain.explanation import explain
 from opwright.tools.explain.loading import Explained, ExplainRequest, load_part
-from opwright.tools.explain.text import PLAIN, dispatch_lines, implementation_lines
+from opwright.tools.explain.text import PLAIN, dispatch_lines, implementation_lines, requirement_lines
 from opwright.tools.lsp.cursor import Cursor
 from opwright.tools.lsp.operators import plain_name
 from opwright.tools.lsp.project import Project, kind_of
@@ -131,12 +131,14 @@ def load_library(
 
 
 def operator_text(project: Project, file: SourceFile, inputs: Inputs, name: str) -> list[str]:
-    """The dispatch table of an operator of a library as `opwright explain` prints it; nothing if it has mistakes."""
+    """What `opwright explain` prints of the requirements and the kernels of an operator; nothing if it has mistakes."""
     loaded = loaded_operator(project, file, inputs, name)
     if loaded is None:
         return []
-    explanation = explain(loaded[0], Explained(loaded[1], ()), ("dispatch",))
+    explanation = explain(loaded[0], Explained(loaded[1], ()), ("dispatch", "requirements"))
+    required = explanation.requirements
     tables = (
+        () if required is None else requirement_lines(required, PLAIN),
         dispatch_lines(explanation.dispatch or (), PLAIN),
         implementation_lines(explanation.implementations, PLAIN),
     )
