@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,32 @@ def test_generated_files_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     before, after = outputs
     assert before == after
     assert before
+
+
+@pytest.mark.parametrize("abi", ["native", "stable"])
+def test_values_are_formatted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abi: str) -> None:
+    """Patterns and expressions with other blanks are written as those of the file, and generate the same."""
+    source = ROOT / "tests/library/required"
+    text = (source / "operators.yaml").read_text().replace("required\n", f"required\nabi: {abi}\n", 1)
+    # Some of the blanks, and brackets that say nothing.
+    spaced = text.replace('"*b d"', '" *b  d"')
+    spaced = spaced.replace("w % 2 == 0:", "(w %2)==0:").replace("requires: eps > 0", "requires: eps>0")
+    spaced = re.sub(r"\{(\w+)\}", r"{ \1 }", spaced)
+    assert spaced != text
+    derivatives = (source / "derivatives.yaml").read_bytes()
+    outputs = []
+    for name, written in (("before", text), ("after", spaced)):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        (folder / "operators.yaml").write_text(written)
+        (folder / "derivatives.yaml").write_bytes(derivatives)
+        assert main(["generate", "--library", "operators.yaml", "--out", "out"]) == 0
+        outputs.append({str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.[hcp]*")})
+        assert main(["format", "operators.yaml"]) == 0
+    assert outputs[0] == outputs[1]
+    assert (tmp_path / "after/operators.yaml").read_text() == (tmp_path / "before/operators.yaml").read_text()
+    assert main(["format", "--check", "operators.yaml"]) == 0
 
 
 @pytest.mark.thorough

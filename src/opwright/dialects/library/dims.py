@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from opwright.dialects.library.expression_types import ExpressionChecker, expression_of
-from opwright.dialects.library.expressions import ExpressionText, free_names, parse_expression
+from opwright.dialects.library.expressions import ExpressionText, free_names, normal_expression, parse_expression
 from opwright.dialects.library.outputs import Result, load_outputs
 from opwright.dialects.library.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
@@ -403,7 +403,25 @@ def _parse_dims(node: Scalar) -> tuple[TensorDims, tuple[tuple[int, int], ...]]:
             raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(*match.span()))
         items.append(item)
         spans.append(match.span())
-    return TensorDims(tuple(items), " ".join(node.value.split())), tuple(spans)
+    return TensorDims(tuple(items), normal_pattern(node.value)), tuple(spans)
+
+
+def normal_pattern(text: str) -> str:
+    """A pattern with one blank between items.
+
+    >>> normal_pattern(" *b  {k[ 0 ]}  (h)*w")
+    '*b {k[0]} h*w'
+    >>> normal_pattern("{ 2 if flag else  -1 } (h)//2")
+    '{2 if flag else -1} h//2'
+    """
+    return " ".join([_normal_item(item) for item in _ITEM.findall(text)])
+
+
+def _normal_item(text: str) -> str:
+    if text == "..." or text.startswith(("*", "#")):
+        return text
+    # Outside of braces, expressions have no blanks.
+    return re.sub(r"(\{[^{}]*\})| *([-+*/%]+) *", r"\1\2", normal_expression(text))
 
 
 def _parse_item(text: str, node: Scalar, start: int) -> DimItem:
@@ -418,4 +436,4 @@ def _parse_item(text: str, node: Scalar, start: int) -> DimItem:
         message = f"`{text}` is no item of a pattern"
         help = "names of sizes are `d`, `#d`, `*b` and `*#b`; expressions such as `h*w` have no blanks"
         raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(start, start + len(text)), help=help)
-    return DimItem(DimKind.size, text)
+    return DimItem(DimKind.size, _normal_item(text))

@@ -127,6 +127,30 @@ def parse_expression(source: ExpressionText, *, allows_braces: bool = False) -> 
     return ParsedExpression(tree, source, wrapped)
 
 
+def normal_expression(text: str) -> str:
+    """An expression with the blanks and without the brackets that Python's own printer would have; numbers stay.
+
+    >>> normal_expression("(h %2)==0 and  x.size( dim=-1 )>1e-6")
+    'h % 2 == 0 and x.size(dim=-1) > 1e-6'
+    >>> normal_expression("this is none")
+    'this is none'
+    """
+    numbers: list[str] = []
+
+    def named(number: re.Match[str]) -> str:
+        numbers.append(number[0])
+        return f"number_{len(numbers) - 1}_"
+
+    try:
+        tree = ast.parse(_NUMBER.sub(named, text.strip()), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    return re.sub(r"\bnumber_(\d+)_\b", lambda name: numbers[int(name[1])], ast.unparse(tree))
+
+
+_NUMBER: Final = re.compile(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
 def _check_characters(source: ExpressionText, *, allows_braces: bool) -> None:
     """Raises Fault if the text is empty or too long, has other characters than expressions, or unmatched brackets."""
     text = source.text

@@ -22,7 +22,7 @@ from opwright.dialects.library.dims import (
     tensor_of,
 )
 from opwright.dialects.library.expression_types import ExpressionChecker, argument_expression, expression_of
-from opwright.dialects.library.expressions import ExpressionText, free_names, parse_expression
+from opwright.dialects.library.expressions import ExpressionText, free_names, normal_expression, parse_expression
 from opwright.dialects.library.outputs import completed_output, results_of
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.model.declared_outputs import (
@@ -453,7 +453,7 @@ class RequirementsLoader:
         condition = checker.check_kind(parsed.tree, ValueKind.boolean)
         if condition.operation is OutputOperation.literal:
             raise Fault.at(codes.CONTRADICTION, f"`{node.value}` does not depend on a call", node.span)
-        written = " ".join(node.value.split())
+        written = normal_expression(" ".join(node.value.split()))
         text: list[str | OutputExpression] = [message or f"`{written}` has to hold"]
         shown = [(name, arguments[name]) for name in names if name in arguments]
         shown = [(name, value) for name, value in shown if value.kind in _SHOWN and not value.type.is_optional]

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from opwright.dialects.library.dims import DIMS, normal_pattern
+from opwright.dialects.library.expressions import normal_expression
+from opwright.dialects.library.requirements import REQUIRES
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.fields import ROWS
 from opwright.emit.dispatch.records import MetaSupport
@@ -194,7 +197,7 @@ def _check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
 
 
 def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
-    """Report schemas that are not written in their normal form (W2220)."""
+    """Report schemas, patterns of sizes and expressions that are not written in their normal form (W2220)."""
     for function in operators.functions:
         written, text = function.schema.written_text, str(function.schema)
         node = operators.nodes.node(function) if written != text else None
@@ -206,6 +209,29 @@ def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
             edits = [Edit(place, text)] if is_plain else []
             message = f"the normal form of this schema is `{text}`"
             sink.warning(codes.NOT_NORMAL, message, place, edits=edits)
+        fields = function.library_fields
+        entry = operators.nodes.node(function) if fields.requirements is not None or fields.outputs else None
+        for scalar, normal in () if entry is None or function.is_synthesized else _normal_values(entry):
+            # A quotation that means other characters than it has stays as it is, and a text of several lines.
+            if scalar.value != normal and scalar.value in scalar.span.text:
+                place = scalar.span_of(0, len(scalar.value))
+                message = f"the normal form of this value is `{normal}`"
+                sink.warning(codes.NOT_NORMAL, message, place, edits=[Edit(place, normal)])
+
+
+def _normal_values(entry: Mapping) -> Iterator[tuple[Scalar, str]]:
+    """The patterns and expressions of an entry of a library, each with its normal form."""
+    dims, requires, outputs = entry.get(DIMS), entry.get(REQUIRES), entry.get("outputs")
+    for _, pattern in dims.entries if isinstance(dims, Mapping) else ():
+        if isinstance(pattern, Scalar):
+            yield pattern, normal_pattern(pattern.value)
+    expressions: list[Node | None] = []
+    for condition in requires.items if isinstance(requires, Sequence) else [requires]:
+        expressions += [key for key, _ in condition.entries] if isinstance(condition, Mapping) else [condition]
+    expressions += [value for _, value in outputs.entries] if isinstance(outputs, Mapping) else [outputs]
+    for expression in expressions:
+        if isinstance(expression, Scalar) and expression.kind == "str":
+            yield expression, normal_expression(expression.value)
 
 
 def _check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
