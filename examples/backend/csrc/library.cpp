@@ -36,8 +36,9 @@ std::vector<at::Tensor> to_cpu(at::TensorList tensors) {
   };
   std::map<const c10::StorageImpl*, Range> ranges;
   const auto has_range = [](const at::Tensor& tensor) {
+    const bool is_plain = tensor.layout() == at::kStrided && !tensor.is_quantized() && !tensor.is_nested();
     // A few elements of much memory are copied alone.
-    return !tensor.is_cpu() && tensor.numel() > 0 && native::span(tensor) <= 16 * tensor.nbytes();
+    return !tensor.is_cpu() && is_plain && tensor.numel() > 0 && native::span(tensor) <= 16 * tensor.nbytes();
   };
   const auto begin_of = [](const at::Tensor& tensor) {
     return static_cast<size_t>(tensor.storage_offset()) * tensor.element_size();

@@ -126,6 +126,8 @@ def test_overlaps_in_the_fallback() -> None:
             mask[1:].masked_fill_(mask[:-1], value=False)
         with pytest.raises(RuntimeError, match="unsupported operation: more than one element"):
             one.expand(3).cos_()
+        with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input"):
+            mask[1:].copy_(mask[:-1])
         halves = torch.tensor([0.0, 1.0, 2.0, 3.0], device=device)
         torch.sign(halves[:2], out=halves[2:])
         assert halves.tolist() == [0, 1, 0, 1]

@@ -37,7 +37,7 @@ _SAID: Final = (
     (MISSING, r"^NotImplementedError: Could not run '[\w:.]+' with arguments from the 'acme' backend"),
     (MISSING, r"^NotImplementedError: `[\w:.]+` does not run on acme"),
     (MEMORY, r"^OutOfMemoryError: acme:\d+ is out of memory"),
-    (LIMIT, r"only supports CPU, CUDA(, XPU)? and \w+ device type|only supports CPU,? and CUDA"),
+    (LIMIT, r"only supports CPU, CUDA and XPU device type|is only implemented on CPU tensors"),
 )
 
 

@@ -90,6 +90,6 @@ def pytest_runtest_makereport(
 def pytest_runtest_logfinish() -> None:
     """Free the tensors of a test that failed, which its traceback keeps, and large memory, whose protection takes long."""
     sys.last_type = sys.last_value = sys.last_traceback = None
-    if torch.accelerator.is_available() and torch.accelerator.memory_reserved() > 1 << 28:
+    if torch.accelerator.is_available() and torch.accelerator.memory_reserved() > 1 << 26:
         gc.collect()
         torch.accelerator.empty_cache()

@@ -153,6 +153,8 @@ at::Tensor& Kernels::set_(
 }
 
 at::Tensor Kernels::_copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
+  at::assert_no_internal_overlap(dst);
+  at::assert_no_partial_overlap(dst, self);
   host_view(dst).copy_(host_view(self), non_blocking);
   return dst;
 }
