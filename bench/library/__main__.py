@@ -22,10 +22,10 @@ HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE.parents[1] / "examples" / "library"
 
 
-def user_seconds(command: Sequence[str]) -> tuple[float, float]:
-    """The processor and the wall seconds of a program, which must succeed."""
+def user_seconds(command: Sequence[str], folder: Path | None = None) -> tuple[float, float]:
+    """The processor and the wall seconds of a program in a folder, which must succeed."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"exit status {done.returncode} of: {' '.join(command)}\n{done.stderr[-3000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -14,6 +14,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from docs.site.browser.engine import FILES
+from docs.site.playground import CODE_EXAMPLES, playground_hash
 from opwright.emit.registry import FAMILIES, Family
 from opwright.release.behaviour import Behaviour
 from opwright.release.rules import Rules
@@ -182,7 +184,22 @@ def _diagnostic_page(code: Code) -> str:
     subject = RANGES[code.code[1:3]]
     title, _, text = code.page.partition("\n\n")
     note = f"An {kind}" if kind == "error" else f"A {kind}"
-    return f"# {title}\n\n{note} about {subject}. [All diagnostics](index.md)\n\n{normal_markdown(text)}\n"
+    head = f"# {title}\n\n{note} about {subject}. [All diagnostics](index.md)\n\n{normal_markdown(text)}\n"
+    example = CODE_EXAMPLES.get(code.code)
+    if example is None:
+        is_shown = any(name[1:3] == code.code[1:3] for name in CODE_EXAMPLES)
+        why = "The playground has no example of it." if is_shown else "The text of a file alone does not show it."
+        return f"{head}\n{why}\n"
+    wrong, right = ("\n".join(_blocks(example.kind, *texts)) for texts in (example.wrong, example.right))
+    # The generator takes what follows `#` in Markdown for the name of a heading.
+    link = f"../../playground/#{playground_hash(example.kind, *example.wrong)}"
+    shown = f'{wrong}\n<a href="{link}">Try it in the playground</a>'
+    return f"{head}\n## Example\n\n{shown}\n\n## Use instead\n\n{right}"
+
+
+def _blocks(kind: str, *texts: str) -> Iterator[str]:
+    """The texts of a kind of file as blocks of code with the names of the files."""
+    yield from (f'```yaml title="{name}"\n{text}```\n' for name, text in zip(FILES[kind], texts, strict=True) if text)
 
 
 def _family_pages() -> Iterator[tuple[str, str]]:

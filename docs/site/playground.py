@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import subprocess
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import yaml
 
 import opwright
 from opwright.release.store import member_of
 
-__all__ = ["EXAMPLES", "release_files", "write_playground"]
+__all__ = ["CODE_EXAMPLES", "EXAMPLES", "playground_hash", "release_files", "write_playground"]
 
 _HERE: Final = Path(__file__).resolve().parent
 #: What is taken from packages of npm, by package.
@@ -26,8 +28,36 @@ _FROM_NPM: Final = {
     "tree-sitter-cpp": ("tree-sitter-cpp.wasm", "LICENSE"),
     "@codemirror/view": ("LICENSE",),
 }
+
+
+class CodeExample(NamedTuple):
+    """A kind of file, its two texts that have a code, and those that do not."""
+
+    kind: str
+    wrong: tuple[str, str]
+    right: tuple[str, str]
+
+
 #: The examples that a visitor starts from, with the kinds of `browser/engine.py`.
 EXAMPLES: Final[list[dict[str, str]]] = yaml.safe_load((_HERE / "examples.yaml").read_text(encoding="utf-8"))
+
+
+def _code_examples() -> Iterator[tuple[str, CodeExample]]:
+    for code, row in yaml.safe_load((_HERE / "code_examples.yaml").read_text(encoding="utf-8")).items():
+        wrong = row["text"], row.get("formulas", "")
+        text, formulas = (text.replace(*row["instead"]) for text in wrong)
+        yield code, CodeExample(row["kind"], wrong, (text, formulas))
+
+
+#: The examples on the pages of codes.
+CODE_EXAMPLES: Final = dict(_code_examples())
+
+
+def playground_hash(kind: str, text: str, formulas: str) -> str:
+    """The part of an address after its `#` with which the playground shows texts."""
+    state = json.dumps({"kind": kind, "text": text, "formulas": formulas}).encode()
+    packer = zlib.compressobj(wbits=-15)
+    return base64.urlsafe_b64encode(packer.compress(state) + packer.flush()).decode().rstrip("=")
 
 
 def write_playground(folder: Path, modules: Path, torch: str) -> None:

@@ -173,6 +173,16 @@ def test_a_diagnostic_has_neighbours(page: Any) -> None:
     assert page.locator(".md-nav--primary a[href*='E0311']").count()
 
 
+def test_an_example_of_a_diagnostic_opens_in_the_playground(page: Any) -> None:
+    """The link below the example of a code leads to its text, which has the code."""
+    page.goto("diagnostics/E0919/")
+    page.get_by_role("link", name="Try it in the playground").click()
+    page.wait_for_url("**/playground/#*")
+    answered(page)
+    assert page.locator("#pg-problems a").all_inner_texts() == ["E0919"]
+    assert value(page, "#pg-formulas").startswith("- name: ")
+
+
 def test_code_fits_a_window(page: Any) -> None:
     """At 1280 pixels, no block of the tutorial is cut off at the side."""
     page.set_viewport_size({"width": 1280, "height": 900})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from docs.site.browser.engine import FILES, answer
-from docs.site.playground import EXAMPLES, release_files
+from docs.site.playground import CODE_EXAMPLES, EXAMPLES, release_files
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,19 @@ def test_an_entry_of_pytorch_and_its_derivative(inputs: Path) -> None:
     assert "aten/src/ATen/ops/soft_clip_ops.h" in files
     assert any("SoftClipBackward0" in text for path, text in files.items() if "autograd" in path)
     assert all("soft_clip" in text or "SoftClip" in text for text in files.values())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", FILES)
+def test_examples_of_codes(kind: str, inputs: Path) -> None:
+    """The example on the page of a code has that code and no other, and what to use instead has none."""
+    found = {
+        code: [{row["code"] for row in answered(kind, *texts, inputs)[1]} for texts in (example.wrong, example.right)]
+        for code, example in CODE_EXAMPLES.items()
+        if example.kind == kind
+    }
+    assert found == {code: [{code}, set()] for code in found}
+    assert len(found) > 30
 
 
 def test_the_file_of_pytorch(inputs: Path) -> None:

@@ -111,7 +111,7 @@ def _inputs(kind: str, source: SourceFile, formulas: SourceFile, length: int, fo
         return _of_edited_entries(with_texts(inputs, own), formulas.text[:length], folder)
     if kind == "backend":
         names = tuple(dict.fromkeys([_nearest(name, folder) for name in _OPERATOR.findall(source.text)]))
-        return narrowed_inputs(ExplainRequest(names, inputs)) or inputs
+        return narrowed_inputs(ExplainRequest(names, inputs, backends=(source,))) or inputs
     return inputs
 
 
