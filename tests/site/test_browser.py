@@ -205,10 +205,12 @@ def test_operators(page: Any) -> None:
 
 
 def test_playground_generates(page: Any) -> None:
-    """The first answer has the files of the first example; a tab shows each of them."""
+    """A bar shows what is loaded until the first answer, which has the files of the first example, one in each tab."""
     started = time.perf_counter()
     page.goto("playground/")
+    assert page.locator("#pg-progress").is_visible()
     answered(page)
+    assert page.locator("#pg-progress").is_hidden()
     print(f"\nplayground, first answer: {time.perf_counter() - started:.1f} s")
     assert "m.def(" in page.inner_text("#pg-file")
     page.get_by_role("tab", name="_ops.py").click()
