@@ -74,7 +74,8 @@ class OperatorExtension(Extension):
     are the library files, and `backends` the backend files of a backend. `plugins` are names of plug-ins, which the
     build runs: installed ones, modules, or paths relative to `setup.py`. `tests` is the folder for generated tests,
     None for none. `stable_headers` is the version of PyTorch whose headers compile a library with `abi: stable`, from
-    its wheel at the package index; None for the installed one. The other options are those of an extension module.
+    its wheel at the package index; None for the installed one. `dlink` and `dlink_libraries` are those of PyTorch's
+    `CUDAExtension`. The other options are those of an extension module.
     """
 
     def __init__(self, name: str, yaml: Iterable[str], sources: Sequence[str], **options: Any) -> None:  # noqa: ANN401
@@ -83,6 +84,9 @@ class OperatorExtension(Extension):
         self.plugins: Final[tuple[str, ...]] = tuple(options.pop("plugins", ()))
         self.tests: Final[str | None] = options.pop("tests", None)
         self.stable_headers: Final[str | None] = options.pop("stable_headers", None)
+        self.device_linking: Final = {
+            name: options.pop(name) for name in ("dlink", "dlink_libraries") if name in options
+        }
         self.code: GeneratedCode | None = None
         #: The packages of CMake.
         self.packages: list[str] = []
@@ -403,7 +407,13 @@ def _own_extension(extension: OperatorExtension) -> Extension:
     if not cuda:
         return import_module("torch.utils.cpp_extension").CppExtension(extension.name, extension.sources)
     try:
-        return cuda_extension(extension.name, extension.sources, cuda[0], extension.include_dirs)
+        return cuda_extension(
+            extension.name,
+            extension.sources,
+            cuda[0],
+            include_dirs=[*extension.include_dirs],
+            **extension.device_linking,
+        )
     except Fault as fault:
         raise CompileError(f"{fault.diagnostic.message}: {fault.diagnostic.help}") from None
 
@@ -440,6 +450,9 @@ def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -
     if has_cuda and isinstance(extension.extra_compile_args, list):
         given_flags = extension.extra_compile_args
         extension.extra_compile_args = {"cxx": [*given_flags], "nvcc": given_flags}
+    if has_cuda and extension.device_linking:
+        linking = operators_extension.extra_compile_args["nvcc_dlink"]
+        extension.extra_compile_args["nvcc_dlink"] = [*extension.extra_compile_args.get("nvcc_dlink", []), *linking]
     flags = extension.extra_compile_args
     flags = flags.setdefault("cxx", []) if isinstance(flags, dict) else flags
     if not any(flag.startswith("-g") for flag in flags) and sys.platform != "win32":

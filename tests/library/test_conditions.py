@@ -72,6 +72,22 @@ def test_native_files_are_guarded(tmp_path_factory: pytest.TempPathFactory) -> N
     )
 
 
+@pytest.mark.parametrize("abi", ["", "abi: stable\n"])
+def test_headers_say_where_kernels_for_cuda_launch(
+    torch: ModuleType, generate_library: GenerateLibrary, abi: str
+) -> None:
+    """The names in the comment are those of PyTorch's headers; a library without such kernels has no comment."""
+    folder = Path(str(torch.__file__)).parent / "include"
+    headers = "c10/cuda/CUDAStream.h", "c10/cuda/CUDAException.h", "torch/csrc/stable/macros.h"
+    known = "".join((folder / name).read_text() for name in (*headers, "torch/csrc/inductor/aoti_torch/c/shim.h"))
+    for key, count in (("CUDA", 2), ("CPU", 0)):
+        entry = f"- {{func: f(Tensor self) -> Tensor, outputs: like(self), dispatch: {{{key}: f}}}}\n"
+        header = generate_library(f"namespace: launched\n{abi}operators:\n{entry}") / "include/launched/kernels.h"
+        names = re.findall(r"`(?:c10::cuda::)?(\w+)(?:\(\))?`", header.read_text())
+        assert len(names) == count
+        assert all(re.search(rf"\b{name}\(", known) for name in names), names
+
+
 @pytest.mark.thorough
 def test_only_what_holds_is_compiled(
     program: str, torch: ModuleType, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

@@ -508,6 +508,18 @@ def test_flags_of_the_other_compiler_are_not_given_to_nvcc(
     assert ("USE_CUDA", None) in extension.define_macros
 
 
+def test_device_code_is_linked(builder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `dlink`, the commands that link device code are those that PyTorch makes, after the author's."""
+    monkeypatch.setattr(builder, "CUDA_HOME", "/usr/local/cuda")
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "9.0")
+    options = {"dlink": True, "dlink_libraries": ["parts"], "extra_compile_args": {"nvcc": ["-rdc=true"]}}
+    extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"], **options)
+    _add_flags(extension, CODE, abi=1)
+    made = builder.CUDAExtension("acme_ops._C", [], dlink=True, dlink_libraries=["parts"]).extra_compile_args
+    assert "-lparts" in made["nvcc_dlink"]
+    assert extension.extra_compile_args == {"cxx": ["-g0"], "nvcc": ["-rdc=true"], "nvcc_dlink": made["nvcc_dlink"]}
+
+
 def test_sources_of_one_object_are_refused() -> None:
     """Two sources that differ in their suffix alone would overwrite each other's object file."""
     pytest.importorskip("torch.utils.cpp_extension")

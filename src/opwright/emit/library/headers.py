@@ -13,6 +13,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.emit.library.batching import rule_declarations
 from opwright.emit.library.build_namespace import cpp_text
 from opwright.emit.library.checks import author_kernels
+from opwright.emit.library.kernels import stream_comment
 from opwright.emit.library.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
 from opwright.source.lazy import lazy_pattern
 from opwright.syntax.cpp import guard, include_line, joined_conditions
@@ -68,7 +69,8 @@ def _kernels_header(part: LibraryPart, context: FragmentContext) -> Slots:
         "namespace": part.library.namespace,
         "includes": list(map(include_line, headers)),
         "shapes": enclose(part.library.meta, shapes) if shapes else "",
-        "kernels": blocks(declarations),
+        "kernels": stream_comment(part.functions, "c10::cuda::getCurrentCUDAStream()", "C10_CUDA_KERNEL_LAUNCH_CHECK")
+        + blocks(declarations),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from opwright.convention import dispatcher
@@ -27,7 +27,7 @@ from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
 from opwright.emit.library.requirements import check_call, copied_arguments, has_checks, written_checks
-from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
+from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, CUDA, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
@@ -189,6 +189,20 @@ def _choices(kernels: Mapping[NativeFunction, Kernel], wrappers: OwnWrappers) ->
     }
     options = NO_HEAD_OPTIONS._replace(device_check=wrappers.device_check, hooks=wrappers.hooks)
     return WrapperChoices(options, entries)
+
+
+def stream_comment(functions: Iterable[NativeFunction], stream: str, check: str) -> str:
+    """Comment of a header that declares kernels for CUDA: where they launch, and what reports errors. Empty for others.
+
+    The author's code gets the stream from a function, and calls a macro after each launch.
+    """
+    if not any(key is CUDA for function in functions for key in function.kernels):
+        return ""
+    return (
+        f"// Kernels for CUDA launch on the current stream, which `{stream}` gives: callers choose it,\n"
+        "// and CUDA graphs record it. They wait for nothing, and return before they have run.\n"
+        f"// After a launch, `{check}()` reports what is wrong with it.\n\n"
+    )
 
 
 def has_guard(key: DispatchKey) -> bool:

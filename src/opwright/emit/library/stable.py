@@ -17,7 +17,7 @@ from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
-from opwright.emit.library.kernels import AS_DECLARED, Expected, has_guard, kernel_assertions
+from opwright.emit.library.kernels import AS_DECLARED, Expected, has_guard, kernel_assertions, stream_comment
 from opwright.emit.library.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.python.overloads import calls_another_form
 from opwright.emit.library.requirements import (
@@ -148,7 +148,8 @@ def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
         "release": "{}.{}".format(*unit.oldest_release),
         "number": stable.target_version(unit.oldest_release),
         "header": f"{unit.path}/kernels.h",
-        "kernels": blocks(namespaces),
+        "kernels": stream_comment(unit.functions, "aoti_torch_get_current_cuda_stream", "STD_CUDA_KERNEL_LAUNCH_CHECK")
+        + blocks(namespaces),
     }
 
 

@@ -24,7 +24,7 @@ from opwright.syntax.cpp import include_line
 _ERROR: Final = re.compile(
     r"^(?:\S.*?(?::\d+:\d+|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error\b.*(?:\n +\d* *\|.*)*"
     r"|.*undefined (?:reference|symbol).*"
-    r"|(?:nvcc|ptxas)\b.*?\b(?:fatal|error) *:.*)$",
+    r"|(?:nvcc|ptxas|nvlink)\b.*?\b(?:fatal|error) *:.*)$",
     re.MULTILINE,
 )
 
@@ -224,8 +224,8 @@ def _with_cuda(toolchain: Toolchain) -> Toolchain:
     )
 
 
-def cuda_extension(name: str, sources: Sequence[str], first: str, include_dirs: Sequence[str] = ()) -> Any:  # noqa: ANN401
-    """The extension that PyTorch makes of sources, the first of which for CUDA is named in messages.
+def cuda_extension(name: str, sources: Sequence[str], first: str, **options: Any) -> Any:  # noqa: ANN401
+    """The extension that PyTorch makes of sources and options, of which the first for CUDA is named in messages.
 
     Raises Fault if they cannot be compiled here (E1202).
     """
@@ -237,7 +237,7 @@ def cuda_extension(name: str, sources: Sequence[str], first: str, include_dirs: 
         message = f"{first} is compiled for the GPUs of this machine, which has none"
         raise Fault.at(codes.NO_COMPILER, message, help="set TORCH_CUDA_ARCH_LIST to theirs, as `8.0 9.0+PTX`")
     try:
-        return builder.CUDAExtension(name, [*sources], include_dirs=[*include_dirs])
+        return builder.CUDAExtension(name, [*sources], **options)
     except OSError as error:
         message = f"{first} is compiled where CUDA is ({' '.join(str(error).split())})"
         raise Fault.at(
