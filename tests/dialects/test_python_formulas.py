@@ -5,6 +5,7 @@ from __future__ import annotations
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.library.callable_operators import CallableOperators
+from opwright.dialects.library.derivatives import _results
 from opwright.dialects.library.formula_names import FormulaNames, ForwardNames
 from opwright.dialects.library.python_formulas import NoPython, PythonTranslator
 from opwright.dialects.native_functions.loader import load_catalog
@@ -33,8 +34,10 @@ def test_each_formula_of_pytorch_becomes_python_or_is_refused() -> None:
     operators = CallableOperators(native.text, {}, (2, 13))
     translated, refused, broken = 0, 0, []
     for info in matched.infos:
-        backward = [(each.original_formula, FormulaNames(info, {}, each.var_names)) for each in info.derivatives]
-        forward = [(each.formula, ForwardNames(info, {})) for each in info.forward_derivatives]
+        backward = [
+            (each.original_formula, FormulaNames(info, _results(info), each.var_names)) for each in info.derivatives
+        ]
+        forward = [(each.formula, ForwardNames(info, _results(info))) for each in info.forward_derivatives]
         every: list[tuple[str, FormulaNames | ForwardNames]] = [*backward, *forward]
         for formula, names in every:
             try:
@@ -47,5 +50,7 @@ def test_each_formula_of_pytorch_becomes_python_or_is_refused() -> None:
                 broken.append(f"{info.function.name}: {formula} became {text}")
     assert broken == []
     page = (ROOT / "docs" / "derivatives.md").read_text(encoding="utf-8")
-    sentence = f"Of the {translated + refused:,} formulas of PyTorch 2.13, {translated} have one and {refused} are refused"
+    sentence = (
+        f"Of the {translated + refused:,} formulas of PyTorch 2.13, {translated} have one and {refused} are refused"
+    )
     assert sentence in " ".join(page.split())

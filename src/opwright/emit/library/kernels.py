@@ -27,7 +27,7 @@ from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
 from opwright.emit.library.requirements import check_call, copied_arguments, has_checks, written_checks
-from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, CUDA, LIBRARY_KEYS, META, DispatchKey
+from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
@@ -192,15 +192,15 @@ def _choices(kernels: Mapping[NativeFunction, Kernel], wrappers: OwnWrappers) ->
 
 
 def stream_comment(functions: Iterable[NativeFunction], stream: str, check: str) -> str:
-    """Comment of a header that declares kernels for CUDA: where they launch, and what reports errors. Empty for others.
+    """Comment of a header with kernels for devices that have streams: where they launch, and what reports errors.
 
-    The author's code gets the stream from a function, and calls a macro after each launch.
+    For CUDA, a function gives the stream, and a macro checks a launch. The text is empty if there are no such kernels.
     """
-    if not any(key is CUDA for function in functions for key in function.kernels):
+    if not any(has_guard(key) for function in functions for key in function.kernels):
         return ""
     return (
-        f"// Kernels for CUDA launch on the current stream, which `{stream}` gives: callers choose it,\n"
-        "// and CUDA graphs record it. They wait for nothing, and return before they have run.\n"
+        f"// Kernels of a device launch on its current stream, which for CUDA `{stream}` gives:\n"
+        "// callers choose it, and CUDA graphs record it. They wait for nothing, and return before they have run.\n"
         f"// After a launch, `{check}()` reports what is wrong with it.\n\n"
     )
 
