@@ -12,7 +12,7 @@ from opwright.emit.library.drawn_samples import can_be_floating, drawn_samples, 
 from opwright.emit.library.python.calls import calls_of
 from opwright.emit.library.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
-from opwright.model.dispatch_key import CPU, META
+from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -58,8 +58,8 @@ def library_tests(job: Job) -> Sequence[LibraryTests]:
 
 def _devices(library: OperatorLibrary) -> tuple[str, ...]:
     """The names of the CPU, which runs what calls other operators, and of the devices that kernels are for."""
-    keys = {key for function in library.catalog.functions for key in function.kernels if key.is_dense} - {CPU, META}
-    return ("cpu", *sorted([key.name.lower().replace("use1", "useone") for key in keys]))
+    keys = {key for function in library.catalog.functions for key in function.kernels if key.is_dense} - {META}
+    return ("cpu", *sorted({key.name.lower().replace("use1", "useone") for key in keys} - {"cpu"}))
 
 
 def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
