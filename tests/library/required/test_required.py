@@ -8,7 +8,7 @@ import json
 import random
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -300,6 +300,54 @@ def test_sums_wait_in_distributed_tensors(torch: ModuleType, operators: ModuleTy
         # The sum is computed first, of which each device needs a part.
         "sum of x": [tensors.Shard(0), tensors.Partial()],
     }
+
+
+#: A rule of Shardy: factors of the dimensions of operands and results, their sizes, and what becomes of them.
+_RULE = re.compile(
+    r"\((?P<operands>.*)\)->\((?P<results>.*)\) \{(?P<sizes>.*?)\}"
+    r"(?: reduction=\{(?P<reduction>.*?)\})?(?: need_replication=\{(?P<need_replication>.*?)\})?"
+)
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "plain_norm", "plus", "triple", "column_sums", "rms_norm_backward"])
+def test_shardy_has_the_rule_of_distributed_tensors(
+    torch: ModuleType, operators: ModuleType, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Where Shardy propagates a sharding, distributed tensors have it too, and a sum is one of parts."""
+    assert main(["dump", "--library", str(OWN / "operators.yaml")]) == 0
+    records = {record["name"]: record for record in json.loads(capsys.readouterr().out)["operators"]}
+    rule = _RULE.fullmatch(records[name]["sharding_rule"])
+    assert rule is not None
+    operands, results = [
+        [mapping.split(", ") if mapping else [] for mapping in re.findall(r"\[(.*?)\]", rule[side])]
+        for side in ("operands", "results")
+    ]
+    factors = [size.split("=")[0] for size in rule["sizes"].split(", ")]
+    reduction, replicated = [set((rule[key] or "").split(", ")) - {""} for key in ("reduction", "need_replication")]
+    # What Shardy's parser asks for: letters in their order, each factor somewhere, and no reduced one in a result.
+    assert factors == [chr(ord("i") + index) for index in range(len(factors))]
+    assert set(factors) == {factor for mapping in operands + results for factor in mapping}
+    assert reduction.isdisjoint(replicated | {factor for mapping in results for factor in mapping})
+    tensors = importlib.import_module("torch.distributed.tensor")
+
+    def placed(mapping: list[str], factor: str) -> Value:
+        missing = tensors.Partial() if factor in reduction else tensors.Replicate()
+        return tensors.Shard(mapping.index(factor)) if factor in mapping else missing
+
+    made = [torch.rand(*[4 + 2 * factors.index(factor) for factor in mapping]) for mapping in operands]
+    shards: dict[str, Sequence[Value]] = {
+        factor: [placed(mapping, factor) if factor in mapping else tensors.Replicate() for mapping in operands]
+        for factor in set(factors) - replicated
+    }
+    more = [1e-6] if name == "rms_norm_backward" else []
+
+    def run(*values: Value) -> Value:
+        made = getattr(operators, name)(*values, *more)
+        return made if isinstance(made, tuple) else (made,)
+
+    found = placements_of_results(run, made, shards)
+    assert found == {factor: [placed(mapping, factor) for mapping in results] for factor in shards}
+    assert bool(shards) == (name != "rms_norm_backward")
 
 
 def test_vmap_adds_its_dimension_to_those_of_a_pattern(torch: ModuleType, operators: ModuleType) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias
 
+from opwright.emit.library.python.sharding import shardy_rule
 from opwright.model.native_function import (
     DeviceCheck,
     Kernel,
@@ -59,6 +60,7 @@ def _rare_fields(function: NativeFunction) -> Iterable[tuple[str, JsonValue]]:
     for row in RARE_ROWS:
         yield row.attribute, field_data(getattr(function, row.attribute))
     yield "condition", function.library_fields.condition
+    yield "sharding_rule", shardy_rule(function)
     yield "group", _group_data(function.group)
     yield "view_group", _view_group_data(function.view_group)
 

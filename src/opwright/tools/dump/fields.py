@@ -159,6 +159,11 @@ _OPERATOR: Final = (
     optional("derivative", reference("place"), "The entry of `derivatives.yaml` with the formulas of the operator."),
     *[optional(row.attribute, _FORMS.get(row.attribute, row.field.schema), row.field.help) for row in RARE_ROWS],
     optional("condition", TEXT, "What the preprocessor tests: the operator exists where it holds."),
+    optional(
+        "sharding_rule",
+        TEXT,
+        "How parts of tensors are computed, as text of Shardy's `op_sharding_rule` with names of sizes for numbers.",
+    ),
     optional("group", reference("group"), "The overloads of the same operation, by their names."),
     optional("c_shim", reference("c_shim"), "The C shims for AOTInductor, or why there can be none."),
     optional("view_group", reference("view_group"), "The forms of the same view, by their names."),
