@@ -34,6 +34,10 @@ struct DeviceFacts {
   std::int32_t type;
   std::int32_t index;
 
+  DeviceFacts(std::int32_t type, std::int32_t index) : type(type), index(index) {}
+  DeviceFacts(const torch::stable::Device& device)
+      : DeviceFacts(static_cast<std::int32_t>(device.type()), device.is_cpu() ? -1 : device.index()) {}
+
   bool operator==(const DeviceFacts& other) const {
     return type == other.type && index == other.index;
   }
