@@ -96,7 +96,7 @@ def _totals(rows: Iterable[Compared]) -> Iterable[str]:
     for (form, dtype), group in sorted(groups.items()):
         equal = [row for row in group if not row.fault and row.calls]
         left = len([row for row in group if not row.fault and not row.calls])
-        words = f"{form}, {dtype}: {len(equal)} of {len(group) - left} operators give the results of the CPU"
+        words = f"{form}, {dtype}: {len(equal)} of {len(group) - left} give the results of the CPU"
         yield f"{words} in {sum([row.calls for row in equal])} calls" + (f"; {left} have no sample" if left else "")
 
 

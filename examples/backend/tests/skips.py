@@ -7,6 +7,7 @@ from typing import Final
 _UNINITIALIZED: Final = "the elements of its result have no values yet"
 _SPARSE: Final = "the device has no sparse tensors in compressed formats"
 _CUDA: Final = "it is only for CUDA devices"
+_SAMPLES: Final = "PyTorch's samples for it have two types"
 
 SKIPS: Final = {
     "empty": _UNINITIALIZED,
@@ -20,6 +21,8 @@ SKIPS: Final = {
     "jiterator_unary": _CUDA,
     "new_empty": _UNINITIALIZED,
     "new_empty_strided": _UNINITIALIZED,
+    "nn.FractionalMaxPool2d": _SAMPLES,
+    "nn.FractionalMaxPool3d": _SAMPLES,
     "sparse.mm.reduce": _SPARSE,
     "sparse.sampled_addmm": _SPARSE,
     "tensor_split": "its indices must be a tensor of the CPU",

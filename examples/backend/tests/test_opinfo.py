@@ -1,10 +1,11 @@
-"""PyTorch's list of operators, with its samples: the device gives what the CPU gives.
+"""PyTorch's lists of operators and of modules, with its samples: the device gives what the CPU gives.
 
 `pytest -m opinfo --dtypes all` compares samples of all types, which takes long; build/opinfo.html is its report.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -16,7 +17,9 @@ from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 pytest.importorskip("expecttest", reason="PyTorch's tests need expecttest")
 
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_modules import ModuleInfo, module_db
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
 # How many samples of an operator are compared.
@@ -30,13 +33,19 @@ torch.set_num_threads(1)
 
 OPERATORS = {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in op_db if op.dtypes}
 
+#: The modules by their names.
+MODULES: dict[str, ModuleInfo] = {info.name: info for info in module_db}
+
 Property = Callable[[str, object], None]
 
 pytestmark = pytest.mark.opinfo
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test for each operator that has its form, and for each type that is asked for and that the operator takes."""
+    """Run a test for each module, or for each operator that has its form and each type that is asked for."""
+    if metafunc.function is test_module:
+        metafunc.parametrize(("name", "dtype"), [(name, torch.float32) for name in MODULES], ids=[*MODULES])
+        return
     has_form = FORMS[metafunc.function.__name__]
     words = metafunc.config.getoption("dtypes")
     pairs = [
@@ -128,8 +137,13 @@ def check(actual: Any, expected: Any, tolerance: float = 1e-4) -> None:  # noqa:
         torch.testing.assert_close(value.cpu(), right, equal_nan=True, rtol=allowed, atol=allowed)
 
 
+def strided(values: Any) -> list[torch.Tensor]:  # noqa: ANN401
+    """The tensors among some arguments that `on_device` copies."""
+    return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor) and value.layout == torch.strided]
+
+
 def test_operator(name: str, dtype: torch.dtype, record: Property) -> None:
-    """An operator gives the results and the gradients of the CPU."""
+    """An operator gives the results and the gradients of the CPU, and leaves in its arguments what the CPU leaves."""
     op = OPERATORS[name]
     count = 0
     for sample in samples(op, dtype, requires_grad=True):
@@ -139,10 +153,42 @@ def test_operator(name: str, dtype: torch.dtype, record: Property) -> None:
         except NotImplementedError:
             # The CPU computes no results for this type, or no gradients.
             continue
-        check(result_and_gradients(op, sample, on_device(arguments)), expected, tolerance(name, dtype))
+        copies = on_device(arguments)
+        check(result_and_gradients(op, sample, copies), expected, tolerance(name, dtype))
+        check(strided(copies), strided(arguments), tolerance(name, dtype))
         count += 1
     if not count:
         pytest.skip("the CPU has no results and gradients for its samples")
+    record("calls", count)
+
+
+def after_training(module: torch.nn.Module, arguments: Any, options: Any) -> Any:  # noqa: ANN401
+    """What a module returns in training, its gradients, and what is in its buffers and its arguments afterwards."""
+    torch.manual_seed(1)
+    result = module(*arguments, **options)
+    outputs = [value for value in tree_leaves(result) if isinstance(value, torch.Tensor) and value.requires_grad]
+    inputs = [value for value in (*module.parameters(), *strided((arguments, options))) if value.requires_grad]
+    total = sum(value.square().sum() for value in outputs)
+    gradients = torch.autograd.grad(total, inputs, allow_unused=True) if outputs and inputs else ()
+    return result, gradients, list(module.buffers()), strided((arguments, options))
+
+
+def test_module(name: str, dtype: torch.dtype, record: Property) -> None:
+    """A module in training gives the results and gradients of the CPU, and leaves the same in buffers and arguments."""
+    info, count = MODULES[name], 0
+    torch.manual_seed(0)
+    inputs = info.module_inputs_func(info, "cpu", dtype, requires_grad=True, training=True)
+    for sample in [sample for sample in inputs if sample.forward_input is not None][:SAMPLES]:
+        torch.manual_seed(0)
+        module = info.module_cls(*sample.constructor_input.args, **sample.constructor_input.kwargs).train()
+        call = sample.forward_input.args, sample.forward_input.kwargs
+        if isinstance(module, LazyModuleMixin):
+            # PyTorch moves parameters without sizes to devices in its tree alone.
+            module(*call[0], **call[1])
+        copies = copy.deepcopy(module).to("acme"), on_device(call)
+        expected = after_training(module, *call)
+        check(after_training(copies[0], *copies[1]), expected, tolerance(name, dtype))
+        count += 1
     record("calls", count)
 
 

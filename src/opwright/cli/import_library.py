@@ -19,7 +19,7 @@ import argparse
 import os
 
 from opwright.cli.arguments import not_empty
-from opwright.source.terminal import tell
+from opwright.source.terminal import say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
     macros = dict(word.partition("=")[::2] for word in arguments.define)
     if arguments.backend:
+        for option in ("module", "derivatives", "outputs_from", "namespace", "mutates", "by_hand", "edit"):
+            if getattr(arguments, option):
+                say(f"opwright import: error: `--{option.replace('_', '-')}` is for library files, not `--backend`\n")
+                return console.USAGE
         return _import_backend(arguments, macros, sink)
     mutates = [word.partition("=") for word in arguments.mutates]
     request = ImportRequest(

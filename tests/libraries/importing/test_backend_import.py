@@ -436,3 +436,22 @@ def registered_by(library: Path) -> list[list[str]]:
     """The operators and keys for which a library registers kernels."""
     command = [sys.executable, "-c", REGISTERED, str(library)]
     return [*json.loads(subprocess.check_output(command, text=True))]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--edit"],
+        ["--module", "acme._C"],
+        ["--derivatives", "derivatives.yaml"],
+        ["--outputs-from", "acme._C"],
+        ["--namespace", "acme"],
+        ["--mutates", "step=param"],
+        ["--by-hand", "kernels.cpp"],
+    ],
+)
+def test_options_of_library_files(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What only library files have is refused with `--backend`, and nothing is written."""
+    assert main(["import", str(tmp_path), "--backend", "--out", str(tmp_path / "acme.yaml"), *words]) == 2
+    assert capsys.readouterr().err == f"opwright import: error: `{words[0]}` is for library files, not `--backend`\n"
+    assert not list(tmp_path.iterdir())
