@@ -57,8 +57,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     found = {name(item): item for item in items if item.cls is not None and issubclass(item.cls, DeviceTypeTestBase)}
     each = int(os.environ["UPSTREAM_EACH"])
     chosen = [test for test in found if zlib.crc32(test.encode()) % each == 0]
-    lines = [json.loads(line) for line in _JOURNAL.read_text(encoding="utf-8").splitlines()]
-    begun = {line["begins"] for line in lines if "begins" in line}
+    begun = set()
+    for line in map(json.loads, _JOURNAL.read_text(encoding="utf-8").splitlines()):
+        begun.add(line.get("begins"))
+        begun.discard(line.get("again"))
     _write(found=chosen)
     items[:] = [found[test] for test in chosen if test not in begun]
 
@@ -88,7 +90,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_runtest_logfinish() -> None:
-    """Free the tensors of a test that failed, which its traceback keeps, and large memory, whose protection takes long."""
+    """Free the tensors that the traceback of a test keeps, and large memory, whose protection takes long."""
     sys.last_type = sys.last_value = sys.last_traceback = None
     if torch.accelerator.is_available() and torch.accelerator.memory_reserved() > 1 << 26:
         gc.collect()
