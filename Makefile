@@ -253,8 +253,8 @@ field-port: $(REFERENCE)
 # The tests of torch-scatter, torch-sparse and torchvision, run with the original and with what `opwright import` makes of
 # it: docs/upstream-tests.md. The sources are those of TREE, or of Debian, from the mirror that apt-get uses.
 UPSTREAM := $(CURDIR)/.cache/upstream-tools
-.PHONY: port-scatter port-sparse port-vision port-vision-stable
-port-scatter port-sparse port-vision port-vision-stable: $(REFERENCE)
+.PHONY: port-scatter port-sparse port-vision port-vision-required port-vision-stable
+port-scatter port-sparse port-vision port-vision-required port-vision-stable: $(REFERENCE)
 	$(PIP) --target $(UPSTREAM) --upgrade 'setuptools<82' scipy pillow
 	PYTHONPATH=$(UPSTREAM) $(VENV)/bin/python -m tests.upstream $(@:port-%=%) --jobs $(JOBS) $(if $(TREE),--tree '$(TREE)')
 

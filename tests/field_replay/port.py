@@ -3,7 +3,8 @@
 The steps are those of docs/from-torch-scatter.md: download the source distribution, `opwright import`, compare, delete
 what the library file takes the place of, apply what is written by hand, and build. The package is then compared with
 the original one, which is built from the same distribution: the results of the same calls, gradients against numerical
-ones, and `torch.library.opcheck`.
+ones, and `torch.library.opcheck`. A package whose entries say what operators need runs the tests of its sources, which
+are legal calls, and refuses calls that are not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,6 +24,9 @@ from typing import Final, NamedTuple
 from tests.conformance.report import table
 from tests.field_replay.__main__ import sources_of
 from tests.field_replay.ports import PORTS, Port
+from tests.upstream.__main__ import Built, outcomes, wrong_refusals
+from tests.upstream.libraries import LIBRARIES
+from tests.upstream.sources import source_tree
 
 COLUMNS: Final = (
     "library",
@@ -33,6 +38,8 @@ COLUMNS: Final = (
     "calls equal",
     "gradients",
     "opcheck",
+    "tests",
+    "refused",
 )
 CHECKS: Final = Path(__file__).with_name("checks.py")
 _DELETABLE: Final = re.compile(r"can be deleted: (.*?): ([\d, -]+)")
@@ -147,6 +154,21 @@ def run_checks(port: Port, original: Path, ported: Path) -> list[str]:
     return done.stdout.strip().split(" | ")
 
 
+def run_upstream(port: Port, original: Path, ported: Path) -> list[str]:
+    """The outcomes of the tests that the sources of a package have, and the number of calls that are refused."""
+    if not port.upstream:
+        return ["", ""]
+    library = LIBRARIES[port.upstream]
+    tree = source_tree(library, Path(".cache/upstream").resolve(), None)
+    for name in library.tests:
+        shutil.copytree(tree / name, ported / name, dirs_exist_ok=True)
+    counts = Counter(outcomes(library, Built(ported, 0), 1).values())
+    count, wrong = wrong_refusals(port.package, Built(original, 0), Built(ported, 0))
+    if wrong or counts["failure"] or counts["error"]:
+        raise SystemExit("\n".join([*wrong, str(counts)]))
+    return [", ".join([f"{number} {outcome}" for outcome, number in counts.items()]), str(count)]
+
+
 def main() -> int:
     """Print the table. The exit status is not 0 if a step fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.field_replay.port", description=__doc__)
@@ -162,7 +184,8 @@ def main() -> int:
         original = built_original(port, chosen.cache.resolve())
         ported = built_port(port, chosen.cache.resolve(), (chosen.out / port.package).resolve())
         numbers = (f"{ported.minutes:.1f}", ported.by_hand, ported.before, ported.after)
-        rows.append([port.distribution, *map(str, numbers), *run_checks(port, original, ported.folder)])
+        told = [*run_checks(port, original, ported.folder), *run_upstream(port, original, ported.folder)]
+        rows.append([port.distribution, *map(str, numbers), *told])
     print("\n".join(table(COLUMNS, rows)))
     return 0 if rows else 1
 

@@ -27,6 +27,7 @@ class Port(NamedTuple):
     `glue` are the files whose code the library file takes the place of, by patterns. Those of `removed` are deleted.
     `files` are texts that are written by hand, with their paths in the library, and so are the lines that edits put in.
     If they have the library file, it is what someone made from the imported one; if not, the imported one is built.
+    `upstream` names the library of `tests.upstream` whose sources have its tests.
     """
 
     distribution: str
@@ -35,6 +36,7 @@ class Port(NamedTuple):
     files: dict[str, str]
     edits: tuple[Edit, ...]
     removed: tuple[str, ...] = ()
+    upstream: str = ""
 
     @property
     def library_file(self) -> str:
@@ -118,6 +120,7 @@ PORTS: Final = (
             *_function_edits(),
         ),
         ("csrc/*.cpp", "csrc/scatter.h", "csrc/utils.h", "torch_scatter/placeholder.py"),
+        "scatter",
     ),
     Port(
         "torch-cluster==1.6.3",
