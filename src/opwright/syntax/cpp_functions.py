@@ -132,6 +132,17 @@ _ASKING: Final = frozenset((
 ))  # fmt: skip
 #: Calls that fail unless tensors, of which each has a `TensorArg`, have one dtype and one kind of device.
 _SAME_TYPES: Final = frozenset(("checkSameType", "checkAllSameType"))
+#: The types for which `AT_DISPATCH_..._TYPES` have cases: a list of `Dispatch_v2.h`, and further dtypes.
+DISPATCH_TYPES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "FLOATING_TYPES": (("AT_FLOATING_TYPES",), ()),
+    "FLOATING_TYPES_AND_HALF": (("AT_FLOATING_TYPES",), ("Half",)),
+    "REDUCED_FLOATING_TYPES": ((), ("BFloat16", "Half")),
+    "INTEGRAL_TYPES": (("AT_INTEGRAL_TYPES",), ()),
+    "COMPLEX_TYPES": (("AT_COMPLEX_TYPES",), ()),
+    "FLOATING_AND_COMPLEX_TYPES": (("AT_FLOATING_TYPES", "AT_COMPLEX_TYPES"), ()),
+    "ALL_TYPES": (("AT_ALL_TYPES",), ()),
+    "ALL_TYPES_AND_COMPLEX": (("AT_ALL_TYPES_AND_COMPLEX",), ()),
+}
 #: The body of a function that only calls an operator through the dispatcher.
 _DISPATCHED: Final = lazy_pattern(
     r'(?:C10_LOG_API_USAGE_ONCE\("[^"]*"\);)?'

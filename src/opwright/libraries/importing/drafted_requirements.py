@@ -16,7 +16,6 @@ from typing import Final
 from opwright.dialects.library.dims import DIMS
 from opwright.dialects.library.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, RequirementsLoader
 from opwright.libraries.importing.registration import RegistrationStatement
-from opwright.libraries.porting.stable_api import DISPATCH_TYPES
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.dispatch_key import META
 from opwright.schema.function import FunctionSchema
@@ -25,6 +24,7 @@ from opwright.source.nodes import Mapping as MappingNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.source.yaml_scalar import flow_scalar, quoted_scalar, scalar
+from opwright.syntax.cpp_functions import DISPATCH_TYPES
 
 #: Methods of tensors that only ask something, as expressions have them.
 _MEMBERS: Final = {

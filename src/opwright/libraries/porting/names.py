@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.libraries.porting.stable_api import DISPATCH_TYPES, MACROS, NAMES, NEVER, StableName
+from opwright.libraries.porting.stable_api import MACROS, NAMES, NEVER, StableName
 from opwright.libraries.porting.state import FileState, node_text
 from opwright.libraries.porting.values import CppValue
 from opwright.source.records import NamedTuple
+from opwright.syntax.cpp_functions import DISPATCH_TYPES
 
 if TYPE_CHECKING:
     from tree_sitter import Node

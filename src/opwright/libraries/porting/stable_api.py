@@ -145,18 +145,6 @@ MACROS: Final[Mapping[str, StableName]] = {
     },
 }
 
-#: The types for which `AT_DISPATCH_..._TYPES` have cases: a list of `Dispatch_v2.h`, and further dtypes.
-DISPATCH_TYPES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "FLOATING_TYPES": (("AT_FLOATING_TYPES",), ()),
-    "FLOATING_TYPES_AND_HALF": (("AT_FLOATING_TYPES",), ("Half",)),
-    "REDUCED_FLOATING_TYPES": ((), ("BFloat16", "Half")),
-    "INTEGRAL_TYPES": (("AT_INTEGRAL_TYPES",), ()),
-    "COMPLEX_TYPES": (("AT_COMPLEX_TYPES",), ()),
-    "FLOATING_AND_COMPLEX_TYPES": (("AT_FLOATING_TYPES", "AT_COMPLEX_TYPES"), ()),
-    "ALL_TYPES": (("AT_ALL_TYPES",), ()),
-    "ALL_TYPES_AND_COMPLEX": (("AT_ALL_TYPES_AND_COMPLEX",), ()),
-}
-
 #: Methods of tensors that stable tensors have with the same meaning: the type of the result, and the release.
 FACTS: Final[Mapping[str, tuple[str, StableRelease]]] = {
     "dim": ("int", (2, 9)),
