@@ -319,6 +319,40 @@ supported:
     assert [diagnostic.code for diagnostic in sink] == ["E0202"]
 
 
+@pytest.mark.parametrize(
+    ("section", "key"), [("quantized", "Quantized"), ("sparse", "Sparse"), ("nested_tensor", "NestedTensor")]
+)
+def test_kernels_for_other_layouts_fall_back(section: str, key: str) -> None:
+    """What PyTorch registers for such tensors of the CPU falls back, but for views and what has a kernel."""
+    dispatcher = pytest.importorskip("torch")._C
+    backend = backend_of(
+        "backend: PrivateUse1\ncpp_namespace: acme\nfallback: cpu\nsupported: [abs]\n"
+        f"{section}:\n- clone: {{inherit: shared}}\n"
+    )
+    (entries,) = [part.entries for part in backend.sections if part.name == section]
+    fallen = {
+        f"aten::{entry.function.name}" for entry in entries if entry.options.implementation is Implementation.fallback
+    }
+    registered = {
+        name
+        for name in dispatcher._dispatch_get_all_op_names()
+        if name.startswith("aten::") and dispatcher._dispatch_has_kernel_for_dispatch_key(name, f"{key}CPU")
+    }
+    views = {f"aten::{function.name}" for function in operators().functions if function.is_view}
+    assert len(fallen) > 50
+    assert fallen == registered - views - {"aten::clone"}
+
+
+def test_composite_operators_inherit_kernels_for_other_layouts() -> None:
+    """A rule gives a composite operator the kernel that PyTorch has beside it for nested tensors."""
+    assert pytest.importorskip("torch")._C._dispatch_has_kernel_for_dispatch_key("aten::linear", "NestedTensorCPU")
+    backend = backend_of(
+        "backend: PrivateUse1\ncpp_namespace: acme\nsupported: [abs]\n"
+        "inherit_kernels:\n- {match: linear, from: shared, section: nested_tensor}\n"
+    )
+    assert entry_of(backend, "nested_tensor", "linear").options.callee == "at::native::nested_linear"
+
+
 PAGE = (Path(__file__).parents[2] / "docs" / "backend-files.md").read_text(encoding="utf-8")
 PAGE_HEAD = "backend: PrivateUse1\ncpp_namespace: acme\nuse_out_as_primary: true\n"
 PAGE_ENTRIES = "supported: [_foreach_abs]\n"
