@@ -110,6 +110,28 @@ def test_sizes(library: _Library) -> None:
     assert text == _LIBRARY.replace("height", "rows")
 
 
+def test_requirements(tmp_path: Path) -> None:
+    """An argument is renamed in each field that says what the operator requires of it."""
+    entry = """\
+- func: f(Tensor x, Tensor weight, float eps=1e-6) -> Tensor
+  dispatch: {CPU: f}
+  dims: {x: "*b d", weight: d, return: "*b {weight.size(0)}"}
+  dtypes: {x: floating, weight: x}
+  layout: {weight: contiguous}
+  requires: weight.dim() == 1 and eps > 0
+  linear: weight
+"""
+    reference = "  reference: acme.weight:f\n"
+    path = tmp_path / "acme.yaml"
+    path.write_text(f"namespace: acme\noperators:\n{entry}{reference}")
+    project = Project(from_installed)
+    file = project.read(str(path))
+    assert file is not None
+    edits = rename_argument(project, file, file.text.index("weight"), "scale")
+    renamed = entry.replace("weight", "scale")
+    assert apply_edits(file.text, edits) == f"namespace: acme\noperators:\n{renamed}{reference}"
+
+
 def test_operator_that_saves_results(tmp_path: Path) -> None:
     """The entry and its derivative have the new name, although two operators are made of the entry."""
     library = _Library(tmp_path)
