@@ -19,9 +19,10 @@ import pytest
 from setuptools import Distribution, Extension
 from setuptools.errors import CompileError
 
-from opwright.libraries.extension.generated import GeneratedCode
+from opwright.libraries.extension.generated import GeneratedCode, update_code
 from opwright.libraries.extension.toolchain import first_error
 from opwright.setuptools import OperatorExtension, _add_flags, _leave_out_python
+from opwright.source.text import SourceFile
 from tests.libraries.extension.compiler import FakeCompiler
 
 pytestmark = pytest.mark.thorough
@@ -457,6 +458,7 @@ def test_folders_of_headers_are_those_of_the_project() -> None:
     assert extension.include_dirs[0] == str(Path("csrc").resolve())
 
 
+PROJECTS = Path(__file__).parents[2] / "cuda" / "project"
 CODE = GeneratedCode("include", (), (), (), ())
 
 
@@ -494,6 +496,23 @@ def test_cuda_sources_are_those_that_pytorch_makes(builder: ModuleType, monkeypa
     assert extension.include_dirs[0] == os.path.abspath("csrc")
     assert extension.include_dirs[-1] == "/rocm"
     assert "csrc" not in extension.include_dirs
+
+
+@pytest.mark.parametrize(
+    ("abi", "differing"), [("native", ["c10/cuda/CUDAGuard.h", "c10/hip/HIPGuard.h"]), ("stable", [])]
+)
+def test_generated_sources_for_rocm(tmp_path: Path, abi: str, differing: list[str]) -> None:
+    """What is generated for ROCm is what is for CUDA, but for the header of guards that structured kernels need."""
+    pytest.importorskip("torch")
+    files = [SourceFile.read(PROJECTS / f"{abi}.yaml")]
+    written = []
+    for rocm in (False, True):
+        code = update_code(files, str(tmp_path / str(rocm)), rocm=rocm)
+        written.append(
+            [line for path in (*code.sources, *code.headers) for line in Path(path).read_text().splitlines()]
+        )
+    changes = [pair for pair in zip(*written, strict=True) if pair[0] != pair[1]]
+    assert [line for pair in changes for line in pair] == [f"#include <{header}>" for header in differing]
 
 
 def test_flags_of_the_other_compiler_are_not_given_to_nvcc(
