@@ -46,6 +46,7 @@ from opwright.libraries.extension.toolchain import (
     first_error,
     import_torch,
     include_folder,
+    needs_cpp_library,
     remembered_output,
 )
 from opwright.release.fetch import stable_headers
@@ -246,6 +247,12 @@ class BuildOperators(build_ext):
             self._forget_other_link(extension)
         _compile(command, operators)
         for extension in operators:
+            path = self.get_ext_fullpath(extension.name)
+            if sys.platform == "linux" and not needs_cpp_library(path):
+                self.warn(
+                    f"{path} has the C++ library in it, and PyTorch has another one: messages of errors may crash. "
+                    "Link it with a compiler that takes the shared library, such as CXX=g++"
+                )
             # Files beside the sources are copied with the package.
             folder = os.path.join(self.build_lib, *extension.package.split("."))
             self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,7 +21,7 @@ from setuptools import Distribution, Extension
 from setuptools.errors import CompileError
 
 from opwright.libraries.extension.generated import GeneratedCode, update_code
-from opwright.libraries.extension.toolchain import first_error
+from opwright.libraries.extension.toolchain import first_error, needs_cpp_library
 from opwright.setuptools import OperatorExtension, _add_flags, _leave_out_python
 from opwright.source.text import SourceFile
 from tests.libraries.extension.compiler import FakeCompiler
@@ -554,6 +555,17 @@ def test_architectures_are_named_where_there_is_no_gpu(builder: ModuleType, monk
     extension = OperatorExtension("acme_ops._C", ["acme.yaml"], ["csrc/a.cpp", "csrc/scale.cu"])
     with pytest.raises(CompileError, match="set TORCH_CUDA_ARCH_LIST to theirs"):
         _add_flags(extension, CODE, abi=1)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="GCC links for Linux")
+@pytest.mark.parametrize("flag", ["", "-static-libstdc++"])
+def test_a_static_cpp_library_is_seen(tmp_path: Path, flag: str) -> None:
+    """A shared object with the C++ library in it is told from one that needs the shared one."""
+    text = "#include <sstream>\nstd::string shown(int n) { std::ostringstream text; text << n; return text.str(); }\n"
+    (tmp_path / "a.cpp").write_text(text)
+    command = ["g++", "-shared", "-fPIC", *filter(None, [flag]), str(tmp_path / "a.cpp"), "-o", str(tmp_path / "a.so")]
+    subprocess.run(command, check=True)
+    assert needs_cpp_library(str(tmp_path / "a.so")) is not bool(flag)
 
 
 def test_python_is_left_out_of_shared_objects() -> None:

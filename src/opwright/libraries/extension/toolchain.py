@@ -81,6 +81,12 @@ def _header_of(name: str) -> str:
     return ""
 
 
+def needs_cpp_library(path: str) -> bool:
+    """Whether a shared object names the shared library of C++, of GCC or of Clang, among those that it needs."""
+    with open(path, "rb") as stream:
+        return re.search(rb"\0lib(?:std)?c\+\+\.so\.", stream.read()) is not None
+
+
 @contextmanager
 def remembered_output() -> Iterator[list[bytes]]:
     """Remember what the process and its children print meanwhile, which is printed as ever; pieces of it, in order."""
