@@ -145,6 +145,13 @@ def module_of(device: str, name: str) -> Any:  # noqa: ANN401
     return importlib.import_module(f"torch.{device}.{name}" if device != "cpu" else f"torch.{name}")
 
 
+def masked_gradient(device: str) -> torch.Tensor | None:
+    """The gradient of a sparse tensor of which a mask leaves a part."""
+    values = numbers(device, 2, 3).to_sparse().requires_grad_()
+    values.sparse_mask(sparse(device).coalesce()).to_dense().sum().backward()
+    return values.grad
+
+
 def sparse(device: str) -> torch.Tensor:
     """A sparse matrix with an index that is there twice."""
     return torch.sparse_coo_tensor([[0, 1, 1, 1], [2, 0, 2, 2]], [3.0, 4.0, 5.0, 6.0], (2, 3), device=device)
@@ -278,6 +285,7 @@ FEATURES: dict[str, Callable[[str], Found]] = {
     "coalesce, indices, values": lambda d: (sparse(d).coalesce().indices(), sparse(d).coalesce().values()),
     "to_sparse, to_dense": lambda d: (numbers(d, 2, 3).relu().to_sparse(), numbers(d, 2, 3).to_sparse(1).to_dense()),
     "sparse to the CPU and back": lambda d: sparse(d).cpu().to(d),
+    "sparse_mask": lambda d: (numbers(d, 2, 3).sparse_mask(sparse(d).coalesce()), masked_gradient(d)),
     "sum of sparse": lambda d: (sparse(d) + sparse(d) * 2, numbers(d, 2, 3) + sparse(d), sparse(d).sub_(sparse(d))),
     "product of sparse": lambda d: (
         sparse(d) * sparse(d), sparse(d) @ numbers(d, 3, 2), torch.sparse.mm(sparse(d), sparse(d).t())
