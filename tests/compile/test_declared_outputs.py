@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.thorough
 
-INCLUDE = Path(__file__).parents[2] / "src" / "opwright" / "include"
+INCLUDE = Path(__file__).parents[2] / "src" / "opwright" / "libraries" / "include"
 
 
 class Row(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 from opwright.dialects.names import namespace_conflict
 from tests.compile.compiler import Compiler
 
-INCLUDE = Path(__file__).parents[2] / "src" / "opwright" / "include"
+INCLUDE = Path(__file__).parents[2] / "src" / "opwright" / "libraries" / "include"
 HEADERS = (
     "torch/library.h",
     "ATen/TensorOperators.h",
