@@ -53,5 +53,6 @@ TOLERANCES: Final = {
 UPSTREAM: Final = {
     r"test_binary_ufuncs::\w+::test_fmod_remainder_by_zero_integral_\w+": "a remainder by zero as CUDA gives it",
     r"test_indexing::\w+::test_(byte_mask_accumulate|multiple_byte_mask)": "one warning where two devices check sizes",
+    r"test_torch::\w+::test_grad_scaler_deprecated_warning": "a warning of the CPU's scaler that names the device",
     r"test_torch::\w+::test_(grad_scaling_state_dict|tensor_storage_type_\w+)": "the classes of tensors of the CPU",
 }
