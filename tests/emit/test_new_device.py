@@ -171,6 +171,7 @@ NAMING_DEVICES = {
     "opwright.dialects.backend.entry_builder": {"CPU", "CUDA"},
     "opwright.dialects.backend.inherited": {"CPU", "CUDA"},
     "opwright.dialects.backend.head_checks": {"CPU"},
+    "opwright.dialects.backend.loader": {"CPU"},
     "opwright.emit.backend.fallbacks": {"CPU"},
     # Python kernels that serve every device are called under this key.
     "opwright.emit.library.implementations": {"CPU"},

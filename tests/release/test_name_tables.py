@@ -192,6 +192,8 @@ OTHER_LISTS = {
     ("opwright.libraries.porting.run", "exp"),
     # Methods of tensors in sources whose results may be views: some are of pybind11 and of accessors.
     ("opwright.libraries.importing.argument_uses", "value"),
+    ("opwright.syntax.cpp_functions", "size"),
+    ("opwright.syntax.cpp_functions", "is_contiguous"),
     ("opwright.libraries.porting.methods", "options"),
     ("opwright.libraries.porting.methods", "size"),
     ("opwright.libraries.porting.stable_api", "empty_like"),
