@@ -326,8 +326,8 @@ def test_kernels_for_other_layouts_fall_back(section: str, key: str) -> None:
     """What PyTorch registers for such tensors of the CPU falls back, but for views and what has a kernel."""
     dispatcher = pytest.importorskip("torch")._C
     backend = backend_of(
-        "backend: PrivateUse1\ncpp_namespace: acme\nfallback: cpu\nsupported: [abs]\n"
-        f"{section}:\n- clone: {{inherit: shared}}\n"
+        "backend: PrivateUse1\ncpp_namespace: acme\nsupported: [abs]\n"
+        f"fallback: {{to: cpu, sections: [{section}]}}\n{section}:\n- clone: {{inherit: shared}}\n"
     )
     (entries,) = [part.entries for part in backend.sections if part.name == section]
     fallen = {

@@ -90,7 +90,9 @@ def test_fallback_of_all_operators() -> None:
     )
     assert registrations(head).endswith(fallback)
     assert registrations(head, supported={}).endswith(fallback)
-    sparse = registrations(head, "SparseAcme", sparse={"scale": PLAIN})
+    assert "run_on_cpu" not in registrations(head, "SparseAcme", sparse={"scale": PLAIN})
+    also = head._replace(fallback_sections=frozenset(["sparse"]))
+    sparse = registrations(also, "SparseAcme", sparse={"scale": PLAIN})
     assert sparse.endswith(fallback.replace("PrivateUse1", "SparsePrivateUse1"))
     assert "run_on_cpu" not in registrations(head, "AutocastAcme", autocast={"scale": PLAIN})
 

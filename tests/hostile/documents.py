@@ -213,7 +213,7 @@ guard: {type: "acme::OptionalGuard", header: acme/guard.h}
 allocation: {empty: "acme::make", empty_strided: "acme::make_strided", header: acme/empty.h}
 lazy_init: "acme::lazy_init();"
 register_macro: ACME_REGISTER
-fallback: {to: cpu, warn: once, error: [gcd.out], generator: "acme::generator"}
+fallback: {to: cpu, warn: once, error: [gcd.out], generator: "acme::generator", sections: [sparse]}
 fallback_views: error
 autocast_fallthrough: true
 kernel_name: "{name}"

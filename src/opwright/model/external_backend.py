@@ -138,10 +138,11 @@ class HeadOptions(NamedTuple):
     of their out overload, if the out overload is primary. Without `derived_overloads`, no overload but those of
     structured kernels follows from another one. With `override_composite`, kernels may replace composite ones, as if
     each entry said so. With `dispatch_headers`, headers declare functions that call the kernels without the dispatcher,
-    such as `at::acme::add`. With `fallback_warns`, the first fallback of each operator warns, and `fallback_generator`
-    is the C++ function that gives the CPU's generator for one of the device. With `autocast_fallthrough`, operators
-    pass through the Autocast key of a backend without policies. `values` are those of plug-ins' keys for heads, and
-    `entry_values` what an entry has that gives none of plug-ins' keys for entries.
+    such as `at::acme::add`. The sections `fallback_sections` of sparse and other tensors fall back to the CPU too. With
+    `fallback_warns`, the first fallback of each operator warns, and `fallback_generator` is the C++ function that gives
+    the CPU's generator for one of the device. With `autocast_fallthrough`, operators pass through the Autocast key of a
+    backend without policies. `values` are those of plug-ins' keys for heads, and `entry_values` what an entry has that
+    gives none of plug-ins' keys for entries.
     """
 
     includes: tuple[str, ...] = ()
@@ -153,6 +154,7 @@ class HeadOptions(NamedTuple):
     device_check: bool | None = None
     register_macro: str = ""
     fallback: Fallback = Fallback.none
+    fallback_sections: frozenset[str] = frozenset()
     fallback_copies_views: bool = False
     manual: frozenset[NativeFunction] = frozenset()
     hooks: tuple[Hook, ...] = ()

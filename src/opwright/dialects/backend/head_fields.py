@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.dialects.backend.head_builder import HeadBuilder, HeadReader
 from opwright.dialects.backend.hooks import HOOK_FIELDS, read_hooks
-from opwright.dialects.backend.inherited import INHERITED_FIELDS, read_inherited
+from opwright.dialects.backend.inherited import INHERITED_FIELDS, SECTIONS_WITH_SOURCES, read_inherited
 from opwright.dialects.backend.kernel_families import FAMILY_FIELDS, read_convention, read_families, read_pattern
 from opwright.dialects.backend.sections import SECTIONS
 from opwright.dialects.backend.values import (
@@ -58,11 +58,20 @@ ALLOCATION_FIELDS: Final = (
     Field("header", "path", TEXT, "The header that declares them."),
 )
 
+#: The sections, beside that of dense tensors, for which the CPU has kernels.
+_FALLBACK_SECTIONS: Final = tuple([name for name in SECTIONS_WITH_SOURCES if not SECTIONS[name].is_dense])
+
 FALLBACK_FIELDS: Final = (
     Field("to", "text", choice(*_FALLBACKS), "What runs: `cpu`, or nothing, `error`.", is_required=True),
     Field("warn", "text", choice(*_WARNINGS), "Whether the first fallback of an operator warns: `once` or `never`."),
     Field("error", "list of names", _NAMES, "Operators that raise an error all the same."),
     Field("generator", "text", TEXT, "The C++ function that gives the CPU's generator for one of the device."),
+    Field(
+        "sections",
+        "list of names",
+        {"type": "array", "items": choice(*_FALLBACK_SECTIONS)},
+        f"Sections of other tensors that fall back too: {', '.join([f'`{name}`' for name in _FALLBACK_SECTIONS])}.",
+    ),
 )
 
 
@@ -187,8 +196,11 @@ def _read_fallback(node: Node, head: HeadBuilder) -> None:
     warn = read_word(fields["warn"], "warn", _WARNINGS, head.sink) if "warn" in fields else ""
     generator = read_qualified_name(fields["generator"], "generator", head.sink) if "generator" in fields else ""
     head.refused = (expect_strings(fields["error"], "`error`", head.sink) or []) if "error" in fields else []
+    sections = (expect_strings(fields["sections"], "`sections`", head.sink) or []) if "sections" in fields else []
+    names = [read_word(section, "sections", _FALLBACK_SECTIONS, head.sink) for section in sections]
     head.options = head.options._replace(
         fallback=_FALLBACKS.get(word, Fallback.none),
+        fallback_sections=frozenset(names) if word == "cpu" else frozenset(),
         fallback_warns=_WARNINGS.get(warn, False),
         fallback_generator=generator.removeprefix("::"),
     )

@@ -19,7 +19,7 @@ from opwright.dialects.backend.head_checks import (
     check_symint,
     check_unwritten,
 )
-from opwright.dialects.backend.inherited import SECTIONS_WITH_SOURCES, InheritedKernels
+from opwright.dialects.backend.inherited import InheritedKernels
 from opwright.dialects.backend.operators import OperatorIndex
 from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.dialects.backend.tolerated import has_operators
@@ -86,7 +86,10 @@ def _load_backend(
     sections = []
     for kind in SECTIONS.values():
         items = _items(kind, head)
-        if kind is DENSE or items or any(rule.section == kind.name for rule in head.inherited):
+        is_served = kind.name in head.options.fallback_sections or any(
+            rule.section == kind.name for rule in head.inherited
+        )
+        if kind is DENSE or items or is_served:
             section = SectionContext(kind, _section_key(kind, key, head), head, context, operators, manual, extra_keys)
             entries = load_entries(items, section)
             entries = (*entries, *_inherited_entries(section, entries))
@@ -224,7 +227,7 @@ def _fallback_entries(section: SectionContext, entries: Sequence[BackendEntry]) 
     The CPU has kernels that are only for tensors such as those of the section, which composite kernels do not know.
     """
     kind, head = section.kind, section.head
-    if head.options.fallback is not Fallback.cpu or kind.is_dense or kind.name not in SECTIONS_WITH_SOURCES:
+    if kind.name not in head.options.fallback_sections:
         return []
     key, options = key_named(f"{kind.prefix}{CPU.name}"), EntryOptions(Implementation.fallback)
     owned = {function for entry in entries for function in _overloads_of(entry)}.union(section.manual)

@@ -83,7 +83,8 @@ class SectionFile:
     @property
     def has_fallback(self) -> bool:
         """Whether the file registers the CPU's kernels for all operators without a kernel."""
-        return self.section.name not in ("autograd", "autocast") and self.backend.options.fallback is Fallback.cpu
+        options, name = self.backend.options, self.section.name
+        return name in options.fallback_sections or (name == "supported" and options.fallback is Fallback.cpu)
 
     @property
     def wrapped_entries(self) -> list[BackendEntry]:
