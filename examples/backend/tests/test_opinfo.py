@@ -148,12 +148,12 @@ def test_operator(name: str, dtype: torch.dtype, record: Property) -> None:
     count = 0
     for sample in samples(op, dtype, requires_grad=True):
         arguments = (sample.input, *sample.args), sample.kwargs
+        copies = on_device(arguments)
         try:
             expected = result_and_gradients(op, sample, arguments)
         except NotImplementedError:
             # The CPU computes no results for this type, or no gradients.
             continue
-        copies = on_device(arguments)
         check(result_and_gradients(op, sample, copies), expected, tolerance(name, dtype))
         check(strided(copies), strided(arguments), tolerance(name, dtype))
         count += 1
