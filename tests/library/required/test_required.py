@@ -202,6 +202,19 @@ def test_messages_say_what_is_and_what_has_to_be(
         assert wanted in said
 
 
+def test_sizes_of_results_are_required_in_words(
+    torch: ModuleType, operators: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A call with a result of negative size learns the dimension, of which `opwright explain` says the same."""
+    assert main(["explain", "required::windows", "--library", str(OWN / "operators.yaml"), "--format", "json"]) == 0
+    (explained,) = json.loads(capsys.readouterr().out)["operators"]
+    wanted = "has to have size 0 or more (`d-{width}+1`)"
+    assert f"dimension -2 of the result {wanted}" in explained["requirements"]["conditions"]
+    with pytest.raises(RuntimeError) as raised:
+        operators.windows(torch.ones(2, 3), 5)
+    assert str(raised.value).endswith(f"::windows: dimension -2 of the result has size -1, and {wanted}")
+
+
 def test_kernels_get_the_layout_that_they_need(torch: ModuleType, operators: ModuleType) -> None:
     """Transposed, sliced and expanded arguments are copied; results and gradients are those of PyTorch's operators."""
     made = torch.rand(5, 4, 3, dtype=torch.float64) + 1

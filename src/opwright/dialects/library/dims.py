@@ -280,7 +280,7 @@ class DimsLoader:
         if not _is_never_negative(size):
             condition = expression_of(OutputOperation.greater_equal, ValueKind.boolean, size, literal(0))
             result = "the result" if len(self._results) == 1 else f"`{name}`"
-            message = (f"dimension {place} of {result} would have size ", size, f" (`{text}`)")
+            message = (f"dimension {place} of {result} has size ", size, f", and has to have size 0 or more (`{text}`)")
             self.result_checks.append(Requirement(condition, message))
 
     def agrees(self, entry: Mapping, results: tuple[Result, ...], builder: EntryBuilder) -> bool:
