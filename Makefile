@@ -41,9 +41,79 @@ $(REFERENCE): $(TOOL)
 	$(PIP) $(SMALL_WHEELS_FLAG) --editable '.[test]' torch==$(RELEASE)
 	@touch $@
 
-# The list at the top of docs/contributing.md.
+# What `make help` prints.
+#: Every day:
+#:   make demo                 # reads the inputs of PyTorch 2.13.0 and writes its generated files below build/pytorch
+#:   make test                 # the checks that find most mistakes, in some minutes
+#:   make lint                 # ruff, mypy, and the layers
+#:   make generator-digests    # what a known generator is, from the releases' wheels, after a new release
+#:   make cases                # updates what case files expect; look at the difference
+#:   make docs                 # updates the generated pages: diagnostics, command-line, api; bars of benchmarks.md
+#:                             # (`python -m docs.pictures` draws anew what the README shows in terminals)
+#:   make venv                 # the environment of the checks, in .venv
+#:   make clean                # removes build and .cache
+#: More tests:
+#:   make test-thorough        # the tests that take longer and find less; PART=1/4 runs the first quarter
+#:   make test-releases        # what tests compare between releases at the package index; needs the network
+#:   make test-pythons         # the tests under each Python that is found, and equal outputs from all; 40 minutes
+#:   make compile              # compiles and calls generated code; with PyTorch's sources, some minutes
+#:   make example-library      # builds the example of an operator library for each C++ API, and its tests; six minutes
+#:   make example-backend      # the same for the example of a backend; two minutes
+#:   make backend-tests        # PyTorch's own tests on the device of a new backend and on the CPU; TREE=FOLDER ONLY=view
+#:   make mutants              # changes 300 places of the package, and shows which changes no test sees (below)
+#: Beside PyTorch's generator:
+#:   make conformance          # compares bytes with PyTorch's generator; ONLY=headers runs some of the jobs
+#:   make conformance-full     # the same for all flags and random operators; PART=1/2
+#:   make conformance-releases # the same for each release that has rules of its own; needs the network
+#:   make core-proof           # compares what the core writes with the installed PyTorch's generator; three minutes
+#:   make core-upstream        # PyTorch's own tests with its generator and with the core in its place; TREE=FOLDER
+#:   make replay-backends      # compares the files of backends in FOLDER with those of PyTorch's generator
+#:   make vendor-replay        # regenerates what vendors published, and compares; needs the network
+#: Inputs that nobody wrote:
+#:   make fuzz                 # loads 100,000 damaged inputs, sources, dumps and more; COUNT=20000 makes fewer
+#:   make fuzz-index           # reads 10,000 package indexes with damaged answers; COUNT=1000 reads fewer
+#:   make hostile              # text of other languages in every field, which never becomes code; COUNT=5000
+#:   make written-schemas      # schemas as people write them, as PyTorch's dispatcher takes them; COUNT=10000
+#:   make shapes               # compiles the code of every shape of library entry; COUNT=100 compiles fewer, SEED=1 others
+#:   make asan                 # calls with changed arguments under AddressSanitizer; COUNT=10000 TRACED=1000 UNCHECKED=500
+#:   make kills                # kills generations, and disturbs `check --fix`; COUNT=500 sets how many of each
+#:   make edits                # random edits, after which runs write what fresh runs write; COUNT=200 SEED=7
+#:   make renames              # renames in the editor, each of which changes the name alone; COUNT=300
+#:   make lsp-soak             # thousands of edits in the language server; COUNT=500
+#:   make readers              # what first readers type, in minutes: demonstration, tutorial, a project, commands of pages
+#: Libraries of others, and other programs:
+#:   make field-replay         # imports libraries from the package index, or the Hub; needs the network
+#:   make field-moved          # moves one to the stable interface, and runs its own tests; needs the network
+#:   make field-port           # builds two of them, beside the originals; needs the network; half an hour
+#:   make port-scatter         # torch-scatter's own tests, with the original and what an import makes of it; TREE=FOLDER
+#:   make port-sparse          # the same for torch-sparse
+#:   make port-vision          # the same for the operators of torchvision
+#:   make port-vision-required # the same with entries that say what operators need, and calls that break it
+#:   make port-vision-stable   # the same with `abi: stable`
+#:   make port-fuzz            # ports random functions on tensors, and compares their results; COUNT=2000
+#:   make port-replay          # ports published kernels to the stable headers, and compares; needs the network
+#:   make stable-releases      # one binary of a stable library under several releases; needs the network and x86-64 Linux
+#:   make remote               # Bazel's example and PyTorch's files, built remotely; needs Debian's Bazel
+#:   make cuda                 # a library with CUDA, built without a GPU by NVIDIA's compiler; needs the network
+#:   make gpu                  # checks and calls of a library with CUDA, on the CPU alone; `python -m tests.gpu` has a GPU
+#:   make kernels              # two builds of a kernel for the Hugging Face Hub in one process; needs the network
+#:   make isolated             # the wheel of a new project, built in an environment of its own; downloads PyTorch twice
+#:   make vscode               # the extension for Visual Studio Code: its tests, and the package; needs Node.js and npm
+#: Speed:
+#:   make bench                # paired timings
+#:   make bench-library        # what generating and compiling the code of operator libraries costs
+#:   make bench-lean           # what lean files save; with TREE=FOLDER also what edits of that tree rebuild; half an hour
+#:   make bench-calls          # what calls of the example's operators and their gradients cost, beside custom_op
+#:   make bench-scale          # what 300 to 30,000 operators cost, for runs, compilers and processes; 15 minutes
+#: What is published:
+#:   make core                 # the drop-in programs alone, as a folder and a zip file (docs/core.md)
+#:   make man                  # the manual page, in build/man
+#:   make site                 # the documentation as a site in build/site; a link that leads nowhere fails it (below)
+#:   make site-versions        # the same for each tag, beside each other
+#:   make site-test            # the site, and its tests in headless Chromium; some minutes
+#:   make release-check        # builds what a release uploads, and tries it on each Python that is found; two minutes
 help:
-	@awk '/^```/ { blocks++; next } blocks == 1' docs/contributing.md
+	@sed -n 's/^#: //p' Makefile
 
 venv: $(REFERENCE)
 
