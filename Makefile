@@ -321,7 +321,7 @@ field-port: $(REFERENCE)
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.port $(if $(ONLY),--only '$(ONLY)')
 
 # The tests of torch-scatter, torch-sparse and torchvision, run with the original and with what `opwright import` makes of
-# it: docs/upstream-tests.md. The sources are those of TREE, or of Debian, from the mirror that apt-get uses.
+# it: docs/from-existing.md. The sources are those of TREE, or of Debian, from the mirror that apt-get uses.
 UPSTREAM := $(CURDIR)/.cache/upstream-tools
 .PHONY: port-scatter port-sparse port-vision port-vision-required port-vision-stable
 port-scatter port-sparse port-vision port-vision-required port-vision-stable: $(REFERENCE)

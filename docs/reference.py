@@ -5,8 +5,8 @@
 
 `diagnostics.md` comes from the table of codes, `command-line.md` from the parsers, `api.md` from docstrings. The tables
 in `library-files.md` and `backend-files.md` come from those of the dialects, those in `from-torchgen.md` from the cases
-on which a test runs both generators, that in `torchgen-interface.md` from the names that importers use; the text around
-them is written by hand. The bars of `images/benchmarks.svg` come from the figures in `benchmarks.md`.
+on which a test runs both generators; the text around them is written by hand. The bars of `images/benchmarks.svg` come
+from the figures in `benchmarks.md`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ from opwright.model.hooks import HOOK_VALUES
 from opwright.source.code_pages import all_codes
 from opwright.source.codes import RANGES
 from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases
-from tests.torchgen_interface.symbols import table_rows
 
 DOCS: Final = Path(__file__).resolve().parent
 COMMAND: Final = "make docs"
@@ -354,11 +353,6 @@ def _differences_table(name: str) -> str:
     return _table("code | input | programs that accept it" if is_refused else "input | programs that refuse it", rows)
 
 
-def _interface_table(_name: str) -> str:
-    """The table of the names that importers of PyTorch's generator use."""
-    return _table("module | resolves | not yet", table_rows())
-
-
 def _fields_table(fields: Iterable[Field]) -> str:
     rows = [f"`{field.name}` | {field.values} | {field.help}" for field in fields]
     return _table("field | value | meaning", rows)
@@ -426,7 +420,6 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "library-files.md": partial(page_with_tables, "library-files.md", _library_table),
     "backend-files.md": partial(page_with_tables, "backend-files.md", _backend_table),
     "from-torchgen.md": partial(page_with_tables, "from-torchgen.md", _differences_table),
-    "torchgen-interface.md": partial(page_with_tables, "torchgen-interface.md", _interface_table),
     "selective-build.md": partial(page_with_tables, "selective-build.md", _upgraders_table),
     "images/benchmarks.svg": bars,
     **{f"schemas/{name}.json": partial(schema_text, name) for name in (*described_dialects(), *DOCUMENTS)},

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["resolves", "symbols", "table_rows"]
+__all__ = ["resolves", "symbols"]
 
 
 @cache
@@ -34,17 +34,3 @@ def resolves(module: str, name: str) -> bool:
     except ImportError:
         return False
     return True
-
-
-def table_rows() -> list[str]:
-    """The rows of a table: module, names that resolve, and those that do not yet."""
-    rows = []
-    totals = [0, 0]
-    for module, names in symbols().items():
-        cells: list[list[str]] = [[], []]
-        for name, count in names.items():
-            shown = "the module" if name == "(module)" else f"`{name}`"
-            cells[not resolves(module, name)].append(f"{shown} {count}")
-        totals = [total + len(cell) for total, cell in zip(totals, cells, strict=True)]
-        rows.append(f"`{module}` | {', '.join(cells[0]) or '-'} | {', '.join(cells[1]) or '-'}")
-    return [f"all | {totals[0]} names | {totals[1]} names", *rows]
