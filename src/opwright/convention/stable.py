@@ -129,9 +129,9 @@ def registered_tags(function: NativeFunction) -> list[str]:
 def needs(function: NativeFunction) -> list[Need]:
     """What a function needs that the first release lacks."""
     needed = [Need(TAGS_SINCE, "tags", "tags")] if registered_tags(function) else []
-    for argument in function.arguments.all:
-        if argument.type.text.startswith("Generator"):
-            needed.append(Need(_GENERATORS_SINCE, "generators", str(argument)))
+    words = [(argument.type, str(argument)) for argument in function.arguments.all]
+    words += [(result.type, str(result)) for result in function.schema.returns]
+    needed += [Need(_GENERATORS_SINCE, "generators", word) for type, word in words if type.text.startswith("Generator")]
     return needed
 
 

@@ -61,9 +61,16 @@ class Expression(NamedTuple):
 def with_valid_defaults(bindings: tuple[Binding, ...]) -> tuple[Binding, ...]:
     """Bindings whose defaults C++ takes in a declaration.
 
-    C++ allows a default only where all later parameters have one. PyTorch's generator does not look at that, so this is
-    for libraries alone.
+    C++ allows a default only where all later parameters have one, and no new value for a reference to what is written.
+    PyTorch's generator does not look at that, so this is for libraries alone.
     """
-    required = max([number for number, binding in enumerate(bindings, 1) if binding.default is None], default=0)
+    required = max(
+        [
+            number
+            for number, binding in enumerate(bindings, 1)
+            if binding.default is None or binding.type.kind == "mut_ref"
+        ],
+        default=0,
+    )
     without = [Binding(given.name, given.role, given.type, given.argument) for given in bindings[:required]]
     return (*without, *bindings[required:])

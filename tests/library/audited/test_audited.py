@@ -36,6 +36,7 @@ unwritten_tensor: result 0 depends on memory that nothing wrote
 unwritten_heap: result 0 depends on memory that nothing wrote
 counts_threads: result 0 depends on the number or the order of threads
 counts_calls: result 0 differs from call to call
+stops_gradients: changes the grad mode of the thread
 adds_to_out: `out` depends on what it had before
 """
 FOUND = dict(line.split(": ", 1) for line in _FOUND.split("\n") if line)

@@ -9,10 +9,12 @@
 #include <opwright/stable_call.h>
 using torch::stable::Tensor;
 using Tensors = torch::headeronly::HeaderOnlyArrayRef<Tensor>;
+using Parts = const std::optional<Tensors>&;
 #else
 #include <ATen/ATen.h>
 using at::Tensor;
 using Tensors = at::TensorList;
+using Parts = std::optional<Tensors>;
 #endif
 
 namespace {
@@ -58,6 +60,15 @@ void spread(const std::optional<Tensor>& src, Tensors outs) {
   for (const Tensor& out : outs) {
     for (int64_t k = 0; k < out.numel(); ++k) {
       element(out, k) = (src.has_value() ? element(*src, (k + 1) % out.numel()) : 0) + k;
+    }
+  }
+}
+
+void gather_into(Tensor& dst, Parts parts) {
+  int64_t place = 0;
+  for (const Tensor& part : parts.has_value() ? *parts : Tensors()) {
+    for (int64_t k = 0; k < part.numel(); ++k) {
+      element(dst, place++) = element(part, k);
     }
   }
 }

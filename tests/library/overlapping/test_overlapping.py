@@ -168,6 +168,16 @@ def test_other_dtypes_of_the_same_memory(torch: ModuleType, operators: ModuleTyp
     operators.reverse_into(halves[8:12].view(torch.float32), memory[0:2])
 
 
+def test_lists_that_may_be_left_out(torch: ModuleType, operators: ModuleType) -> None:
+    """The tensors of an optional list are looked at like those of a list."""
+    x = torch.arange(6.0)
+    operators.gather_into(x[4:], [x[:1], x[2:3]])
+    operators.gather_into(x[:2])
+    assert x.tolist() == [0, 1, 2, 3, 0, 2]
+    with pytest.raises(RuntimeError, match="gather_into writes to `dst`, which shares memory with `parts`"):
+        operators.gather_into(x[4:], [x[:1], x[5:]])
+
+
 def test_a_kernel_of_an_in_place_overload_gets_its_result(torch: ModuleType, operators: ModuleType) -> None:
     """With the contract `inplace`, the result may be exactly what is read, and nothing between that and another."""
     x = torch.arange(6.0)

@@ -56,6 +56,8 @@ def test_right_operators_pass(folder: Path, program: str, device_object: Path, t
     results = {test: result for test, result in results.items() if not test.endswith("[NOTSET]")}
     assert {test for test, result in results.items() if result == "SKIPPED"} == {
         "test_compile[noise-1-cpu]",
+        "test_strides[noise-0-cpu]",
+        "test_strides[noise-1-cpu]",
         "test_vmap[positive-0-cpu]",
         # It takes half precision alone.
         "test_gradients[halve-0-cpu]",
@@ -78,20 +80,21 @@ def test_right_operators_pass(folder: Path, program: str, device_object: Path, t
         "test_compile": [*scale, *blend, "total-0-cpu", square, *halve, *steps, *on_cpu],
         "test_vmap": [*scale, *blend, square, *halve, "positive-0-cpu"],
         "test_requirements": ["halve"],
-        "test_strides": halve,
+        "test_strides": [*scale, *blend, "total-0-cpu", square, *halve, *steps, *on_cpu],
     }
 
 
 @pytest.mark.thorough
 def test_mistakes_fail(folder: Path, program: str, device_object: Path, tmp_path: Path) -> None:
-    """A wrong derivative, out overload, in-place overload or shape fails the test of it, and nothing else fails."""
+    """A wrong derivative, overload or shape, or strides that are not read, fail their test, and nothing else fails."""
     library = backend_compiler(program, tmp_path).link("device", [device_object])
-    results = outcomes(folder, "gradient out inplace fake", library)
+    results = outcomes(folder, "gradient out inplace fake strides", library)
     failed = {test for test, result in results.items() if result == "FAILED"}
     wrong = ("test_gradients[scale", "test_out[scale", "test_inplace[scale")
     assert failed == {
         *[f"{name}-{number}-{device}]" for name in wrong for number in (0, 1) for device in ("cpu", "acme")],
         "test_opcheck[total-0-cpu]",
+        "test_strides[total-0-cpu]",
         "test_gradients[square-0-acme]",
     }
 

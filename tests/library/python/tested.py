@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -17,8 +17,8 @@ if os.environ.get("DEVICE"):
 _library = torch.library.Library("acme", "DEF")
 
 
-def _define(schema: str, kernel: Callable[..., object], *keys: str) -> None:
-    _library.define(schema)
+def _define(schema: str, kernel: Callable[..., object], *keys: str, tags: Sequence[torch.Tag] = ()) -> None:
+    _library.define(schema, tags=tags)
     for key in keys or ("CompositeImplicitAutograd",):
         _library.impl(schema.partition("(")[0], kernel, key)
 
@@ -46,6 +46,7 @@ def _scale_inplace(x: Tensor, factor: float = 1.0) -> Tensor:
 
 
 def _total(parts: list[Tensor]) -> Tensor:
+    parts = [part.as_strided(part.shape, (1,)) for part in parts] if "strides" in BROKEN else parts
     return sum(parts[1:], parts[0])
 
 
@@ -99,7 +100,12 @@ _define("blend(Tensor self, Tensor other, Tensor? weight=None) -> (Tensor low, T
 _define(f"blend.out(Tensor self, Tensor other, Tensor? weight=None, {_OUTS}", _blend_out)
 _define("total(Tensor[] parts) -> Tensor", _total, "CPU")
 _define("count(Tensor self, Tensor(a!) seen) -> ()", _count, "CPU")
-_define("noise(Tensor self, *, Generator? generator=None) -> Tensor", _noise, "CPU")
+_define(
+    "noise(Tensor self, *, Generator? generator=None) -> Tensor",
+    _noise,
+    "CPU",
+    tags=[torch.Tag.nondeterministic_seeded],
+)
 _define("square(Tensor self) -> Tensor", _square, "PrivateUse1")
 _define("halve(Tensor self) -> Tensor", _halve, "CPU", "PrivateUse1")
 _define(f"steps(int count, {_OPTIONS}) -> Tensor", _steps, "CPU", "PrivateUse1", "BackendSelect")

@@ -243,6 +243,7 @@ REFUSED = {
         "E1162",
         "PyTorch 2.10 has no generators",
     ),
+    "{func: 'f(Tensor self) -> Generator', dispatch: {CPU: f}}": ("E1162", "PyTorch 2.10 has no generators"),
 }
 
 

@@ -102,8 +102,9 @@ class Operands {
     return *this;
   }
 
-  Operands& add(const char* name, Access access, const std::optional<torch::stable::Tensor>& tensor) {
-    return tensor.has_value() ? add(name, access, *tensor) : *this;
+  template <class Value>
+  Operands& add(const char* name, Access access, const std::optional<Value>& value) {
+    return value.has_value() ? add(name, access, *value) : *this;
   }
 
   template <class Item>
@@ -112,11 +113,6 @@ class Operands {
       add(name, access, tensor);
     }
     return *this;
-  }
-
-  template <class Item>
-  Operands& add(const char* name, Access access, const std::optional<std::vector<Item>>& tensors) {
-    return tensors.has_value() ? add(name, access, *tensors) : *this;
   }
 
   template <class Item>
