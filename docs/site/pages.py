@@ -14,7 +14,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from docs.site.browser.engine import FILES
 from docs.site.playground import CODE_EXAMPLES, playground_hash
 from opwright.emit.registry import FAMILIES, Family
 from opwright.release.behaviour import Behaviour
@@ -37,6 +36,8 @@ _LINK: Final = re.compile(r"\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 _FENCE: Final = re.compile(r'( *)```(?:\w+(?: title="[^"]*")?)?')
 _ITEM: Final = re.compile(r" *(?:[-*]|\d+\.) ")
 _SMALL_INDENT: Final = re.compile(r"^ {2,3}(?=\S)")
+#: The languages of files in examples of codes, by their endings.
+_LANGUAGES: Final = {".yaml": "yaml", ".py": "python", ".cpp": "cpp", ".json": "json", ".toml": "toml"}
 _CODE_BLOCK: Final = re.compile(r"(?ms)^ *```.*?^ *```$")
 
 
@@ -190,16 +191,24 @@ def _diagnostic_page(code: Code) -> str:
         is_shown = any(name[1:3] == code.code[1:3] for name in CODE_EXAMPLES)
         why = "The playground has no example of it." if is_shown else "The text of a file alone does not show it."
         return f"{head}\n{why}\n"
-    wrong, right = ("\n".join(_blocks(example.kind, *texts)) for texts in (example.wrong, example.right))
-    # The generator takes what follows `#` in Markdown for the name of a heading.
-    link = f"../../playground/#{playground_hash(example.kind, *example.wrong)}"
-    shown = f'{wrong}\n<a href="{link}">Try it in the playground</a>'
-    return f"{head}\n## Example\n\n{shown}\n\n## Use instead\n\n{right}"
+    wrong, right = (
+        "\n".join(_blocks(files, command))
+        for files, command in ((example.wrong, example.command), (example.right, example.right_command))
+    )
+    if example.kind:
+        # The generator takes what follows `#` in Markdown for the name of a heading.
+        link = f"../../playground/#{playground_hash(example.kind, *example.wrong.values())}"
+        wrong += f'\n<a href="{link}">Try it in the playground</a>'
+    return f"{head}\n## Example\n\n{wrong}\n\n## Use instead\n\n{right}"
 
 
-def _blocks(kind: str, *texts: str) -> Iterator[str]:
-    """The texts of a kind of file as blocks of code with the names of the files."""
-    yield from (f'```yaml title="{name}"\n{text}```\n' for name, text in zip(FILES[kind], texts, strict=True) if text)
+def _blocks(files: dict[str, str], command: str) -> Iterator[str]:
+    """The texts of files as blocks of code with their names, and the command that reads them."""
+    for name, text in files.items():
+        if text:
+            yield f'```{_LANGUAGES.get(os.path.splitext(name)[1], "text")} title="{name}"\n{text}```\n'
+    if command:
+        yield f"```console\n$ {command}\n```\n"
 
 
 def _family_pages() -> Iterator[tuple[str, str]]:

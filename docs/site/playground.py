@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import yaml
 
 import opwright
+from docs.site.browser.engine import FILES
 from opwright.release.store import member_of
 
 __all__ = ["CODE_EXAMPLES", "EXAMPLES", "playground_hash", "release_files", "write_playground"]
@@ -31,11 +32,13 @@ _FROM_NPM: Final = {
 
 
 class CodeExample(NamedTuple):
-    """A kind of file, its two texts that have a code, and those that do not."""
+    """Files that have a code, and those that do not; a kind of the playground, or the commands that report the code."""
 
     kind: str
-    wrong: tuple[str, str]
-    right: tuple[str, str]
+    wrong: dict[str, str]
+    right: dict[str, str]
+    command: str = ""
+    right_command: str = ""
 
 
 #: The examples that a visitor starts from, with the kinds of `browser/engine.py`.
@@ -44,9 +47,10 @@ EXAMPLES: Final[list[dict[str, str]]] = yaml.safe_load((_HERE / "examples.yaml")
 
 def _code_examples() -> Iterator[tuple[str, CodeExample]]:
     for code, row in yaml.safe_load((_HERE / "code_examples.yaml").read_text(encoding="utf-8")).items():
-        wrong = row["text"], row.get("formulas", "")
-        text, formulas = (text.replace(*row["instead"]) for text in wrong)
-        yield code, CodeExample(row["kind"], wrong, (text, formulas))
+        kind, command = row.get("kind", ""), row.get("command", "")
+        wrong = row.get("files") or dict(zip(FILES[kind], (row["text"], row.get("formulas", "")), strict=True))
+        right = {name: text.replace(*row["instead"]) for name, text in wrong.items()}
+        yield code, CodeExample(kind, wrong, right, command, command.replace(*row["instead"]))
 
 
 #: The examples on the pages of codes.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from docs.site.browser.engine import FILES, answer
 from docs.site.playground import CODE_EXAMPLES, EXAMPLES, release_files
+from opwright.cli.main import main
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +73,54 @@ def test_an_entry_of_pytorch_and_its_derivative(inputs: Path) -> None:
 def test_examples_of_codes(kind: str, inputs: Path) -> None:
     """The example on the page of a code has that code and no other, and what to use instead has none."""
     found = {
-        code: [{row["code"] for row in answered(kind, *texts, inputs)[1]} for texts in (example.wrong, example.right)]
+        code: [
+            {row["code"] for row in answered(kind, *files.values(), inputs)[1]}
+            for files in (example.wrong, example.right)
+        ]
         for code, example in CODE_EXAMPLES.items()
         if example.kind == kind
     }
     assert found == {code: [{code}, set()] for code in found}
     assert len(found) > 30
+
+
+COMMANDS = {code: example for code, example in CODE_EXAMPLES.items() if not example.kind}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("subject", sorted({code[1:3] for code in COMMANDS}))
+def test_examples_of_commands(
+    subject: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The command on the page of a code reports that code and no other, and none once the files are as it says."""
+    found = {}
+    for code, example in COMMANDS.items():
+        if code[1:3] == subject:
+            cases = ("wrong", example.wrong, example.command), ("right", example.right, example.right_command)
+            found[code] = [reported(tmp_path / code / side, *case, monkeypatch, capfd) for side, *case in cases]
+    assert found == {code: [{code}, set()] for code in found}
+
+
+def reported(
+    folder: Path,
+    files: dict[str, str],
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> set[str]:
+    """The codes that a command reports in a folder with files."""
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.chdir(folder)
+    program, *arguments = shlex.split(command)
+    if program == "opwright":
+        main(arguments)
+    else:
+        subprocess.run([sys.executable, *arguments], check=False)
+    said = capfd.readouterr()
+    return set(re.findall(r"(?m)^(?:error|warning|note)\[(\w+)\]", said.out + said.err))
 
 
 def test_the_file_of_pytorch(inputs: Path) -> None:
