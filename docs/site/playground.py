@@ -48,7 +48,10 @@ EXAMPLES: Final[list[dict[str, str]]] = yaml.safe_load((_HERE / "examples.yaml")
 def _code_examples() -> Iterator[tuple[str, CodeExample]]:
     for code, row in yaml.safe_load((_HERE / "code_examples.yaml").read_text(encoding="utf-8")).items():
         kind, command = row.get("kind", ""), row.get("command", "")
-        wrong = row.get("files") or dict(zip(FILES[kind], (row["text"], row.get("formulas", "")), strict=True))
+        if kind:
+            wrong = dict(zip(FILES[kind], (row["text"], row.get("formulas", "")), strict=True))
+        else:
+            wrong = row.get("files", {})
         right = {name: text.replace(*row["instead"]) for name, text in wrong.items()}
         yield code, CodeExample(kind, wrong, right, command, command.replace(*row["instead"]))
 
