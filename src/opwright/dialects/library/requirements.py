@@ -451,7 +451,7 @@ class RequirementsLoader:
             if name in self.dims.optional:
                 given += self.dims.tensors[self.dims.owners[name][0]].given
         condition = checker.check_kind(parsed.tree, ValueKind.boolean)
-        if condition.operation is OutputOperation.literal:
+        if not any(name in arguments for name in names):
             raise Fault.at(codes.CONTRADICTION, f"`{node.value}` does not depend on a call", node.span)
         written = normal_expression(" ".join(node.value.split()))
         text: list[str | OutputExpression] = [message or f"`{written}` has to hold"]
