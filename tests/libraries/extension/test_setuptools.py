@@ -421,6 +421,23 @@ def test_openmp_of_the_compiler_alone(tmp_path: Path) -> None:
     subprocess.run([*link, added[1]], check=True)
 
 
+def test_a_kernel_in_another_namespace(tmp_path: Path) -> None:
+    """The error of the linker says in which namespace a kernel is missing, as the header declares it."""
+    source = tmp_path / "kernels.cpp"
+    declared = "namespace acme { namespace native { double scale(const double& x); } }\n"
+    source.write_text(
+        declared
+        + "namespace acme { double scale(const double& x) { return x; } }\nint main() { acme::native::scale(1); }\n"
+    )
+    failed = subprocess.run(["c++", str(source), "-o", tmp_path / "out"], capture_output=True, text=True, check=False)
+    told = first_error(failed.stderr)
+    assert failed.returncode
+    assert told is not None
+    namespace = told.rpartition("namespace `")[2].partition("`")[0]
+    source.write_text(source.read_text().replace("namespace acme { double", f"namespace {namespace} {{ double"))
+    subprocess.run(["c++", "-std=c++17", str(source), "-o", tmp_path / "out"], check=True)
+
+
 def test_errors_in_generated_code_lead_to_the_entry(project: Project) -> None:
     """An expression of an entry that the compiler refuses is an error at that entry, also one of a derivative."""
     head = YAML.replace("operators:", "derivatives: derivatives.yaml\noperators:")

@@ -30,6 +30,8 @@ _ERROR: Final = re.compile(
 
 #: A symbol of the libraries of OpenMP, of GCC and of Clang, that a linker lacks.
 _OPENMP: Final = re.compile(r"undefined (?:reference|symbol).*\b(?:GOMP_|omp_|__kmpc_)\w+")
+#: A function of a namespace that a linker lacks.
+_UNDEFINED: Final = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?((?:\w+::)*\w+)::(\w+)\(")
 #: What GCC, Clang or MSVC say of a name of PyTorch whose header is not included.
 _UNKNOWN_NAME: Final = re.compile(
     r"['‘](\w+)['’] is not a member of ['‘](?:at|c10)['’]|no member named '(\w+)' in namespace '(?:at|c10)'"
@@ -43,18 +45,24 @@ _UNKNOWN_OPERATOR: Final = re.compile(
 _OPENMP_HELP: Final = """
 
 The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `extra_compile_args`."""
+_UNDEFINED_HELP: Final = """
+
+No source that was compiled defines a function `{1}` with these parameters in the namespace `{0}`."""
 
 
 def first_error(text: str) -> str | None:
     """The first error in the output of a compiler or a linker, None if there is none that is known.
 
     One about OpenMP says what is missing, since flags for the compiler do not reach the linker. One about a name of
-    PyTorch says which header to include: sources see the headers of single operators, and not `ATen/ATen.h`.
+    PyTorch says which header to include: sources see the headers of single operators, and not `ATen/ATen.h`. One about
+    a function says in which namespace it has to be.
 
     >>> first_error("note\\nk.cpp:2:3: error: 'x' was not declared\\n    2 | x;\\n      | ^\\nk.cpp:9:1: error: more")
     "k.cpp:2:3: error: 'x' was not declared\\n    2 | x;\\n      | ^"
-    >>> first_error("ld: kernels.o: undefined reference to `acme::scale(at::Tensor const&)'\\n")
-    "ld: kernels.o: undefined reference to `acme::scale(at::Tensor const&)'"
+    >>> print(first_error("ld: kernels.o: undefined reference to `acme::native::scale(at::Tensor const&)'\\n"))
+    ld: kernels.o: undefined reference to `acme::native::scale(at::Tensor const&)'
+    <BLANKLINE>
+    No source that was compiled defines a function `scale` with these parameters in the namespace `acme::native`.
     >>> first_error("nvcc fatal   : Unknown option '-g0'\\n")
     "nvcc fatal   : Unknown option '-g0'"
     >>> first_error("ptxas error   : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)\\n")
@@ -63,12 +71,17 @@ def first_error(text: str) -> str | None:
     match = _ERROR.search(text)
     if match is None:
         return None
-    is_openmp = _OPENMP.search(match[0]) is not None
+    undefined = _UNDEFINED.search(match[0])
     unknown = _UNKNOWN_NAME.search(match[0])
     header = "" if unknown is None else _header_of(unknown[unknown.lastindex or 0])
     if _UNKNOWN_OPERATOR.search(match[0]):
         header = "ATen/TensorOperators.h"
-    return match[0] + (_OPENMP_HELP if is_openmp else "") + (f"\n\nAdd `{include_line(header)}`." if header else "")
+    help = f"\n\nAdd `{include_line(header)}`." if header else ""
+    if _OPENMP.search(match[0]):
+        help = _OPENMP_HELP
+    elif undefined is not None:
+        help = _UNDEFINED_HELP.format(*undefined.groups())
+    return match[0] + help
 
 
 def _header_of(name: str) -> str:
