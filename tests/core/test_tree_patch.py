@@ -1,4 +1,4 @@
-"""The patch of docs/core.md for PyTorch's tree applies to a tree, and its build makes what PyTorch's makes."""
+"""The patch for PyTorch's tree, which docs/core.md offers, applies to a tree, and its build makes what PyTorch's makes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tree(pytorch_tree: Path, tmp_path: Path) -> Path:
     top = tmp_path / "pytorch"
     shutil.copytree(source_tree(), top, symlinks=True)
     write_folder(contents(Closure(["gen"])), top / "third_party" / "opwright-core")
-    (patch,) = re.findall(r"(?s)\n```diff\n(diff --git .*?)```\n", (ROOT / "docs/core.md").read_text("utf-8"))
+    patch = (ROOT / "packaging/pytorch-tree.patch").read_text("utf-8")
     for name in [*READ, *re.findall(r"(?m)^\+\+\+ b/(.+)$", patch)]:
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(pytorch_tree / name, top / name)
