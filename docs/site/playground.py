@@ -1,8 +1,9 @@
-"""The files of the playground: Pyodide, the parser of C++, and an archive of Opwright with the inputs of a release."""
+"""The files of the playground: Pyodide, the parser of C++, and Opwright with the inputs of a release."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import shutil
@@ -22,9 +23,11 @@ from opwright.release.store import member_of
 __all__ = ["CODE_EXAMPLES", "EXAMPLES", "playground_hash", "release_files", "write_playground"]
 
 _HERE: Final = Path(__file__).resolve().parent
+#: Python's standard library, as Pyodide has it.
+_LIBRARY: Final = "python_stdlib.zip"
 #: What is taken from packages of npm, by package.
 _FROM_NPM: Final = {
-    "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),
+    "pyodide": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", _LIBRARY, "pyodide-lock.json"),
     "web-tree-sitter": ("web-tree-sitter.js", "web-tree-sitter.wasm", "LICENSE"),
     "tree-sitter-cpp": ("tree-sitter-cpp.wasm", "LICENSE"),
     "@codemirror/view": ("LICENSE",),
@@ -79,14 +82,39 @@ def write_playground(folder: Path, modules: Path, torch: str) -> None:
     environment = {**os.environ, "NODE_PATH": str(modules.absolute())}
     subprocess.run([modules / ".bin" / "esbuild", _HERE / "editor.js", *bundle], env=environment, check=True)
     (folder / "examples.json").write_text(json.dumps(EXAMPLES), encoding="utf-8")
-    with zipfile.ZipFile(folder / "opwright.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data in _archived(torch):
+    with zipfile.ZipFile(folder / _LIBRARY) as library:
+        modules_of_python = {name: library.read(name) for name in library.namelist() if not name.endswith("/")}
+    own, standard = _compiled([dict(_files(torch)), modules_of_python], modules / "pyodide")
+    # A line with the size of each file, and all files: an archive that a browser unpacks in no time.
+    sizes = json.dumps({path: len(data) for path, data in own.items()})
+    archive = b"".join([sizes.encode(), b"\n", *own.values()])
+    (folder / "opwright.bin").write_bytes(gzip.compress(archive, mtime=0))
+    with zipfile.ZipFile(folder / _LIBRARY, "w", zipfile.ZIP_DEFLATED) as library:
+        for path, data in standard.items():
             # One date, so that the same sources make the same bytes.
-            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+            library.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
-def _archived(torch: str) -> Iterator[tuple[str, bytes]]:
-    """What Pyodide unpacks: the package, PyYAML in Python alone, the engine, and the inputs."""
+def _compiled(groups: list[dict[str, bytes]], pyodide: Path) -> list[dict[str, bytes]]:
+    """Groups of files, with what Pyodide's Python compiles from modules instead of their sources."""
+    # The inputs of a release have a module too, which is read.
+    sources = [
+        {path: data.decode() for path, data in files.items() if path.endswith(".py") and not path.startswith("inputs/")}
+        for files in groups
+    ]
+    command = ["node", _HERE / "compile.mjs", pyodide.absolute()]
+    done = subprocess.run(command, input=json.dumps(sources), stdout=subprocess.PIPE, text=True, check=True)
+    return [
+        {
+            **{path: data for path, data in files.items() if path not in compiled},
+            **{f"{path}c": base64.b64decode(data) for path, data in compiled.items()},
+        }
+        for files, compiled in zip(groups, json.loads(done.stdout), strict=True)
+    ]
+
+
+def _files(torch: str) -> Iterator[tuple[str, bytes]]:
+    """What Python has in the browser: the package, PyYAML in Python alone, the engine, and the inputs."""
     for module in (opwright, yaml):
         root = Path(module.__file__ or "").parent
         for path in sorted(root.rglob("*")):

@@ -31,6 +31,15 @@ function treeText(parser, text) {
   return text_;
 }
 
+// Opwright's files by their paths, from a line with their sizes and all their contents. `docs/site/playground.py` packs them.
+async function unpackedFiles() {
+  const response = await fetch(at("opwright.bin"));
+  const bytes = new Uint8Array(await new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+  let start = bytes.indexOf(10) + 1;
+  const sizes = JSON.parse(new TextDecoder().decode(bytes.subarray(0, start)));
+  return Object.entries(sizes).map(([path, size]) => [`/opwright/${path}`, bytes.subarray(start, (start += size))]);
+}
+
 // Tells the page of each part that is loaded: the three that are fetched, the archive's files, and the engine.
 let loaded = 0;
 const told = async (part) => {
@@ -40,13 +49,16 @@ const told = async (part) => {
 };
 
 async function loadedEngine() {
-  const [pyodide, parser, archive] = await Promise.all([
+  const [pyodide, parser, files] = await Promise.all([
     told(loadPyodide({ indexURL: at("") })),
     told(loadedParser()),
-    told(fetch(at("opwright.zip")).then((response) => response.arrayBuffer())),
+    told(unpackedFiles()),
   ]);
   pyodide.registerJsModule("playground_parser", { parse: (text) => treeText(parser, text) });
-  pyodide.unpackArchive(archive, "zip", { extractDir: "/opwright" });
+  for (const [path, data] of files) {
+    pyodide.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    pyodide.FS.writeFile(path, data, { canOwn: true });
+  }
   await told();
   pyodide.runPython("import sys; sys.path.insert(0, '/opwright')");
   return told(pyodide.pyimport("engine"));
