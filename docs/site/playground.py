@@ -102,7 +102,7 @@ def _compiled(groups: list[dict[str, bytes]], pyodide: Path) -> list[dict[str, b
         {path: data.decode() for path, data in files.items() if path.endswith(".py") and not path.startswith("inputs/")}
         for files in groups
     ]
-    command = ["node", _HERE / "compile.mjs", pyodide.absolute()]
+    command = ["node", str(_HERE / "compile.mjs"), str(pyodide.absolute())]
     done = subprocess.run(command, input=json.dumps(sources), stdout=subprocess.PIPE, text=True, check=True)
     return [
         {

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ from opwright.libraries.extension.generated import (
     update_code,
 )
 from opwright.libraries.extension.installed import BuildRecord
+from opwright.libraries.extension.repeated import BuildCommands
 from opwright.libraries.extension.requirements import (
     is_torch_installed,
     served_releases,
@@ -46,6 +47,7 @@ from opwright.libraries.extension.toolchain import (
     first_error,
     import_torch,
     include_folder,
+    is_for_rocm,
     needs_cpp_library,
     remembered_output,
 )
@@ -66,6 +68,10 @@ _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 _TARGET: Final = "TORCH_TARGET_VERSION"
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
 _PUBLIC_HEADER: Final = "ops.h"
+#: Options of the command that are in commands of compilers and linkers.
+_COMPILING_OPTIONS: Final = (
+    *("debug", "define", "include_dirs", "libraries", "library_dirs", "link_objects", "plat_name", "rpath", "undef"),
+)
 
 
 class OperatorExtension(Extension):
@@ -233,6 +239,49 @@ class BuildOperators(build_ext):
             os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         for extension in operators:
             self._generate(extension)
+        commands = self._commands()
+        if commands is None or not self._repeat(commands, operators[0]):
+            self._build(operators, commands)
+        for extension in operators:
+            path = self.get_ext_fullpath(extension.name)
+            if sys.platform == "linux" and not needs_cpp_library(path):
+                self.warn(
+                    f"{path} has the C++ library in it, and PyTorch has another one: messages of errors may crash. "
+                    "Link it with a compiler that takes the shared library, such as CXX=g++"
+                )
+            # Files beside the sources are copied with the package.
+            folder = os.path.join(self.build_lib, *extension.package.split("."))
+            self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")
+
+    def _commands(self) -> BuildCommands | None:
+        """The commands of this build if they can be repeated: those of one library for the CPU."""
+        extension = self.extensions[0]
+        if (
+            len(self.extensions) > 1
+            or not isinstance(extension, OperatorExtension)
+            or extension.code is None
+            or _cuda_sources(extension)
+            or self.force
+            or sys.platform == "win32"
+        ):
+            return None
+        options = {name: value for name, value in vars(extension).items() if name not in ("code", "packages")}
+        own = [(name, getattr(self, name)) for name in _COMPILING_OPTIONS]
+        facts = (os.getcwd(), options, extension.code.sources, own, type(self.compiler).__name__)
+        return BuildCommands(os.path.realpath(self.build_temp), facts)
+
+    def _repeat(self, commands: BuildCommands, extension: OperatorExtension) -> bool:
+        path = self.get_ext_fullpath(extension.name)
+        with _first_error_alone([extension]):
+            return commands.repeat(self.compiler, path)
+
+    def _build(self, operators: Sequence[OperatorExtension], commands: BuildCommands | None) -> None:
+        """Compile and link with PyTorch's command, and note its commands."""
+        with _reported_mistakes("nothing can be compiled"):
+            abi = int(import_torch().compiled_with_cxx11_abi())
+        for extension in operators:
+            if extension.code is not None:
+                _add_flags(extension, extension.code, abi=abi)
         # PyTorch's command compiles with Ninja, and for GPUs. It gets all that this one has been told.
         command = import_module("torch.utils.cpp_extension").BuildExtension(
             self.distribution, no_python_abi_suffix=True
@@ -245,23 +294,13 @@ class BuildOperators(build_ext):
         command.force = self.force or command.use_ninja or bool(operators)
         for extension in operators:
             self._forget_other_link(extension)
-        _compile(command, operators)
-        for extension in operators:
-            path = self.get_ext_fullpath(extension.name)
-            if sys.platform == "linux" and not needs_cpp_library(path):
-                self.warn(
-                    f"{path} has the C++ library in it, and PyTorch has another one: messages of errors may crash. "
-                    "Link it with a compiler that takes the shared library, such as CXX=g++"
-                )
-            # Files beside the sources are copied with the package.
-            folder = os.path.join(self.build_lib, *extension.package.split("."))
-            self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")
+        with _first_error_alone(operators), nullcontext() if commands is None else commands.recorded(command):
+            command.build_extensions()
 
     def _generate(self, extension: OperatorExtension) -> None:
-        """Bring the generated code of an extension up to date, and add to the extension what compiles it."""
+        """Bring the generated code of an extension up to date."""
         kind = "backend" if extension.backends else "operator library"
         with _reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
-            torch = import_torch()
             extension.code = code = _generated_code(extension, self.build_temp, sink)
             _check_kernels(extension)
             target = stable_target(() if extension.backends else list(map(SourceFile.read, extension.yaml)))
@@ -271,7 +310,6 @@ class BuildOperators(build_ext):
         if target is not None and _TARGET not in dict(extension.define_macros):
             extension.define_macros.append((_TARGET, target))
         extension.packages = [_cmake_package(header, code.include) for header in headers]
-        _add_flags(extension, code, abi=int(torch.compiled_with_cxx11_abi()))
 
     def copy_extensions_to_source(self) -> None:
         """Copy the shared objects and the generated files into the packages of the sources."""
@@ -353,12 +391,13 @@ def _leave_out_python(command: build_ext) -> None:
     vars(command)["_add_compile_flag"] = add
 
 
-def _compile(command: build_ext, operators: Sequence[OperatorExtension]) -> None:
-    """Compile and link. The first error of the compiler ends the build, not the traceback of those that called it."""
+@contextmanager
+def _first_error_alone(operators: Sequence[OperatorExtension]) -> Iterator[None]:
+    """End a build with the first error of the compiler, not with a traceback of those that called it."""
     pieces: list[bytes] = []
     try:
         with remembered_output() as pieces:
-            command.build_extensions()
+            yield
     except (BaseError, CCompilerError, RuntimeError):
         first = first_error(b"".join(pieces).decode(errors="replace"))
         if first is None:
@@ -376,7 +415,7 @@ def _entry_of_error(error: str, extension: OperatorExtension) -> str:
         return ""
     files = [SourceFile.read(path) for path in extension.yaml]
     out, path = os.path.dirname(code.include), os.path.realpath(place[1])
-    return entry_of_line(files, out, path, int(place[2]), extension.plugins, rocm=_is_for_rocm())
+    return entry_of_line(files, out, path, int(place[2]), extension.plugins, rocm=is_for_rocm())
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:
@@ -386,7 +425,7 @@ def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics
     if extension.backends:
         backends = [SourceFile.read(path) for path in extension.backends]
         return update_backend_code(backends, out, libraries=files, plugins=extension.plugins, sink=sink)
-    return update_code(files, out, plugins=extension.plugins, rocm=_is_for_rocm(), sink=sink)
+    return update_code(files, out, plugins=extension.plugins, rocm=is_for_rocm(), sink=sink)
 
 
 def _check_kernels(extension: OperatorExtension) -> None:
@@ -425,10 +464,6 @@ def _own_extension(extension: OperatorExtension) -> Extension:
         raise CompileError(f"{fault.diagnostic.message}: {fault.diagnostic.help}") from None
 
 
-def _is_for_rocm() -> bool:
-    return import_torch().version.hip is not None
-
-
 def _cuda_sources(extension: OperatorExtension) -> list[str]:
     return [source for source in extension.sources if source.endswith(".cu")]
 
@@ -449,7 +484,7 @@ def _add_flags(extension: OperatorExtension, code: GeneratedCode, *, abi: int) -
     extension.library_dirs += operators_extension.library_dirs
     extension.libraries += [library for library in operators_extension.libraries if library != "torch_python"]
     extension.define_macros += [*[(name, None) for name in DEFINITIONS], ("_GLIBCXX_USE_CXX11_ABI", str(abi))]
-    if has_cuda and not _is_for_rocm() and not any(name == USE_CUDA for name, _ in extension.define_macros):
+    if has_cuda and not is_for_rocm() and not any(name == USE_CUDA for name, _ in extension.define_macros):
         extension.define_macros.append((USE_CUDA, None))
     if sys.platform == "linux":
         # Without it, a missing kernel would be an error when the library is loaded, not when it is linked.

@@ -292,6 +292,40 @@ def test_editable_install_reuses_objects(project: Project) -> None:
     assert "kernels.o" not in project.compiler.calls()
 
 
+def test_an_edit_is_built_without_pytorch(project: Project) -> None:
+    """After an edit, a build repeats the commands of the last one, if setup.py and the environment ask for the same."""
+
+    def built(*, imports_torch: bool) -> list[str]:
+        done = project.run(
+            "-c",
+            "import runpy, sys; sys.argv[:] = ['setup.py', 'build_ext', '--inplace']; runpy.run_path('setup.py'); "
+            "print('torch' in sys.modules)",
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split()[-1] == str(imports_torch)
+        return project.compiler.calls()
+
+    project.package("editable")
+    project.compiler.calls()
+    project.write("csrc/kernels.cpp", "#include <acme/kernels.h>\nint x;\n")
+    assert built(imports_torch=False) == [".so", "kernels.o"]
+    assert built(imports_torch=False) == []
+    project.write("acme.yaml", YAML.replace("    doc: Multiply.\n", "    tags: pointwise\n"))
+    assert built(imports_torch=False) == [".so", "register_0.o"]
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"]', '"csrc/kernels.cpp"], extra_compile_args=["-DX"]'))
+    assert built(imports_torch=True) == [".so", "kernels.o", "register_0.o"]
+    project.write("csrc/more.cpp", "int more;\n")
+    project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"', '"csrc/kernels.cpp", "csrc/more.cpp"'))
+    assert ".o" in built(imports_torch=True)
+    project.write("csrc/kernels.cpp", "FAULTY\n")
+    told = project.run("setup.py", "build_ext", "--inplace").stderr
+    assert "the first error of the C++ compiler:\n\n<inline cpp>:2:3: error: 'FAULTY'" in told
+    assert "Traceback" not in told
+    project.compiler.calls()
+    project.write("csrc/kernels.cpp", "#include <acme/kernels.h>\n")
+    assert built(imports_torch=False) == [".so", "kernels.o"]
+
+
 def test_generated_tests_are_beside_others(project: Project) -> None:
     """A build in place puts generated tests into the folder that the option names."""
     project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"]', '"csrc/kernels.cpp"], tests="tests"'))

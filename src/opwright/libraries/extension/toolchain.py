@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from runpy import run_path
 from threading import Thread
 from types import ModuleType
 from typing import Any, Final, NamedTuple
@@ -181,6 +182,19 @@ def import_torch() -> ModuleType:
             f"PyTorch cannot be imported: {error}",
             help="install PyTorch in the environment that builds the library",
         ) from None
+
+
+def torch_version_file() -> str:
+    """Path of `torch/version.py`; PyTorch is not imported. Raises Fault if there is none (E1201)."""
+    package = find_spec("torch")
+    if package is None or package.origin is None:
+        return os.path.join(os.path.dirname(str(import_torch().__file__)), "version.py")
+    return os.path.join(os.path.dirname(package.origin), "version.py")
+
+
+def is_for_rocm() -> bool:
+    """Whether the installed PyTorch is built for ROCm; it is not imported. Raises Fault if there is none (E1201)."""
+    return run_path(torch_version_file()).get("hip") is not None
 
 
 def include_folder() -> str:
